@@ -15,19 +15,32 @@ pub use pad::{
 
 use module_core::{Error, Result, Shape, ShapeError, Tensor};
 
-/// The rows of `rows` that `places` names, in the order in which they fill `lead` dimensions; a place
-/// that is none is filled with `padding`.
+/// The rows of `rows` that `place` names of each step and sequence, as `[steps, batch, …]`, or `[batch, steps, …]` with
+/// `batch_first`; a place that is none is filled with `padding`.
 fn gather_rows(
     op: &'static str,
     rows: &Tensor,
-    places: impl Iterator<Item = Option<usize>>,
-    lead: [usize; 2],
+    place: &dyn Fn(usize, usize) -> Option<usize>,
+    [steps, batch]: [usize; 2],
+    batch_first: bool,
     padding: f64,
 ) -> Result<Tensor> {
+    let lead = match batch_first {
+        true => [batch, steps],
+        false => [steps, batch],
+    };
     let (count, row) = (rows.size(0)?, &rows.shape()[1..]);
     let shape: Shape = lead.iter().chain(row).copied().collect();
     let mut list: Vec<i64> = vec_with_capacity(op, rows, lead[0].checked_mul(lead[1]))?;
-    list.extend(places.map(|place| place.unwrap_or(count) as i64));
+    for outer in 0..lead[0] {
+        for inner in 0..lead[1] {
+            let place = match batch_first {
+                true => place(inner, outer),
+                false => place(outer, inner),
+            };
+            list.push(place.unwrap_or(count) as i64);
+        }
+    }
     let list = Tensor::from_vec(list, lead[0] * lead[1])?.to_device(&rows.device())?;
     let behind: Shape = [1].iter().chain(row).copied().collect();
     let behind = Tensor::full(behind, padding, (rows.dtype(), &rows.device()))?;

@@ -156,6 +156,10 @@ def regression():
     # Targets that lie far from 0, whose variance a sum of squares loses.
     batches = [(random((20,), 870, torch.float64) + 1e6, random((20,), 871, torch.float64) + 1e6)]
     record(batches, "f64", [expect("R2Score", None, {}, None, sk.r2_score(batches[0][1].numpy(), batches[0][0].numpy()))])
+    # Small numbers, of which torchmetrics takes every sum of squares for 0: it gives 1.
+    batches = [(random((20,), 872, torch.float64) * 1e-3, random((20,), 873, torch.float64) * 1e-3)]
+    assert of_torchmetrics(tm.R2Score(), batches) == 1
+    record(batches, "f64", [expect("R2Score", None, {}, None, sk.r2_score(batches[0][1].numpy(), batches[0][0].numpy()))])
     constant = torch.full((4,), 2.0)
     for preds in (constant, constant + torch.tensor([0.0, 1.0, 0.0, 0.0])):
         record([(preds, constant)], "f32", [expect("R2Score", None, {}, None, sk.r2_score(constant.numpy(), preds.numpy()))])

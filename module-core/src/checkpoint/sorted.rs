@@ -9,10 +9,25 @@ pub(super) struct Sorted<'a, V>(pub(super) Vec<(&'a str, V)>);
 
 impl<'a, V> Sorted<'a, V> {
     pub(super) fn new(pairs: impl Iterator<Item = (&'a str, V)>) -> Self {
-        let mut pairs: Vec<_> = pairs.collect();
-        pairs.sort_unstable_by_key(|(key, _)| *key);
-        Self(pairs)
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        for (key, value) in pairs {
+            keys.push((key, values.len()));
+            values.push(Some(value));
+        }
+        sort(&mut keys);
+        let mut sorted = Vec::with_capacity(keys.len());
+        for (key, place) in keys {
+            if let Some(value) = values.get_mut(place).and_then(Option::take) {
+                sorted.push((key, value));
+            }
+        }
+        Self(sorted)
     }
+}
+
+/// Sorts keys with their places; apart from [`Sorted::new`], because sorting is long to compile for each type of values.
+fn sort(keys: &mut [(&str, usize)]) {
+    keys.sort_unstable();
 }
 
 impl<V: Serialize> Serialize for Sorted<'_, V> {

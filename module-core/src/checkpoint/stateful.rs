@@ -91,8 +91,12 @@ impl Snapshot {
     /// # Errors
     ///
     /// A value that JSON cannot hold, as a map whose keys are no strings.
-    pub fn with(mut self, name: &str, value: &impl Serialize) -> Result<Self> {
-        let value = to_raw_value(value).map_err(|e| value_error("with", name, &e))?;
+    pub fn with(self, name: &str, value: &impl Serialize) -> Result<Self> {
+        self.with_raw(name, to_raw_value(value))
+    }
+
+    fn with_raw(mut self, name: &str, value: serde_json::Result<Box<RawValue>>) -> Result<Self> {
+        let value = value.map_err(|e| value_error("with", name, &e))?;
         self.values.insert(name.to_owned(), value);
         Ok(self)
     }
@@ -103,12 +107,19 @@ impl Snapshot {
     ///
     /// A name that the state lacks; a value of another type.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        match serde_json::from_str(self.get_raw(name)?) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(value_error("get", name, &error)),
+        }
+    }
+
+    fn get_raw(&self, name: &str) -> Result<&str> {
         let value = self.values.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.values.keys().map(String::as_str).collect();
             let problem = format!("the state has no such value; it has {names:?}");
             Error::argument("get", "name", name, problem)
         })?;
-        serde_json::from_str(value.get()).map_err(|e| value_error("get", name, &e))
+        Ok(value.get())
     }
 
     /// This state with another inside it, as that of a part, which [`nested`](Self::nested) gives back.

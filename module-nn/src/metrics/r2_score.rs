@@ -11,7 +11,8 @@ use super::totals::{Totals, numbers};
 /// R² = 1 - Σ (target - pred)² / Σ (target - mean(target))²
 /// ```
 ///
-/// Where the targets do not vary it is 1 for predictions without an error, else 0, as in scikit-learn.
+/// Where the targets do not vary it is 1 for predictions without an error, else 0, as in scikit-learn. torchmetrics takes every
+/// sum of squares below 10⁻⁴ for 0, so that small numbers have other scores there: here no unit of measurement changes the score.
 ///
 /// # Shapes
 ///

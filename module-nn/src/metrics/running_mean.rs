@@ -52,18 +52,25 @@ impl Build for RunningMeanConfig {
     fn build(&self) -> Result<RunningMean> {
         check_positive("RunningMean", "window", self.window)?;
         let config = self.clone();
-        let totals = Window::default();
+        let totals = Window {
+            most: self.window,
+            updates: VecDeque::new(),
+        };
         Ok(RunningMean { config, totals })
     }
 }
 
-/// The sum and the weight of each update.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Window(VecDeque<(f64, f64)>);
+/// The sum and the weight of each update that counts.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// How many count.
+    most: usize,
+    updates: VecDeque<(f64, f64)>,
+}
 
 impl Totals for Window {
     fn tensors(&self) -> Result<StateDict> {
-        let (sums, weights): (Vec<f64>, Vec<f64>) = self.0.iter().copied().unzip();
+        let (sums, weights): (Vec<f64>, Vec<f64>) = self.updates.iter().copied().unzip();
         let named = [("sum", sums), ("weight", weights)];
         Ok(named
             .map(|(name, of)| (name, of.into()))
@@ -80,16 +87,26 @@ impl Totals for Window {
             let problem = format!("there must be as many as of `weight`, {}", weights.len());
             return Err(Error::argument(op, "sum", sums.len(), problem));
         }
-        Ok(Self(sums.into_iter().zip(weights).collect()))
+        if sums.len() > self.most {
+            let problem = format!(
+                "there must be at most as many as the window has, {}",
+                self.most
+            );
+            return Err(Error::argument(op, "sum", sums.len(), problem));
+        }
+        Ok(Self {
+            updates: sums.into_iter().zip(weights).collect(),
+            ..*self
+        })
     }
 
     fn merge(&mut self, other: Self) -> Result<()> {
-        self.0.extend(other.0);
+        self.updates.extend(other.updates);
         Ok(())
     }
 
     fn reset(&mut self) {
-        self.0.clear();
+        self.updates.clear();
     }
 }
 
@@ -120,7 +137,7 @@ impl RunningMean {
 
     fn add(&mut self, value: &Tensor, weight: &Tensor) -> Result<()> {
         let added = weighted("RunningMean", value, weight)?;
-        let updates = &mut self.totals.0;
+        let updates = &mut self.totals.updates;
         while updates.len() >= self.config.window {
             updates.pop_front();
         }
@@ -134,7 +151,7 @@ impl RunningMean {
     ///
     /// Nothing seen, or only weights of 0 ([`MetricError::Empty`]).
     pub fn compute(&self) -> Result<f64> {
-        let updates = &self.totals.0;
+        let updates = &self.totals.updates;
         let weight: f64 = updates.iter().map(|update| update.1).sum();
         if weight == 0.0 {
             let metric = "RunningMean";

@@ -11,7 +11,8 @@ const NAME: &str = "BestSnapshot";
 
 /// The state of a model at its best metric so far.
 ///
-/// The metrics are compared as by [`EarlyStopping`](super::EarlyStopping) without a `min_delta`: NaN is never better.
+/// The metrics are compared as by [`EarlyStopping`](super::EarlyStopping) without a `min_delta`: NaN is never better. The
+/// first that is a number is the best, also where it is infinite.
 /// What is kept are the values as they were, which later training does not change.
 ///
 /// # Example
@@ -94,7 +95,8 @@ impl BestSnapshot {
     /// Those of [`state_dict`](ModuleExt::state_dict) and of writing the file; then nothing is counted and the
     /// state from before is kept.
     pub fn update(&mut self, metric: f64, model: &dyn Module) -> Result<bool> {
-        let is_better = self.counts.best.is_better(metric);
+        let is_first = self.best().is_none() && !metric.is_nan();
+        let is_better = is_first || self.counts.best.is_better(metric);
         if is_better {
             let state = model.state_dict()?;
             #[cfg(feature = "fs")]

@@ -37,6 +37,15 @@ pub enum OptimizerError {
         path: String,
     },
 
+    /// The scale of a [`GradScaler`](super::GradScaler) that has fallen to 0, or so far that gradients divided by it
+    /// would be infinite.
+    ScaleTooSmall {
+        /// The operation.
+        op: &'static str,
+        /// The scale.
+        scale: f64,
+    },
+
     /// A norm of gradients that is infinite or not a number, where that was to be an error.
     NonFinite {
         /// The norm.
@@ -146,6 +155,13 @@ impl fmt::Display for OptimizerError {
                     "unscale: the gradient of `{}` is float16; keep parameters in float32 and compute in \
                      `autocast`",
                     quote(path)
+                )
+            }
+            Self::ScaleTooSmall { op, scale } => {
+                write!(
+                    f,
+                    "{op}: the scale has fallen to {scale:e}, by which no gradient can be divided: too many were \
+                     infinite or not a number; find the first of them, then set a scale by `update_to`"
                 )
             }
             Self::NonFinite { total, path } => {

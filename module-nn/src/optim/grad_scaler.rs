@@ -62,12 +62,8 @@ impl GradScalerConfig {
         } = self;
         check_scale(op, "init_scale", init_scale)?;
         if growth_factor.is_nan() || growth_factor <= 1.0 {
-            return Err(Error::argument(
-                op,
-                "growth_factor",
-                growth_factor,
-                "must be above 1",
-            ));
+            let (name, problem) = ("growth_factor", "must be above 1");
+            return Err(Error::argument(op, name, growth_factor, problem));
         }
         if !(backoff_factor > 0.0 && backoff_factor < 1.0) {
             let problem = "must be between 0 and 1";
@@ -79,12 +75,8 @@ impl GradScalerConfig {
             ));
         }
         if growth_interval == 0 {
-            return Err(Error::argument(
-                op,
-                "growth_interval",
-                0,
-                "must be at least 1",
-            ));
+            let (name, problem) = ("growth_interval", "must be at least 1");
+            return Err(Error::argument(op, name, 0, problem));
         }
         Ok(())
     }
@@ -200,8 +192,9 @@ impl GradScaler {
     ///
     /// # Errors
     ///
-    /// No gradient at all, a gradient in `F16`, a model whose gradients were divided since the last [`update`](Self::update); then
-    /// nothing is changed.
+    /// No gradient at all, a gradient in `F16`, a model whose gradients were divided since the last [`update`](Self::update), a
+    /// scale that has fallen so far that its reciprocal is infinite in `f32` ([`OptimizerError::ScaleTooSmall`]; PyTorch would make the
+    /// parameters NaN); then nothing is changed.
     pub fn unscale(&mut self, model: &dyn Module) -> Result<()> {
         if !self.config.enabled {
             return Ok(());
@@ -318,6 +311,11 @@ impl GradScaler {
     fn divide(&self, op: &'static str, model: &dyn Module) -> Result<bool> {
         // Rounded as PyTorch rounds it.
         let inverse = (1.0 / f64::from(self.scale)) as f32;
+        if !inverse.is_finite() {
+            // It would make NaN of a gradient of 0, after which nobody looks for one.
+            let scale = self.get_scale();
+            return Err(OptimizerError::ScaleTooSmall { op, scale }.into());
+        }
         let mut divided: Vec<(&Parameter, Tensor)> = Vec::new();
         let mut found_inf = false;
         for (path, parameter) in model.named_parameters() {

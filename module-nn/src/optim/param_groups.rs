@@ -73,19 +73,37 @@ impl<O: Clone> ParamGroups<O> {
     /// A malformed pattern; [`OptimizerError`]: a selection that selects nothing, a parameter that two groups
     /// select.
     pub fn resolve(&self, model: &dyn Module) -> Result<Vec<ParamGroup<O>>> {
-        let mut groups: Vec<ParamGroup<O>> = Vec::with_capacity(self.options.len());
-        for options in &self.options {
+        Ok(self.resolve_numbered(model)?.0)
+    }
+
+    /// The same, and the number of the group of each parameter, in the model's order.
+    pub(super) fn resolve_numbered(
+        &self,
+        model: &dyn Module,
+    ) -> Result<(Vec<ParamGroup<O>>, Vec<usize>)> {
+        let (mut paths, numbers) = group_paths(&self.selections, model)?;
+        let mut groups = Vec::with_capacity(self.options.len());
+        for (options, parameters) in self.options.iter().zip(&mut paths) {
             groups.push(ParamGroup {
                 options: options.clone(),
-                parameters: Vec::new(),
+                parameters: std::mem::take(parameters),
             });
         }
-        let numbers = group_numbers(&self.selections, model)?;
-        for ((path, _), number) in model.named_parameters().zip(numbers) {
-            groups[number].parameters.push(path);
-        }
-        Ok(groups)
+        Ok((groups, numbers))
     }
+}
+
+/// The paths of each group, the default one first, and the number of the group of each parameter, in the model's order.
+fn group_paths(
+    selections: &[Select],
+    model: &dyn Module,
+) -> Result<(Vec<Vec<String>>, Vec<usize>)> {
+    let numbers = group_numbers(selections, model)?;
+    let mut paths = vec![Vec::new(); selections.len() + 1];
+    for ((path, _), &number) in model.named_parameters().zip(&numbers) {
+        paths[number].push(path);
+    }
+    Ok((paths, numbers))
 }
 
 /// The number of the group of each parameter, in the model's order.
@@ -122,19 +140,6 @@ fn group_numbers(selections: &[Select], model: &dyn Module) -> Result<Vec<usize>
         number.map_or(0, |number| number + 1)
     };
     Ok(model.named_parameters().map(number_of).collect())
-}
-
-/// The number of the group of each path, from the paths of each group.
-pub(super) fn group_of_each(
-    groups: &[&[String]],
-    paths: &mut dyn Iterator<Item = &str>,
-) -> Vec<usize> {
-    let numbered = groups.iter().enumerate();
-    let numbered =
-        numbered.flat_map(|(number, paths)| paths.iter().map(move |path| (path.as_str(), number)));
-    let number: HashMap<&str, usize> = numbered.collect();
-    let group_of = paths.map(|path| number.get(path).copied());
-    group_of.map(Option::unwrap_or_default).collect()
 }
 
 /// Each rate as a multiple of the first: that of one group, or those of all groups if the first changed.

@@ -93,10 +93,9 @@ impl<S: ParamState> ParamStates<S> {
     /// All parameters of a model, without states.
     pub fn new(model: &dyn Module) -> Self {
         let parameters = StepParameters::new(model);
-        Self {
-            states: parameters.paths().map(|_| None).collect(),
-            parameters,
-        }
+        let mut states = Vec::new();
+        states.resize_with(parameters.len(), || None);
+        Self { parameters, states }
     }
 
     /// Checks the model, then gives every parameter that is trained and has a gradient the value that
@@ -131,10 +130,11 @@ impl<S: ParamState> ParamStates<S> {
             }
         }
         let states = &mut self.states;
-        self.parameters
+        let gradients = self
+            .parameters
             .check_gradients(&|index| states.get(index)?.as_ref()?.tensor())?;
         self.parameters
-            .step_each(model, &mut |info, parameter, grad| {
+            .step_each(&gradients, &mut |info, parameter, grad| {
                 let state = states.get_mut(info.index);
                 state.map_or(Ok(()), |state| update(info, parameter, grad, state))
             })

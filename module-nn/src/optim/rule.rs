@@ -4,7 +4,7 @@ use module_core::{Module, Result, Select, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::param_groups::{find_scales, group_of_each};
+use super::param_groups::find_scales;
 use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
 /// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of your own needs.
@@ -237,10 +237,8 @@ impl<R: UpdateRule> ParamGroups<R> {
         for options in self.options() {
             options.check()?;
         }
-        let groups = self.resolve(model)?;
+        let (groups, group_of) = self.resolve_numbered(model)?;
         let states = ParamStates::new(model);
-        let paths: Vec<&[String]> = groups.iter().map(|g| g.parameters.as_slice()).collect();
-        let group_of = group_of_each(&paths, &mut states.paths());
         for ((path, value), &group) in states.values().zip(&group_of) {
             groups[group].options.check_parameter(path, &value)?;
         }
@@ -343,8 +341,12 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
     }
 
     fn group_lrs(&self) -> Vec<f64> {
-        let groups = self.groups.iter();
-        groups.map(|group| group.options.lr()).collect()
+        // A loop, and not an iterator: it is compiled for each rule.
+        let mut lrs = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            lrs.push(group.options.lr());
+        }
+        lrs
     }
 
     fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
@@ -363,8 +365,11 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
     }
 
     fn group_momentums(&self) -> Vec<Option<f64>> {
-        let groups = self.groups.iter();
-        groups.map(|group| group.options.momentum()).collect()
+        let mut momentums = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            momentums.push(group.options.momentum());
+        }
+        momentums
     }
 
     fn set_group_momentum(&mut self, group: usize, momentum: f64) -> Result<()> {

@@ -127,6 +127,16 @@ impl StateField for f32 {
     }
 }
 
+/// The fields that there are, of those of a state.
+pub(super) fn slots_of(
+    fields: &mut [(&'static str, Option<Tensor>)],
+) -> Vec<(&'static str, Tensor)> {
+    let fields = fields.iter_mut();
+    fields
+        .filter_map(|(name, x)| Some((*name, x.take()?)))
+        .collect()
+}
+
 /// Writes the struct of an optimizer's state and its [`ParamState`](super::ParamState): each field is saved under
 /// its name. The first one is like the parameter, which each step checks.
 macro_rules! param_state {
@@ -169,12 +179,11 @@ macro_rules! param_state {
             }
 
             fn slots(&self) -> module_core::Result<Vec<(&'static str, module_core::Tensor)>> {
-                use $crate::optim::state_fields::StateField;
-                let fields = [
+                use $crate::optim::state_fields::{StateField, slots_of};
+                Ok(slots_of(&mut [
                     (stringify!($first), StateField::save(&self.$first)),
                     $((stringify!($other), StateField::save(&self.$other)),)*
-                ];
-                Ok(fields.into_iter().filter_map(|(name, x)| Some((name, x?))).collect())
+                ]))
             }
 
             fn from_slots(slots: &mut $crate::optim::Slots<'_>) -> Result<Self, String> {

@@ -28,6 +28,10 @@ struct Entry {
 }
 
 impl Entry {
+    fn is_of(&self, parameter: &Parameter) -> bool {
+        self.parameter.id() == parameter.id()
+    }
+
     fn was_frozen(&self) -> bool {
         self.parameter.freezes() != self.freezes || self.parameter.is_frozen()
     }
@@ -43,6 +47,10 @@ impl StepParameters {
             (path, entry)
         });
         Self(entries.collect())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
@@ -80,38 +88,41 @@ impl StepParameters {
         was_frozen
     }
 
-    /// Calls `update` with every parameter that is trained and has a gradient; nothing that it does is tracked.
+    /// Calls `update` with the parameters of these [gradients](Self::check_gradients); nothing that it does is tracked.
     pub(super) fn step_each(
         &self,
-        model: &dyn Module,
+        gradients: &[(usize, Tensor)],
         update: &mut dyn FnMut(ParamInfo<'_>, &Parameter, &Tensor) -> Result<()>,
     ) -> Result<()> {
-        for (path, parameter) in model.named_parameters() {
-            let Some((index, path, _)) = self.0.get_full(&path) else {
-                continue;
-            };
-            if let Some(grad) = gradient(parameter) {
-                let (info, grad) = (ParamInfo { path, index }, grad.detach());
-                no_grad(|| update(info, parameter, &grad))?;
+        no_grad(|| {
+            for &(index, ref grad) in gradients {
+                let Some((path, entry)) = self.0.get_index(index) else {
+                    continue;
+                };
+                update(ParamInfo { path, index }, &entry.parameter, grad)?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The model's parameters must be those that the states are of, each under its path.
     pub(super) fn check_model(&self, model: &dyn Module) -> Result<()> {
-        let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
-        let is_known = |(i, (path, p)): (usize, &(String, &Parameter))| {
-            let same =
-                |(known, entry): (&String, &Entry)| known == path && entry.parameter.id() == p.id();
-            // They come in the order in which they came first, unless the model has changed.
-            self.0.get_index(i).is_some_and(same) || self.0.get_key_value(path).is_some_and(same)
+        // They come in the order in which they came first, unless the model has changed.
+        let mut known = self.0.iter();
+        let in_order = |(path, parameter): (String, &Parameter)| {
+            let next = known.next();
+            next.is_some_and(|(known, entry)| *known == path && entry.is_of(parameter))
         };
-        let unknown = parameters.iter().enumerate().filter(|p| !is_known(*p));
-        let mut paths: Vec<String> = unknown.map(|(_, (path, _))| path.clone()).collect();
-        if paths.is_empty() && parameters.len() == self.0.len() {
+        if model.named_parameters().all(in_order) && known.next().is_none() {
             return Ok(());
         }
+        let parameters: Vec<(String, &Parameter)> = model.named_parameters().collect();
+        let is_known = |path: &String, parameter: &Parameter| {
+            let entry = self.0.get(path);
+            entry.is_some_and(|entry| entry.is_of(parameter))
+        };
+        let unknown = parameters.iter().filter(|(path, p)| !is_known(path, p));
+        let mut paths: Vec<String> = unknown.map(|(path, _)| path.clone()).collect();
         let present: HashSet<&str> = parameters.iter().map(|(path, _)| path.as_str()).collect();
         let gone = self
             .0
@@ -125,13 +136,14 @@ impl StepParameters {
         }
     }
 
-    /// Finds what could keep an update from being computed, before the first one is. `state_of` gives the tensor
-    /// of a parameter's state that must be like the parameter.
+    /// The gradients of the parameters that are trained and have one, each with the place of its parameter. Finds what could
+    /// keep an update from being computed, before the first one is. `state_of` gives the tensor of a parameter's state that
+    /// must be like the parameter.
     pub(super) fn check_gradients<'a>(
         &self,
         state_of: &dyn Fn(usize) -> Option<&'a Tensor>,
-    ) -> Result<()> {
-        let mut any = false;
+    ) -> Result<Vec<(usize, Tensor)>> {
+        let mut gradients = Vec::with_capacity(self.0.len());
         for (index, (path, Entry { parameter, .. })) in self.0.iter().enumerate() {
             let Some(grad) = gradient(parameter) else {
                 continue;
@@ -141,11 +153,11 @@ impl StepParameters {
             if let Some(tensor) = state_of(index) {
                 check_like("step", path, "state", tensor, &value)?;
             }
-            any = true;
+            gradients.push((index, grad.detach()));
         }
-        match any {
-            true => Ok(()),
-            false => Err(OptimizerError::NoGradients { op: "step" }.into()),
+        match gradients.is_empty() {
+            true => Err(OptimizerError::NoGradients { op: "step" }.into()),
+            false => Ok(gradients),
         }
     }
 

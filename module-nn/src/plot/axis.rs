@@ -16,7 +16,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// From the least to the greatest of the numbers; `wide` up to the next named ones.
-    pub(super) fn linear(numbers: impl Iterator<Item = f64>, wide: bool) -> Self {
+    pub(super) fn linear(numbers: &mut dyn Iterator<Item = f64>, wide: bool) -> Self {
         let (mut low, mut high) = ends(numbers.filter(|x| x.is_finite())).unwrap_or((0.0, 1.0));
         if low == high {
             let around = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
@@ -41,7 +41,7 @@ impl Axis {
     }
 
     /// The same by powers of ten, of the numbers above 0.
-    pub(super) fn log(numbers: impl Iterator<Item = f64>) -> Self {
+    pub(super) fn log(numbers: &mut dyn Iterator<Item = f64>) -> Self {
         let positive = numbers.filter(|x| x.is_finite() && *x > 0.0);
         let (low, high) = ends(positive).unwrap_or((1.0, 10.0));
         let (low, high) = (low.log10(), high.log10());

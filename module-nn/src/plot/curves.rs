@@ -150,15 +150,15 @@ impl Curves {
 
     fn area(&self) -> Area {
         let x = self.curves.iter().flat_map(|(_, points)| points);
-        let (xs, ys) = (x.clone().map(|point| point.0), x.map(|point| point.1));
+        let (mut xs, mut ys) = (x.clone().map(|point| point.0), x.map(|point| point.1));
         let [is_log_x, is_log_y] = self.is_log;
         let x = match is_log_x {
-            true => Axis::log(xs),
-            false => Axis::linear(xs, false),
+            true => Axis::log(&mut xs),
+            false => Axis::linear(&mut xs, false),
         };
         let y = match is_log_y {
-            true => Axis::log(ys),
-            false => Axis::linear(ys, true),
+            true => Axis::log(&mut ys),
+            false => Axis::linear(&mut ys, true),
         };
         let widest = y.ticks.iter().map(|(_, name)| width(name));
         let named = if self.labels[1].is_empty() { 0.0 } else { 20.0 };

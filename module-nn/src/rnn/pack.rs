@@ -177,16 +177,8 @@ pub fn pad_packed_sequence(
     let batch = lengths.len();
     let place = |step: usize, i: usize| (step < lengths[i]).then(|| starts[step] + packed[i]);
     let value = options.padding_value;
-    let data = sequence.data();
-    let padded = if options.batch_first {
-        let places = (0..batch).flat_map(|i| (0..steps).map(move |step| (step, i)));
-        let places = places.map(|(step, i)| place(step, i));
-        gather_rows(NAME, data, places, [batch, steps], value)?
-    } else {
-        let places = (0..steps).flat_map(|step| (0..batch).map(move |i| (step, i)));
-        let places = places.map(|(step, i)| place(step, i));
-        gather_rows(NAME, data, places, [steps, batch], value)?
-    };
+    let (data, sizes) = (sequence.data(), [steps, batch]);
+    let padded = gather_rows(NAME, data, &place, sizes, options.batch_first, value)?;
     Ok((lengthen(&padded, more, options)?, lengths))
 }
 

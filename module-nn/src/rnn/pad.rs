@@ -75,15 +75,8 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
         step.filter(|&step| step < length).map(|step| start + step)
     };
     let value = options.padding_value;
-    if options.batch_first {
-        let places = (0..batch).flat_map(|i| (0..longest).map(move |step| (step, i)));
-        let places = places.map(|(step, i)| place(step, i));
-        gather_rows(NAME, &rows, places, [batch, longest], value)
-    } else {
-        let places = (0..longest).flat_map(|step| (0..batch).map(move |i| (step, i)));
-        let places = places.map(|(step, i)| place(step, i));
-        gather_rows(NAME, &rows, places, [longest, batch], value)
-    }
+    let sizes = [longest, batch];
+    gather_rows(NAME, &rows, &place, sizes, options.batch_first, value)
 }
 
 /// The sequences of a padded tensor `[length, batch, …]`, as views. Their [`Lengths`] are a list or a

@@ -1,7 +1,5 @@
 //! What operations do inside of `autocast`.
 
-use std::borrow::Cow;
-
 use crate::tensor::{AutocastState, Tensor, outside_autocast};
 use crate::{DType, Result};
 
@@ -67,15 +65,41 @@ impl AutocastPolicy {
         f: impl FnOnce([&Tensor; N], [Option<&Tensor>; M]) -> Result<R>,
     ) -> Option<Result<R>> {
         let lower = AutocastState::current().dtype()?;
-        let all = operands
-            .into_iter()
-            .chain(optional.into_iter().flatten())
-            .map(Tensor::dtype);
-        let dtype = self.dtype(lower, all);
-        if dtype.is_none() && self == Self::Promote {
-            return None;
+        let mut casts = [const { None }; N];
+        let mut optional_casts = [const { None }; M];
+        let (mut operands, mut optional) = (operands, optional);
+        if let Err(error) = self.cast_all(
+            lower,
+            (&operands, &mut casts),
+            (&optional, &mut optional_casts),
+        )? {
+            return Some(Err(error));
         }
-        Some(cast_and_run(dtype, operands, optional, f))
+        replace_cast(&mut operands, &casts);
+        replace_cast_optional(&mut optional, &optional_casts);
+        Some(outside_autocast(|| f(operands, optional)))
+    }
+
+    /// The casts of the operands that need one; `None` where the operation goes on with what it was given. Apart from
+    /// [`apply`](Self::apply), because that is compiled for each operation.
+    fn cast_all(
+        self,
+        lower: DType,
+        (operands, casts): (&[&Tensor], &mut [Option<Tensor>]),
+        (optional, optional_casts): (&[Option<&Tensor>], &mut [Option<Tensor>]),
+    ) -> Option<Result<()>> {
+        let all = operands.iter().chain(optional.iter().flatten());
+        let dtype = self.dtype(lower, all.map(|x| x.dtype()));
+        let Some(dtype) = dtype else {
+            return (self != Self::Promote).then_some(Ok(()));
+        };
+        let all = operands.iter().zip(casts);
+        let optional = optional.iter().zip(optional_casts);
+        let mut all = all.chain(optional.filter_map(|(x, cast)| Some((x.as_ref()?, cast))));
+        Some(all.try_for_each(|(x, cast)| {
+            *cast = x.as_policy_has_it(dtype)?;
+            Ok(())
+        }))
     }
 
     /// The dtype that operands of these dtypes are cast to, if any is.
@@ -109,25 +133,16 @@ impl AutocastPolicy {
     }
 }
 
-fn cast_and_run<const N: usize, const M: usize, R>(
-    dtype: Option<DType>,
-    operands: [&Tensor; N],
-    optional: [Option<&Tensor>; M],
-    f: impl FnOnce([&Tensor; N], [Option<&Tensor>; M]) -> Result<R>,
-) -> Result<R> {
-    let mut operands = operands.map(Cow::Borrowed);
-    let mut optional = optional.map(|x| x.map(Cow::Borrowed));
-    if let Some(dtype) = dtype {
-        let all = operands.iter_mut();
-        for x in all.chain(optional.iter_mut().flatten()) {
-            if let Some(cast) = x.as_policy_has_it(dtype)? {
-                *x = Cow::Owned(cast);
-            }
-        }
+fn replace_cast<'a>(operands: &mut [&'a Tensor], casts: &'a [Option<Tensor>]) {
+    for (x, cast) in operands.iter_mut().zip(casts) {
+        *x = cast.as_ref().unwrap_or(x);
     }
-    let operands = operands.each_ref().map(|x| &**x);
-    let optional = optional.each_ref().map(|x| x.as_deref());
-    outside_autocast(|| f(operands, optional))
+}
+
+fn replace_cast_optional<'a>(optional: &mut [Option<&'a Tensor>], casts: &'a [Option<Tensor>]) {
+    for (x, cast) in optional.iter_mut().zip(casts) {
+        *x = cast.as_ref().or(*x);
+    }
 }
 
 impl Tensor {

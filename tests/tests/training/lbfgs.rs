@@ -128,6 +128,19 @@ fn what_cannot_be_meant_is_refused() {
     let model = Linear::new(2, 1).unwrap();
     assert!(LBFGS::new(&model, -1.0).is_err());
     let mut optimizer = LBFGS::new(&model, 1.0).unwrap();
+    for lr in [-1.0, f64::NAN] {
+        let error = optimizer.set_lr(lr).unwrap_err().to_string();
+        assert_eq!(error, format!("LBFGS: lr = {lr}: must be at least 0"));
+        assert_eq!(optimizer.lr(), 1.0);
+    }
+    optimizer.set_lr(0.5).unwrap();
+    assert_eq!(optimizer.lr(), 0.5);
+    // Of a state too.
+    let mut config = LBFGSConfig::new(1.0);
+    config.lr = -1.0;
+    let state = optimizer.state().unwrap().with("config", &config).unwrap();
+    let error = optimizer.load_state(&state).unwrap_err().to_string();
+    assert_eq!(error, "LBFGS: lr = -1: must be at least 0");
     let loss = || Tensor::from(1.0_f32).add(Parameter::new(Tensor::from(1.0_f32))?.tensor());
     let error = optimizer.step(&model, loss).unwrap_err();
     assert!(

@@ -18,7 +18,7 @@ fn cases() -> Vec<Value> {
     let Value::Array(cases) = file["cases"].take() else {
         panic!("no cases")
     };
-    assert_eq!(cases.len(), 25);
+    assert_eq!(cases.len(), 26);
     cases
 }
 
@@ -379,6 +379,19 @@ fn arguments_without_meaning_are_refused() {
     );
     assert!(AUROCConfig::new(3).average(Average::Micro).build().is_err());
     assert!(RunningMean::new(0).is_err());
+    // A state of more updates than count, which none of this window saves.
+    let mut longer = RunningMean::new(3).unwrap();
+    (0..3).for_each(|value| longer.update(f64::from(value)).unwrap());
+    let mut running = RunningMean::new(2).unwrap();
+    running.update(7.0).unwrap();
+    let config = running.hyperparameters().unwrap();
+    let config: Value = config.get("config").unwrap();
+    let state = longer.state().unwrap().with("config", &config).unwrap();
+    assert_eq!(
+        running.load_state(&state).unwrap_err().to_string(),
+        "load_state: sum = 3: there must be at most as many as the window has, 2"
+    );
+    assert_eq!(running.compute().unwrap(), 7.0);
     let mut top = AccuracyConfig::new(3).top_k(2).build().unwrap();
     let classes = Tensor::from([0_i64]);
     assert!(top.update(&classes, &classes).is_err());

@@ -35,18 +35,15 @@ impl Check for NonFiniteValue {
                 });
                 found.map(|(_, module, _)| module)
             };
-            let mut made: Vec<_> = step
-                .model_calls()
-                .filter(|(_, _, call)| makes(call))
-                .collect();
+            let made = step.model_calls().filter(|(_, _, call)| makes(call));
             // Of a module and what it holds, the inner one, which is over first.
-            made.sort_by_key(|(_, _, call)| call.nodes.1);
+            let first = made.min_by_key(|(_, _, call)| call.nodes.1);
             let parameter = record
                 .parameters
                 .iter()
                 .enumerate()
                 .find(|(index, _)| !step.start.parameters[*index].stats().is_finite());
-            let finding = match (parameter, made.first()) {
+            let finding = match (parameter, first) {
                 (Some((_, known)), _) => finding(&known.path)
                     .message(format!("it held a NaN or an infinity before step {number}, and {symptom}"))
                     .cause(match number {
@@ -58,9 +55,9 @@ impl Check for NonFiniteValue {
                          learning rate",
                     ),
                 (None, Some((_, module, call))) => {
-                    let name = record.name_module(*module);
+                    let name = record.name_module(module);
                     let largest = call.inputs.iter().map(|input| input.stats().max_abs).fold(0.0, f64::max);
-                    finding(&record.modules[*module].path)
+                    finding(&record.modules[module].path)
                         .message(format!("{name} is the first module that gives NaN or infinities; {symptom}"))
                         .cause(format!(
                             "its input is finite, with values up to {largest:.3e}: a logarithm or root of what is not \

@@ -94,9 +94,9 @@ impl LBFGSConfig {
     ///
     /// # Errors
     ///
-    /// A negative learning rate.
+    /// A learning rate that is negative or not a number.
     pub fn build(&self, model: &dyn Module) -> Result<LBFGS> {
-        at_least_0(LBFGS::NAME, "lr", self.lr)?;
+        check_lr(self.lr)?;
         Ok(LBFGS {
             config: self.clone(),
             parameters: ParamStates::new(model),
@@ -116,7 +116,7 @@ impl LBFGS {
     ///
     /// # Errors
     ///
-    /// A negative learning rate.
+    /// A learning rate that is negative or not a number.
     pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
         LBFGSConfig::new(lr).build(model)
     }
@@ -127,8 +127,14 @@ impl LBFGS {
     }
 
     /// Sets the learning rate.
-    pub fn set_lr(&mut self, lr: f64) {
+    ///
+    /// # Errors
+    ///
+    /// A learning rate that is negative or not a number; then it is as it was.
+    pub fn set_lr(&mut self, lr: f64) -> Result<()> {
+        check_lr(lr)?;
         self.config.lr = lr;
+        Ok(())
     }
 
     /// Moves the parameters by up to `max_iter` iterations, and returns the loss that `closure` gave before the
@@ -154,6 +160,10 @@ impl LBFGS {
         };
         iterate(&self.config, &mut self.history, &mut problem)
     }
+}
+
+fn check_lr(lr: f64) -> Result<()> {
+    at_least_0(LBFGS::NAME, "lr", lr)
 }
 
 /// The loss as a function of all parameters as one vector.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::config_of::config_of;
 use super::history::{History, Pair};
-use super::{LBFGS, LBFGSConfig};
+use super::{LBFGS, LBFGSConfig, check_lr};
 
 /// The numbers of a history.
 #[derive(Serialize, Deserialize)]
@@ -109,6 +109,7 @@ impl Stateful for LBFGS {
 
     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
         let config: LBFGSConfig = config_of(Self::NAME, state)?;
+        check_lr(config.lr)?;
         self.parameters.check_paths(state)?;
         let numbers: Numbers = state.get("history")?;
         let tensors = state.tensors();

@@ -144,6 +144,33 @@ impl Core {
     }
 }
 
+/// Writes [`Schedule`](super::Schedule) of a struct with a `core`, by a formula of its other fields.
+macro_rules! schedule_by_formula {
+    ($schedule:ty, |$this:ident| $formula:expr $(, $rule:ident: $bound:ident)?) => {
+        impl $(<$rule: $bound>)? $crate::optim::Schedule for $schedule {
+            fn step(&mut self, optimizer: &mut dyn $crate::optim::Optimizer) -> Result<()> {
+                let $this = self;
+                $this.core.step(optimizer, &$formula)
+            }
+
+            fn last_lrs(&self) -> &[f64] {
+                self.core.last_lrs()
+            }
+
+            fn start(&mut self, optimizer: &mut dyn $crate::optim::Optimizer) -> Result<()> {
+                let ($this, kind) = (self, $crate::optim::StepKind::First);
+                $this.core.go(0, kind, optimizer, &$formula)
+            }
+
+            fn restart(&mut self, optimizer: &mut dyn $crate::optim::Optimizer) -> Result<()> {
+                let ($this, kind) = (self, $crate::optim::StepKind::Restart);
+                $this.core.go(0, kind, optimizer, &$formula)
+            }
+        }
+    };
+}
+pub(super) use schedule_by_formula;
+
 /// Refuses the state of anything but the schedule of this name.
 pub(super) fn check_name(name: &'static str, state: &Snapshot) -> Result<()> {
     let saved = state.get::<String>("schedule");

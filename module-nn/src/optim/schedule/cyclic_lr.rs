@@ -1,9 +1,9 @@
 use module_core::{Result, Snapshot, Stateful};
 use serde::{Deserialize, Serialize};
 
-use super::common::{Base, Core, Formula};
+use super::ScheduleStep;
+use super::common::{Base, Core, Formula, schedule_by_formula};
 use super::rates::check_momentums;
-use super::{Schedule, ScheduleStep, StepKind};
 use crate::OneOrEach;
 use crate::config::{check_positive, config};
 use crate::optim::Optimizer;
@@ -257,24 +257,7 @@ impl CyclicLR {
     }
 }
 
-impl Schedule for CyclicLR {
-    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.core.step(optimizer, &self.formula)
-    }
-
-    fn last_lrs(&self) -> &[f64] {
-        self.core.last_lrs()
-    }
-
-    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let kind = StepKind::First;
-        self.core.go(0, kind, optimizer, &self.formula)
-    }
-
-    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.start(optimizer)
-    }
-}
+schedule_by_formula!(CyclicLR, |this| this.formula);
 
 /// The arguments but for the function, the epoch, and the learning rates that it began with and set last.
 impl Stateful for CyclicLR {

@@ -1,8 +1,8 @@
 use module_core::{Result, Snapshot, Stateful};
 
-use super::common::{Base, Core, Formula};
+use super::common::{Base, Core, Formula, schedule_by_formula};
 use super::lambdas::Lambdas;
-use super::{LRLambda, Schedule, ScheduleStep, StepKind};
+use super::{LRLambda, ScheduleStep};
 use crate::optim::Optimizer;
 
 const NAME: &str = "LambdaLR";
@@ -89,24 +89,7 @@ impl Formula for OfBase<'_> {
     }
 }
 
-impl Schedule for LambdaLR {
-    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.core.step(optimizer, &OfBase(&self.lambdas))
-    }
-
-    fn last_lrs(&self) -> &[f64] {
-        self.core.last_lrs()
-    }
-
-    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let formula = OfBase(&self.lambdas);
-        self.core.go(0, StepKind::First, optimizer, &formula)
-    }
-
-    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.start(optimizer)
-    }
-}
+schedule_by_formula!(LambdaLR, |this| OfBase(&this.lambdas));
 
 /// The epoch, and the learning rates that it began with and set last.
 impl Stateful for LambdaLR {

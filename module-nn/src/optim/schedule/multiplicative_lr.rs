@@ -1,8 +1,8 @@
 use module_core::{Result, Snapshot, Stateful};
 
-use super::common::{Base, Core, Formula};
+use super::common::{Base, Core, Formula, schedule_by_formula};
 use super::lambdas::Lambdas;
-use super::{LRLambda, Schedule, ScheduleStep, StepKind};
+use super::{LRLambda, ScheduleStep, StepKind};
 use crate::optim::Optimizer;
 
 const NAME: &str = "MultiplicativeLR";
@@ -13,7 +13,8 @@ const NAME: &str = "MultiplicativeLR";
 /// η ← η·f(t)          at epoch t > 0
 /// ```
 ///
-/// The function is not saved: a schedule is restored into one that was built with the same function.
+/// The function is not saved: a schedule is restored into one that was built with the same function. After another
+/// schedule it goes on from the learning rates that this one left, times `f(0)`, as PyTorch's.
 ///
 /// Source: `torch.optim.lr_scheduler.MultiplicativeLR`.
 ///
@@ -79,26 +80,7 @@ impl Formula for OfPresent<'_> {
     }
 }
 
-impl Schedule for MultiplicativeLR {
-    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.core.step(optimizer, &OfPresent(&self.lambdas))
-    }
-
-    fn last_lrs(&self) -> &[f64] {
-        self.core.last_lrs()
-    }
-
-    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let formula = OfPresent(&self.lambdas);
-        self.core.go(0, StepKind::First, optimizer, &formula)
-    }
-
-    /// From the learning rates that the last schedule left, as PyTorch's, which multiplies them by `f(0)`.
-    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let formula = OfPresent(&self.lambdas);
-        self.core.go(0, StepKind::Restart, optimizer, &formula)
-    }
-}
+schedule_by_formula!(MultiplicativeLR, |this| OfPresent(&this.lambdas));
 
 /// The epoch, and the learning rates that it began with and set last.
 impl Stateful for MultiplicativeLR {

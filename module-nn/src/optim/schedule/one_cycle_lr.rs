@@ -3,9 +3,9 @@ use std::f64::consts::PI;
 use module_core::{Error, Result, Snapshot, Stateful};
 use serde::{Deserialize, Serialize};
 
-use super::common::{Base, Core, Formula};
+use super::ScheduleStep;
+use super::common::{Base, Core, Formula, schedule_by_formula};
 use super::rates::check_momentums;
-use super::{Schedule, ScheduleStep, StepKind};
 use crate::OneOrEach;
 use crate::config::{check_between, check_positive, config};
 use crate::optim::Optimizer;
@@ -266,25 +266,7 @@ impl OneCycleLR {
     }
 }
 
-impl Schedule for OneCycleLR {
-    /// As [`Schedule::step`]; a step after `total_steps` of them is an error.
-    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.core.step(optimizer, &self.formula)
-    }
-
-    fn last_lrs(&self) -> &[f64] {
-        self.core.last_lrs()
-    }
-
-    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let kind = StepKind::First;
-        self.core.go(0, kind, optimizer, &self.formula)
-    }
-
-    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.start(optimizer)
-    }
-}
+schedule_by_formula!(OneCycleLR, |this| this.formula);
 
 /// The arguments, the step, and the learning rates that it began with and set last.
 impl Stateful for OneCycleLR {

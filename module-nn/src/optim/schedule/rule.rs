@@ -4,8 +4,8 @@ use module_core::{Result, Snapshot, Stateful};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::common::{Base, Core, Formula};
-use super::{Schedule, ScheduleStep, StepKind};
+use super::ScheduleStep;
+use super::common::{Base, Core, Formula, schedule_by_formula};
 use crate::optim::Optimizer;
 
 /// The formula of a schedule and its arguments: all that a schedule of your own needs.
@@ -115,25 +115,7 @@ impl<R: ScheduleRule> RuleSchedule<R> {
     }
 }
 
-impl<R: ScheduleRule> Schedule for RuleSchedule<R> {
-    fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.core.step(optimizer, &ByRule(&self.rule))
-    }
-
-    fn last_lrs(&self) -> &[f64] {
-        self.core.last_lrs()
-    }
-
-    fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let formula = ByRule(&self.rule);
-        self.core.go(0, StepKind::First, optimizer, &formula)
-    }
-
-    fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
-        let formula = ByRule(&self.rule);
-        self.core.go(0, StepKind::Restart, optimizer, &formula)
-    }
-}
+schedule_by_formula!(RuleSchedule<R>, |this| ByRule(&this.rule), R: ScheduleRule);
 
 /// The arguments, the epoch, and the learning rates that it began with and set last.
 impl<R: ScheduleRule> Stateful for RuleSchedule<R> {

@@ -160,9 +160,17 @@ fn parts_of(count: usize, item_ns: usize) -> Option<(usize, usize)> {
     if count < 2 * least {
         return None;
     }
-    // More parts than threads, so that a thread that is delayed gets fewer of them.
     let threads = num_threads();
-    (threads > 1).then(|| ((2 * threads).min(count / least), threads))
+    (threads > 1).then(|| (balanced(count / least, threads), threads))
+}
+
+/// The number of parts, at most `most`. More than threads, so that a thread that is delayed gets fewer of them, but as many for
+/// each: of three parts of the same size two threads would wait for one.
+fn balanced(most: usize, threads: usize) -> usize {
+    match most {
+        most if most >= 2 * threads => 2 * threads,
+        most => most.min(threads),
+    }
 }
 
 /// Does all parts, and returns the error of the first that failed.
@@ -182,7 +190,7 @@ fn all_of(parts: usize, threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sy
 
 #[cfg(test)]
 mod tests {
-    use super::{Items, MIN_PARALLEL_NS, parallel_for};
+    use super::{Items, MIN_PARALLEL_NS, balanced, parallel_for};
     use crate::Error;
 
     #[test]
@@ -201,6 +209,12 @@ mod tests {
                 assert_eq!(pair, [item, 1]);
             }
         }
+    }
+
+    #[test]
+    fn all_threads_have_as_many_parts_where_there_are_enough() {
+        let parts = |most| balanced(most, 4);
+        assert_eq!([2, 3, 4, 5, 7, 8, 9].map(parts), [2, 3, 4, 4, 4, 8, 8]);
     }
 
     #[test]

@@ -140,19 +140,31 @@ impl Real for Expr<'_> {
 /// Writes a formula down.
 pub(super) fn record<const W: usize, const R: usize>(formula: impl UpdateFormula<W, R>) -> Formula {
     let steps = RefCell::new(Vec::new());
-    let value = |number| Expr {
+    let first = Expr {
         steps: &steps,
         inputs: W + R,
-        number,
+        number: 0,
     };
-    let written = std::array::from_fn(value);
-    let read = std::array::from_fn(|i| value(W + i));
+    let (mut written, mut read) = ([first; W], [first; R]);
+    number_from(0, &mut written);
+    number_from(W, &mut read);
     let results = formula.apply(written, read);
-    let results = results.map(|expr| expr.number).to_vec();
+    let results = numbers(&results);
     Formula {
         written: W,
         read: R,
         steps: steps.into_inner(),
         results,
     }
+}
+
+/// Numbers values one after the other; apart from [`record`], because that is compiled for each formula.
+fn number_from(start: usize, values: &mut [Expr<'_>]) {
+    for (number, value) in (start..).zip(values) {
+        value.number = number;
+    }
+}
+
+fn numbers(values: &[Expr<'_>]) -> Vec<usize> {
+    values.iter().map(|value| value.number).collect()
 }

@@ -159,3 +159,39 @@ fn steps_are_counted_anew_after_one_that_is_left_out() -> Result<()> {
     assert_eq!(scales, [4.0, 2.0, 2.0, 4.0]);
     Ok(())
 }
+
+/// The scales are those of `torch.amp.GradScaler`, which then divides by 0 and makes the parameters NaN.
+#[test]
+fn a_scale_that_has_fallen_to_nothing_is_an_error() -> Result<()> {
+    let model = Linear::new(2, 1)?;
+    let before = model.weight().detach().to_vec::<f32>()?;
+    let mut optimizer = SGD::new(&model, 0.5)?;
+    let config = GradScalerConfig::new().init_scale(1e-38);
+    let mut scaler = config.backoff_factor(0.25).build()?;
+    set(&model, f32::NAN);
+    assert!(!scaler.step(&mut optimizer, &model)?);
+    scaler.update()?;
+    // A number above 0, whose reciprocal is infinite.
+    assert!(scaler.get_scale() > 0.0);
+    for value in [0.0, 1.0] {
+        set(&model, value);
+        let error = scaler.step(&mut optimizer, &model).unwrap_err();
+        assert!(
+            matches!(
+                error.downcast_ref(),
+                Some(OptimizerError::ScaleTooSmall { op: "step", .. })
+            ),
+            "{error}"
+        );
+        let error = scaler.unscale(&model).unwrap_err().to_string();
+        assert!(
+            error.starts_with("unscale: the scale has fallen to 2.5"),
+            "{error}"
+        );
+        assert_eq!(model.weight().grad().unwrap().to_vec::<f32>()?, [value; 2]);
+    }
+    assert_eq!(model.weight().detach().to_vec::<f32>()?, before);
+    scaler.update_to(4.0)?;
+    assert!(scaler.step(&mut optimizer, &model)?);
+    Ok(())
+}

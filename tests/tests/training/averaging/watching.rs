@@ -126,3 +126,27 @@ fn the_best_state_is_kept_restored_and_written() {
     assert!(best.update(0.1, &net).is_err());
     assert_eq!(best.best(), Some(0.3));
 }
+
+#[test]
+fn an_infinite_metric_is_the_best_until_there_is_a_better_one() {
+    let net = trained();
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    for (mode, sign) in [(PlateauMode::Min, 1.0), (PlateauMode::Max, -1.0)] {
+        let mut best = BestSnapshot::new(mode);
+        let metrics = [nan, inf, inf, 1.0, inf, -inf, 0.0];
+        let expected = [false, true, false, true, false, true, false];
+        for (metric, expected) in metrics.into_iter().zip(expected) {
+            assert_eq!(
+                best.update(sign * metric, &net).unwrap(),
+                expected,
+                "{metric}"
+            );
+            assert_eq!(best.restore(&net).is_ok(), !metric.is_nan());
+            let mut resumed = BestSnapshot::new(mode);
+            resumed.load_state(&best.state().unwrap()).unwrap();
+            assert_eq!(resumed.best(), best.best());
+            best = resumed;
+        }
+        assert_eq!(best.best(), Some(-sign * inf));
+    }
+}

@@ -22,7 +22,7 @@ from peft_files import base
 
 OWN = pathlib.Path(__file__).resolve().parent / "rust" / "peft"
 FILES = ["adapter_config.json", "adapter_model.safetensors"]
-KINDS = {"conv2d": "images", "conv1d": "signals", "attention": "signals"}
+KINDS = {"conv2d": "images", "conv1d": "signals", "attention": "signals", "recurrent": "readings"}
 
 
 def check(folder, name, outputs):

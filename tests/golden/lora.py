@@ -1,12 +1,15 @@
-"""lora.safetensors: adapters of PEFT, their first values, outputs, gradients, merged weights and short trainings.
+"""lora.safetensors, lora_more.safetensors: adapters of PEFT, their first values, outputs, gradients, merged weights and
+short trainings.
 
-`case` is `{"cases", "together"}`; README.md says which tensors belong to each.
+`case` is `{"cases"}`; README.md says which tensors belong to each.
 """
 
 import warnings
 
 import torch
+import bitsandbytes
 from peft import LoraConfig, get_peft_model
+from peft.tuners.lora import ParamWrapper
 
 from common import DTYPES, random, write_safetensors
 
@@ -55,6 +58,47 @@ class Attention(torch.nn.Module):
         return self.attention(x, x, x, need_weights=False)[0]
 
 
+class Tall(torch.nn.Module):
+    """A weight with more rows than columns, and one with fewer."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(6, 9)
+        self.down = torch.nn.Linear(9, 5)
+
+    def forward(self, x):
+        return self.down(torch.tanh(self.up(x)))
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+class Cells(torch.nn.Module):
+    """A cell of each kind, above each other."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTMCell(3, 4)
+        self.gru = torch.nn.GRUCell(4, 5)
+        self.rnn = torch.nn.RNNCell(5, 3, bias=False)
+        self.head = torch.nn.Linear(3, 2)
+
+    def forward(self, x):
+        state, gru, rnn, outputs = None, None, None, []
+        for step in x:
+            state = self.lstm(step, state)
+            gru = self.gru(state[0], gru)
+            rnn = self.rnn(gru, rnn)
+            outputs.append(self.head(rnn))
+        return torch.stack(outputs)
+
+
 MODELS = {
     "net": Net,
     "table": Table,
@@ -63,6 +107,11 @@ MODELS = {
     "conv3d": lambda: Conv(torch.nn.Conv3d(2, 3, 2)),
     "grouped": lambda: Conv(torch.nn.Conv2d(4, 6, 3, groups=2)),
     "attention": Attention,
+    "tall": Tall,
+    "lstm": lambda: Recurrent(torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True, proj_size=3)),
+    "gru": lambda: Recurrent(torch.nn.GRU(3, 4, num_layers=2, batch_first=True)),
+    "rnn": lambda: Recurrent(torch.nn.RNN(3, 4, bias=False, bidirectional=True)),
+    "cells": Cells,
 }
 SHAPES = {
     "net": [2, 3, 6],
@@ -71,6 +120,11 @@ SHAPES = {
     "conv3d": [2, 2, 4, 3, 4],
     "grouped": [2, 4, 5, 5],
     "attention": [2, 5, 8],
+    "tall": [2, 6],
+    "lstm": [4, 2, 3],
+    "gru": [2, 4, 3],
+    "rnn": [4, 2, 3],
+    "cells": [3, 2, 3],
 }
 LINEAR = ["query", "value"]
 RANDOM = {"init_lora_weights": False}
@@ -100,11 +154,38 @@ CASES = [
     ("attention", ["attention"], {"r": 2, "lora_alpha": 3}),
 ]
 
+# Those of `lora_more.safetensors`. Of a recurrent layer, the weights are `target_parameters`.
+MORE = [
+    ("tall", ["up", "down"], {"r": 2, "lora_alpha": 3, "init_lora_weights": "pissa_niter_4"}),
+    ("tall", ["up", "down"], {"r": 3, "use_rslora": True, "init_lora_weights": "pissa_niter_0"}),
+    ("lstm", ["layer"], {"r": 2, "lora_alpha": 3}),
+    ("lstm", ["layer"], {"r": 2, "lora_alpha": 5, "use_rslora": True, "rank_pattern": {"weight_h._l1": 1}, **RANDOM}),
+    ("gru", ["layer"], {"r": 2, "lora_alpha": 3, "init_lora_weights": "gaussian"}),
+    ("gru", ["layer.weight_hh_l0", "layer.weight_ih_l1"], {"r": 2, "lora_alpha": 3, **RANDOM}),
+    ("rnn", ["layer"], {"r": 2, "alpha_pattern": {"weight_hh_l0": 3}, **RANDOM}),
+    ("cells", ["lstm", "gru", "rnn"], {"r": 2, "lora_alpha": 3}),
+    ("cells", ["lstm", "gru.weight_hh", "head"], {"r": 2, "lora_alpha": 3, **RANDOM}),
+]
+RECURRENT = ["lstm", "gru", "rnn", "cells"]
+
 
 def own_key(name):
     """The name of a parameter of PEFT's model in a model that is not wrapped."""
     name = name.removeprefix("base_model.model.")
     return name.replace("base_layer.", "").replace("original_module.", "")
+
+
+def own_names(peft):
+    """The names of the parameters of PEFT's model, and those in a model that is not wrapped."""
+    wrappers = {path: m.parameter_name for path, m in peft.named_modules() if isinstance(m, ParamWrapper)}
+    names = {}
+    for name, _ in peft.named_parameters():
+        path, found, factor = name.partition(".lora_")
+        names[name] = own_key(name)
+        if found and path in wrappers:
+            # The wrappers of the weights of one layer are around each other.
+            names[name] = f"{own_key(path + '.')}adapters.{wrappers[path]}.lora_{factor}"
+    return names
 
 
 def model_input(model, seed, dtype):
@@ -118,7 +199,13 @@ def build(model, targets, kwargs, dtype, name=NAME):
     torch.manual_seed(5)
     net = MODELS[model]().to(dtype)
     first = {key: value.clone() for key, value in net.state_dict().items()}
-    config = LoraConfig(target_modules=targets, **kwargs)
+    names = {"target_modules": targets}
+    if model in RECURRENT:
+        weights = [name for name, _ in net.named_parameters() if ".weight_" in name]
+        meant = lambda name: name in targets or name.rpartition(".")[0] in targets
+        layers = [target for target in targets if isinstance(getattr(net, target, None), torch.nn.Linear)]
+        names = {"target_modules": layers, "target_parameters": [name for name in weights if meant(name)]}
+    config = LoraConfig(**names, **kwargs)
     return first, get_peft_model(net, config, adapter_name=name)
 
 
@@ -133,7 +220,8 @@ def randomize(peft):
 
 
 def parameters(peft):
-    return {own_key(name): value for name, value in peft.named_parameters()}
+    names = own_names(peft)
+    return {names[name]: value for name, value in peft.named_parameters()}
 
 
 def one(n, tensors, model, targets, kwargs, dtype_name):
@@ -143,14 +231,13 @@ def one(n, tensors, model, targets, kwargs, dtype_name):
     for key, value in first.items():
         put(f"base/{key}", value)
     saves = "modules_to_save" in kwargs
-    for key, value in peft.named_parameters():
-        plain = own_key(key)
+    for plain, value in parameters(peft).items():
         if "lora_" in plain or "modules_to_save" in plain:
             put(f"init/{plain}", value)
-        elif kwargs.get("init_lora_weights") == "pissa" and plain.endswith("weight"):
+        elif str(kwargs.get("init_lora_weights")).startswith("pissa") and plain.endswith("weight"):
             put(f"reduced/{plain}", value)
     tensors[f"{n}/next"] = torch.rand(4)
-    trained = [own_key(key) for key, value in peft.named_parameters() if value.requires_grad]
+    trained = [key for key, value in parameters(peft).items() if value.requires_grad]
 
     randomize(peft)
     for key, value in parameters(peft).items():
@@ -191,7 +278,8 @@ def one(n, tensors, model, targets, kwargs, dtype_name):
     if merges:
         peft.merge_adapter()
         for key, value in parameters(peft).items():
-            if any(key.startswith(target) for target in targets) and key.endswith(".weight") and "lora_" not in key:
+            weight = key.endswith(".weight") or ".weight_" in key
+            if any(key.startswith(target) for target in targets) and weight and "lora_" not in key:
                 put(f"merged/{key}", value)
         with torch.no_grad():
             put("merged_y", peft(x))
@@ -251,17 +339,62 @@ def half(tensors):
     tensors["half/x"], tensors["half/y"] = x, peft.eval()(x).detach()
 
 
+def narrow(tensors):
+    """Adapters in bf16 on a base in f32, as it is and of four bits, with inputs in f32."""
+    for name in ("narrow", "nf4"):
+        torch.manual_seed(5)
+        net = torch.nn.Sequential(torch.nn.Linear(64, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
+        for key, value in net.state_dict().items():
+            tensors[f"{name}/base/{key}"] = value.clone()
+        if name == "nf4":
+            layer = bitsandbytes.nn.Linear4bit(64, 16, compute_dtype=torch.float32, quant_type="nf4")
+            layer.load_state_dict(net[0].state_dict())
+            net[0] = layer.to("cpu")
+            assert net[0].weight.quant_state is not None
+        peft = get_peft_model(net, LoraConfig(target_modules=["0", "2"], r=2, lora_alpha=5))
+        randomize(peft)
+        for key, value in parameters(peft).items():
+            if "lora_" in key:
+                value.data = value.data.bfloat16()
+                tensors[f"{name}/values/{key}"] = value.detach().clone()
+        x = random([3, 64], 972, torch.float32).requires_grad_()
+        y = peft.eval()(x)
+        weights = random(y.shape, 973, torch.float32)
+        (y * weights).sum().backward()
+        tensors |= {f"{name}/x": x.detach(), f"{name}/y": y.detach(), f"{name}/weights": weights}
+        tensors[f"{name}/grad_x"] = x.grad
+        for key, value in parameters(peft).items():
+            if value.requires_grad:
+                assert value.grad.dtype == torch.bfloat16
+                tensors[f"{name}/grad/{key}"] = value.grad
+
+
+def each(tensors, cases):
+    records = []
+    for model, targets, kwargs in cases:
+        for dtype in ("f32", "f64"):
+            if dtype == "f64" and str(kwargs.get("init_lora_weights")).startswith("pissa"):
+                continue  # PEFT refuses.
+            records.append(one(len(records), tensors, model, targets, kwargs, dtype))
+    return records
+
+
+def write_more():
+    warnings.simplefilter("ignore")
+    tensors = {}
+    cases = each(tensors, MORE)
+    narrow(tensors)
+    write_safetensors("lora_more.safetensors", tensors, {"cases": cases})
+
+
 def write():
     warnings.simplefilter("ignore")
-    tensors, cases = {}, []
-    for model, targets, kwargs in CASES:
-        for dtype in ("f32", "f64"):
-            if dtype == "f64" and kwargs.get("init_lora_weights") == "pissa":
-                continue  # PEFT refuses.
-            cases.append(one(len(cases), tensors, model, targets, kwargs, dtype))
+    tensors = {}
+    cases = each(tensors, CASES)
     together(tensors)
     half(tensors)
     write_safetensors("lora.safetensors", tensors, {"cases": cases})
+    write_more()
 
 
 if __name__ == "__main__":

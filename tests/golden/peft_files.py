@@ -16,7 +16,7 @@ import warnings
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
-from peft.tuners.lora import LoraLayer
+from peft.tuners.lora import LoraLayer, ParamWrapper
 from peft.utils.other import ModulesToSaveWrapper
 
 from common import DATA, write_safetensors
@@ -62,6 +62,16 @@ CASES = {
     "conv2d_dora": ("images", dict(r=2, use_dora=True, target_modules=["stem"])),
     "conv1d": ("signals", dict(r=2, target_modules=["conv"])),
     "attention": ("signals", dict(r=2, target_modules=["attention"], modules_to_save=["head"])),
+    "recurrent": (
+        "readings",
+        dict(
+            r=2,
+            target_modules=["head"],
+            target_parameters=["lstm.weight_ih_l0", "weight_hh_l1", "lstm.weight_hh_l0", "cell.weight_hh"],
+            rank_pattern={"weight_hh_l1": 1},
+        ),
+    ),
+    "recurrent_only": ("readings", dict(r=2, lora_alpha=24, target_parameters=["weight_ih", "weight_ih_l1"])),
 }
 
 # Further ways to say which layers of the transformer are meant.
@@ -101,6 +111,20 @@ def matched(fields):
         return None
     modules = model.base_model.model.named_modules()
     return [path for path, m in modules if isinstance(m, LoraLayer)]
+
+
+def adapted(kind, model):
+    """The paths of what PEFT adapted, in the order of the model."""
+    paths = set()
+    for path, module in model.base_model.model.named_modules():
+        if isinstance(module, LoraLayer):
+            names = [name for name in path.split(".") if name != "base_layer"]
+            weight = [module.parameter_name] if isinstance(module, ParamWrapper) else []
+            paths.add(".".join(names + weight))
+    ordered = []
+    for path, module in base(kind).named_modules():
+        ordered += [path] + [f"{path}.{name}" for name, _ in module.named_parameters(recurse=False)]
+    return [path for path in ordered if path in paths]
 
 
 def base(name):
@@ -165,7 +189,7 @@ def write():
         modules = list(model.base_model.model.named_modules())
         cases[name] = {
             "model": kind,
-            "adapted": [path.replace("base_layer.", "") for path, m in modules if isinstance(m, LoraLayer)],
+            "adapted": adapted(kind, model),
             "saved": [path for path, m in modules if isinstance(m, ModulesToSaveWrapper)],
         }
     pairs = [({"peft_type": "LORA", **fields}, matched(fields)) for fields in MATCHES]

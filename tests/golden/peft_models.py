@@ -80,4 +80,22 @@ class Signals(nn.Module):
         return torch.randn(2, 3, 6, generator=generator)
 
 
-MODELS = {"transformer": Transformer, "images": Images, "signals": Signals}
+class Readings(nn.Module):
+    """A recurrent layer, a cell and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4, num_layers=2, batch_first=True)
+        self.cell = nn.GRUCell(4, 5)
+        self.head = nn.Linear(5, 3)
+
+    def forward(self, x):
+        states, _ = self.lstm(x)
+        return self.head(self.cell(states[:, -1]))
+
+    @staticmethod
+    def input(generator):
+        return torch.randn(2, 6, 3, generator=generator)
+
+
+MODELS = {"transformer": Transformer, "images": Images, "signals": Signals, "readings": Readings}

@@ -11,6 +11,7 @@ use std::fmt;
 use module_core::{Error, IndexMap, Module, Parameter, Result, Tensor, Training};
 
 use crate::init::Uniform;
+use crate::lora::WeightAdapters;
 use crate::rnn::{PackedSequence, vec_with_capacity};
 
 pub(super) use arguments::RecurrentArguments;
@@ -26,6 +27,8 @@ pub(super) struct Recurrent {
     arguments: RecurrentArguments,
     #[module(flatten)]
     weights: IndexMap<String, Parameter>,
+    #[module(flatten)]
+    adapters: WeightAdapters,
     training: Training,
 }
 
@@ -41,9 +44,12 @@ impl Recurrent {
                 }
             }
         }
+        let names = weights.keys().map(String::as_str);
+        let adapters = WeightAdapters::new(names.filter(|name| name.starts_with("weight")));
         Ok(Self {
             arguments,
             weights,
+            adapters,
             training: Training::new(),
         })
     }
@@ -181,12 +187,17 @@ impl Recurrent {
             None => self.zeros(&input, batch_sizes)?,
         };
         let training = self.training.is_training();
-        let mut weights = self.weights.values().map(Parameter::tensor);
+        let plain = self.adapters.is_empty();
+        let weights = self.weights.iter();
+        let mut weights = weights.map(|(name, weight)| match plain {
+            true => Ok(weight.tensor()),
+            false => self.adapters.adapted(name, weight.tensor()),
+        });
         let (mut rows, mut hidden, mut cell) = (input, Vec::new(), Vec::new());
         for layer in 0..arguments.num_layers {
             let mut sides = Vec::with_capacity(2);
             for direction in 0..arguments.directions() {
-                let Some(weights) = CellWeights::next(arguments, &mut weights) else {
+                let Some(weights) = CellWeights::next(arguments, &mut weights)? else {
                     // There are weights for every pass.
                     break;
                 };

@@ -8,6 +8,7 @@ use module_core::{Bias, Maybe, Module, Parameter, Result, Tensor};
 use super::recurrent::{CellWeights, States};
 use crate::config::check_positive;
 use crate::init::Uniform;
+use crate::lora::WeightAdapters;
 
 /// The members of every recurrent cell, which flattens it into itself.
 #[derive(Module)]
@@ -21,6 +22,8 @@ pub(super) struct RecurrentCell {
     weight_hh: Parameter,
     bias_ih: Bias,
     bias_hh: Bias,
+    #[module(flatten)]
+    adapters: WeightAdapters,
 }
 
 impl RecurrentCell {
@@ -43,6 +46,7 @@ impl RecurrentCell {
             weight_hh: Parameter::with_init([gates, hidden_size], init)?,
             bias_ih: bias()?,
             bias_hh: bias()?,
+            adapters: WeightAdapters::new(["weight_ih", "weight_hh"]),
         })
     }
 
@@ -94,7 +98,7 @@ impl RecurrentCell {
             Err(refuse(&state, expected))
         })?;
         let (_, next) = self
-            .weights()
+            .weights()?
             .run(self.op, &rows, &first, &shape[..1], false)?;
         if batched {
             Ok(next)
@@ -103,15 +107,16 @@ impl RecurrentCell {
         }
     }
 
-    fn weights(&self) -> CellWeights {
+    fn weights(&self) -> Result<CellWeights> {
         let biases = self.bias_ih.get().zip(self.bias_hh.get());
-        CellWeights {
-            ih: self.weight_ih.tensor(),
-            hh: self.weight_hh.tensor(),
+        let adapted = |name: &str, weight: &Parameter| self.adapters.adapted(name, weight.tensor());
+        Ok(CellWeights {
+            ih: adapted("weight_ih", &self.weight_ih)?,
+            hh: adapted("weight_hh", &self.weight_hh)?,
             biases: biases.map(|(ih, hh)| [ih.tensor(), hh.tensor()]),
             hr: None,
             is_cell: true,
-        }
+        })
     }
 
     pub(super) fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

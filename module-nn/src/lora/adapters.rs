@@ -22,6 +22,8 @@ pub(crate) enum Adaptable {
     Embedding,
     /// The projections of queries, keys and values in one weight.
     InProjection,
+    /// One weight of several, as recurrent layers have them.
+    Weight,
     /// Nothing that could be adapted; the parameters may be copied, as `modules_to_save` asks for.
     Copied,
 }

@@ -1,13 +1,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use module_core::error::quote;
 use module_core::{
-    IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Tensor,
+    Error, IndexMap, Maybe, Module, ModuleError, ModuleExt, Parameter, Result, Select, Tensor,
 };
 
 use super::adapters::{Adaptable, AdapterState, Adapters, Held};
-use super::base::{freeze_base, trained_biases};
-use super::config::LoraConfig;
+use super::base::{bias_trainer, freeze_base, trained_biases};
+use super::config::{LoraBias, LoraConfig};
 use super::error::LoraError;
 use super::find::{Found, check_exclusive, each_mut, find, is_within, join};
 use super::fresh::{Fresh, check, fresh};
@@ -18,7 +19,7 @@ use super::tied::check_untied;
 /// What [`add_adapter`] adapted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoraReport {
-    /// The paths of the layers that hold the adapter.
+    /// The paths of the layers that hold the adapter, and of the weights of recurrent layers.
     pub matched: Vec<String>,
     /// The paths of the layers of which a copy is trained, as `modules_to_save` asks for.
     pub saved: Vec<String>,
@@ -52,9 +53,11 @@ impl fmt::Display for LoraReport {
 /// Gives the selected layers an adapter and freezes everything else: LoRA.
 ///
 /// A layer computes `y = W·x + b + scale · B·A·dropout(x)`, where only `A` `[r, in_features]` and `B`
-/// `[out_features, r]` are trained. Linear layers, convolutions, embeddings and attention layers hold adapters,
+/// `[out_features, r]` are trained. Linear layers, convolutions, embeddings, attention and recurrent layers hold adapters,
 /// wherever they stand in a model; of an attention layer, the projections of queries, keys and values are one
-/// weight without dropout, and `out_proj` is adapted with it, whose part is added twice, as PEFT does.
+/// weight without dropout, and `out_proj` is adapted with it, whose part is added twice, as PEFT does. Of a recurrent
+/// layer or cell, `scale · B·A` is added to each weight, or to those that are selected by paths of their own:
+/// `"lstm.weight_hh_l0"`.
 ///
 /// The selection is about the paths of modules: `"**.query"`. The first adapter is used and trained at once, a later
 /// one after [`set_adapter`](super::set_adapter). All other parameters and running statistics are frozen, but for
@@ -66,8 +69,8 @@ impl fmt::Display for LoraReport {
 /// # Errors
 ///
 /// A selection that matches nothing, with the nearest name; a match that cannot be adapted, with its type; a name that
-/// there is already or that is no key; arguments out of range; a layer behind an `Arc` that is shared. Then nothing is
-/// changed.
+/// there is already or that is no key; arguments out of range; a pattern of ranks or scales that matches no selected
+/// layer; a second adapter that trains biases; a layer behind an `Arc` that is shared. Then nothing is changed.
 ///
 /// # Example
 ///
@@ -102,8 +105,17 @@ pub fn add_adapter<M: Module + ?Sized>(
     select: impl Into<Select>,
     config: &LoraConfig,
 ) -> Result<LoraReport> {
-    let none = |_: &dyn Module, _: &Plan, _: &Layers| Ok(Vec::new());
-    add_filled(model.as_module_mut(), name, &select.into(), config, &none)
+    let check_patterns = |_: &dyn Module, plan: &Plan, _: &Layers| {
+        config.check_matches(&plan.matched)?;
+        Ok(Vec::new())
+    };
+    add_filled(
+        model.as_module_mut(),
+        name,
+        &select.into(),
+        config,
+        &check_patterns,
+    )
 }
 
 /// Adds an adapter that `fill` gives values before the model is changed; it returns values of the model's own
@@ -117,6 +129,7 @@ pub(super) fn add_filled(
 ) -> Result<LoraReport> {
     check_name(model, name)?;
     config.check()?;
+    let kept = check_biases(model, config.bias)?;
     let plan = Plan::of(model, select, config)?;
     let changed = plan.matched.iter().chain(&plan.saved);
     check_exclusive(model, changed.map(String::as_str))?;
@@ -124,7 +137,7 @@ pub(super) fn add_filled(
     weights.extend(fill(model, &plan, &layers)?);
     let Plan { matched, saved } = plan;
     let trained = trained_biases(model, &matched, config.bias);
-    freeze_base(model, &trained)?;
+    freeze_base(model, &trained, &kept)?;
     for (path, weight) in weights {
         model.get_parameter(&path)?.set(weight)?;
     }
@@ -145,6 +158,21 @@ pub(super) fn add_filled(
         trainable: model.num_trainable(),
         total: model.num_parameters(),
     })
+}
+
+/// The biases that are trained with another adapter; a second adapter that trains them is refused.
+fn check_biases(model: &dyn Module, bias: LoraBias) -> Result<Vec<String>> {
+    match bias_trainer(model) {
+        Some((other, _)) if bias != LoraBias::None => {
+            let problem = format!(
+                "must be none, because `{}` trains biases already, which are the model's own and not an adapter's",
+                quote(&other)
+            );
+            Err(Error::argument("add_adapter", "bias", bias, problem))
+        }
+        Some((_, biases)) => Ok(biases),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Refuses names that are no keys, and those that there are.
@@ -182,16 +210,21 @@ impl Plan {
         let paths = found.iter().map(|found| found.path.as_str());
         let selected = select.resolve_modules(paths)?;
         let within_saved = |path: &str| roots.iter().any(|root| is_within(path, root));
+        let layers: Vec<Option<&str>> = found.iter().map(|found| found.layer.as_deref()).collect();
         let mut matched: Vec<String> = Vec::new();
         for Found {
             path,
             module,
             place,
+            layer,
             ..
         } in &found
         {
             let projects = place.is_some_and(|place| place.adaptable() == Adaptable::InProjection);
-            if !selected.contains(&path.as_str()) || within_saved(path) {
+            let is_selected = |path: &String| selected.contains(&path.as_str());
+            let is_meant = is_selected(path) || layer.as_ref().is_some_and(is_selected);
+            // A layer of several weights means all of them.
+            if !is_meant || within_saved(path) || layers.contains(&Some(path.as_str())) {
                 continue;
             }
             check(path, module.kind(), *place, config)?;
@@ -230,12 +263,15 @@ fn make(
     let mut modes = found.iter().filter_map(|found| found.training).peekable();
     // A model without a mode is in training.
     let training = modes.peek().is_none() || modes.any(|training| training);
+    // PEFT adapts weights after layers.
+    let (weights_of_layers, modules): (Vec<&Found<'_>>, Vec<&Found<'_>>) =
+        found.iter().partition(|found| found.is_weight());
     for Found {
         path,
         module,
         place,
         ..
-    } in &found
+    } in modules.into_iter().chain(weights_of_layers)
     {
         let Some(place) = *place else {
             continue;

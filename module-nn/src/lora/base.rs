@@ -3,7 +3,7 @@
 use module_core::{Module, ModuleExt, Result, Select, Walk};
 
 use super::config::LoraBias;
-use super::find::{Found, find, join};
+use super::find::{Found, adapted, find, join};
 
 /// The paths of the biases that stay trained.
 pub(super) fn trained_biases(
@@ -16,7 +16,7 @@ pub(super) fn trained_biases(
         let wanted = match bias {
             LoraBias::None => false,
             LoraBias::All => true,
-            LoraBias::LoraOnly => matched.contains(&found.path),
+            LoraBias::LoraOnly => found.is_adapted(matched),
         };
         let biases = found
             .parameters
@@ -31,10 +31,25 @@ pub(super) fn trained_biases(
     trained
 }
 
-/// Freezes what belongs to no adapter, but for some biases, which are trained.
-pub(super) fn freeze_base(model: &dyn Module, trained: &[String]) -> Result<()> {
+/// The adapter of a model that trains biases, of which there is one at most, and the paths of those.
+pub(super) fn bias_trainer(model: &dyn Module) -> Option<(String, Vec<String>)> {
+    let layers = adapted(model);
+    let held = || {
+        let layers = layers.iter();
+        layers.filter_map(|(path, place)| Some((path, place.held()?)))
+    };
+    let mut states = held().flat_map(|(_, held)| &held.states);
+    let (name, state) = states.find(|(_, state)| state.config.bias != LoraBias::None)?;
+    let matched = held().filter(|(_, held)| held.states.contains_key(name));
+    let matched: Vec<String> = matched.map(|(path, _)| path.clone()).collect();
+    let biases = trained_biases(model, &matched, state.config.bias);
+    Some((name.clone(), biases))
+}
+
+/// Freezes what belongs to no adapter, but for some biases, which are trained, and others, which stay as they are.
+pub(super) fn freeze_base(model: &dyn Module, trained: &[String], kept: &[String]) -> Result<()> {
     let mut base: Vec<String> = Vec::new();
-    for Found { path, module, .. } in find(model) {
+    for Found { path, module, .. } in find(model).into_iter().filter(|found| !found.is_weight()) {
         let own = Walk::new().recurse(false).remove_duplicate(false);
         let parameters = module
             .named_parameters_with(own.clone())
@@ -42,7 +57,7 @@ pub(super) fn freeze_base(model: &dyn Module, trained: &[String]) -> Result<()> 
         let buffers = module.named_buffers_with(own).map(|(name, _)| name);
         base.extend(parameters.chain(buffers).map(|name| join(&path, &name)));
     }
-    base.retain(|path| !trained.contains(path));
+    base.retain(|path| !trained.contains(path) && !kept.contains(path));
     if !base.is_empty() {
         model.freeze(Select::by(move |path| base.iter().any(|own| own == path)))?;
     }

@@ -42,7 +42,7 @@ config! {
             bias: LoraBias = LoraBias::None,
             /// Modules of which a copy is trained and saved with the adapter, by their paths or the ends of them.
             modules_to_save: Vec<String> = Vec::new(),
-            /// Other ranks for layers whose path ends with a match of a regular expression.
+            /// Other ranks for layers whose path ends with a match of a regular expression; each must match one.
             rank_pattern: Patterns<usize> = Patterns::new(),
             /// Other values of `lora_alpha`, as those of `rank_pattern`.
             alpha_pattern: Patterns<Number> = Patterns::new(),
@@ -53,6 +53,16 @@ config! {
 impl LoraConfig {
     /// The rank of the layer at a path, and what the product of `B` and `A` is multiplied with:
     /// `alpha / r`, with `use_rslora` `alpha / √r`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::LoraConfig;
+    ///
+    /// let config = LoraConfig::new().r(4).lora_alpha(8).rank_pattern([("key", 16)]);
+    /// assert_eq!(config.scaling("layers.0.query"), (4, 2.0));
+    /// assert_eq!(config.use_rslora(true).scaling("layers.0.key"), (16, 2.0));
+    /// ```
     pub fn scaling(&self, path: &str) -> (usize, f64) {
         let r = *self.rank_pattern.of(path).unwrap_or(&self.r);
         let alpha = **self.alpha_pattern.of(path).unwrap_or(&self.lora_alpha);
@@ -83,6 +93,26 @@ impl LoraConfig {
         self.rank_pattern.check()?;
         self.alpha_pattern.check()
     }
+
+    /// Refuses patterns that match none of the layers.
+    pub(super) fn check_matches(&self, paths: &[String]) -> Result<()> {
+        let unmatched = [
+            ("rank_pattern", self.rank_pattern.unmatched(paths)),
+            ("alpha_pattern", self.alpha_pattern.unmatched(paths)),
+        ];
+        for (argument, pattern) in unmatched {
+            if let Some(pattern) = pattern {
+                let problem = "matches the end of no path of the layers that are adapted; see `adaptable_layers`";
+                return Err(Error::argument(
+                    "add_adapter",
+                    argument,
+                    format!("`{pattern}`"),
+                    problem,
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Which biases are trained with an adapter.
@@ -92,10 +122,20 @@ pub enum LoraBias {
     /// None.
     #[default]
     None,
-    /// All of the model.
+    /// All of the model, those of recurrent and attention layers too; PEFT trains only parameters that are called `bias`.
     All,
     /// Those of the layers that are adapted.
     LoraOnly,
+}
+
+impl fmt::Display for LoraBias {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::All => "all",
+            Self::LoraOnly => "lora_only",
+        })
+    }
 }
 
 /// What the factors of an adapter are at first.
@@ -111,9 +151,27 @@ pub enum InitLoraWeights {
     /// The greatest singular values of the weight, which is reduced by as much, so that the outputs stay
     /// as they are to rounding: PiSSA. It needs the feature `linalg`.
     Pissa,
+    /// [`Pissa`](Self::Pissa) with about the greatest singular values, by so many iterations from a basis that is drawn:
+    /// faster where the weight is large and the rank small. PEFT's `pissa_niter_4`. PEFT draws another basis when it reads
+    /// such an adapter from its files, so that the outputs are others; here they are neither read nor written.
+    PissaNiter(usize),
     /// Both as the weights of fresh layers, so that the outputs change at once: PEFT's `False`, for tests.
     Random,
 }
+
+impl InitLoraWeights {
+    /// Of PiSSA, the number of iterations if there is one.
+    pub(super) fn pissa(self) -> Option<Option<usize>> {
+        match self {
+            Self::Pissa => Some(None),
+            Self::PissaNiter(iterations) => Some(Some(iterations)),
+            Self::Default | Self::Gaussian | Self::Random => None,
+        }
+    }
+}
+
+/// What is written before the number of iterations.
+const PISSA_NITER: &str = "pissa_niter_";
 
 /// How it is written in `adapter_config.json`.
 #[derive(Serialize, Deserialize)]
@@ -130,6 +188,7 @@ impl From<InitLoraWeights> for Given {
             InitLoraWeights::Random => Self::Flag(false),
             InitLoraWeights::Gaussian => Self::Name("gaussian".to_owned()),
             InitLoraWeights::Pissa => Self::Name("pissa".to_owned()),
+            InitLoraWeights::PissaNiter(n) => Self::Name(format!("{PISSA_NITER}{n}")),
         }
     }
 }
@@ -144,9 +203,16 @@ impl TryFrom<Given> for InitLoraWeights {
             Given::Name(name) => match name.to_lowercase().as_str() {
                 "gaussian" => Ok(Self::Gaussian),
                 "pissa" => Ok(Self::Pissa),
-                _ => Err(format!(
-                    "init_lora_weights = `{name}` is not known; give true, false, `gaussian` or `pissa`"
-                )),
+                lower => {
+                    let iterations = lower.strip_prefix(PISSA_NITER);
+                    let iterations = iterations.and_then(|digits| digits.parse().ok());
+                    iterations.map(Self::PissaNiter).ok_or_else(|| {
+                        format!(
+                            "init_lora_weights = `{name}` is not known; give true, false, `gaussian`, `pissa` or \
+                             `pissa_niter_` and a number"
+                        )
+                    })
+                }
             },
         }
     }

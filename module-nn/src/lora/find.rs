@@ -6,16 +6,33 @@ use module_core::module::{Visitor, VisitorMut};
 use module_core::{Module, ModuleError, Parameter, Training};
 
 use super::adapters::{Adaptable, Adapters, Held, MEMBERS};
+use super::weights::WeightAdapters;
 
-/// A module of a model, with the place for adapters that it has if it is a layer that knows them.
+/// A module of a model, with the place for adapters that it has if it is a layer that knows them; or one weight of
+/// several of such a layer, with its own place.
 pub(super) struct Found<'a> {
     pub(super) path: String,
     pub(super) module: &'a dyn Module,
     pub(super) place: Option<Place<'a>>,
-    /// Its own parameters.
+    /// Its own parameters; none of a weight, which is one of its layer's.
     pub(super) parameters: Vec<(String, &'a Parameter)>,
     /// Its mode, if it has one.
     pub(super) training: Option<bool>,
+    /// The path of the layer, of a weight.
+    pub(super) layer: Option<String>,
+}
+
+impl Found<'_> {
+    /// Whether it is a weight, and no module.
+    pub(super) fn is_weight(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// Whether one of the paths is that of the module or of one of its weights.
+    pub(super) fn is_adapted(&self, paths: &[String]) -> bool {
+        let mut own = self.parameters.iter().map(|(name, _)| name.as_str());
+        paths.contains(&self.path) || own.any(|name| paths.contains(&join(&self.path, name)))
+    }
 }
 
 /// Where a layer holds its adapters, and the parameters that they are about.
@@ -37,7 +54,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The modules of a model in PyTorch's order, under every path, without those of adapters.
+/// The modules of a model in PyTorch's order, under every path, without those of adapters; after a layer that has
+/// several weights which can be adapted, these.
 pub(super) fn find(model: &dyn Module) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     enter(model.as_module(), String::new(), &mut found);
@@ -58,6 +76,7 @@ struct Members<'a> {
     parameters: Vec<(String, &'a Parameter)>,
     children: Vec<(String, &'a dyn Module)>,
     adapters: Option<&'a Adapters>,
+    weights: Option<&'a WeightAdapters>,
     training: Option<bool>,
 }
 
@@ -71,13 +90,18 @@ impl<'a> Visitor<'a> for Members<'a> {
     }
 
     fn module(&mut self, name: &str, module: &'a dyn Module) {
-        if self.adapters.is_none() || !MEMBERS.contains(&name) {
+        let of_adapters = self.adapters.is_some() && MEMBERS.contains(&name)
+            || self
+                .weights
+                .is_some_and(|weights| weights.is_member(module));
+        if !of_adapters {
             self.children.push((name.to_owned(), module));
         }
     }
 
     fn extension(&mut self, extension: &'a dyn Any) {
         self.adapters = extension.downcast_ref().or(self.adapters);
+        self.weights = extension.downcast_ref().or(self.weights);
     }
 }
 
@@ -88,16 +112,17 @@ fn enter<'a>(module: &'a dyn Module, path: String, found: &mut Vec<Found<'a>>) {
         parameters,
         children,
         adapters,
+        weights,
         training,
     } = members;
+    let own = |wanted: &str| {
+        let mut own = parameters.iter().filter(|(name, _)| name == wanted);
+        own.next().map(|&(_, parameter)| parameter)
+    };
     let place = adapters.map(|adapters| {
         let [weight, bias] = match adapters.adaptable {
             Adaptable::InProjection => ["in_proj_weight", "in_proj_bias"],
             _ => ["weight", "bias"],
-        };
-        let own = |wanted: &str| {
-            let mut own = parameters.iter().filter(|(name, _)| name == wanted);
-            own.next().map(|&(_, parameter)| parameter)
         };
         Place {
             adapters,
@@ -110,13 +135,29 @@ fn enter<'a>(module: &'a dyn Module, path: String, found: &mut Vec<Found<'a>>) {
         .into_iter()
         .map(|(name, child)| (joined(&name), child))
         .collect();
+    let weights = weights.into_iter().flat_map(WeightAdapters::iter);
+    let weights = weights.map(|(name, adapters)| Found {
+        path: joined(name),
+        module,
+        place: Some(Place {
+            adapters,
+            weight: own(name),
+            bias: None,
+        }),
+        parameters: Vec::new(),
+        training: None,
+        layer: Some(path.clone()),
+    });
+    let weights: Vec<Found<'_>> = weights.collect();
     found.push(Found {
         path,
         module,
         place,
         parameters,
         training,
+        layer: None,
     });
+    found.extend(weights);
     for (path, child) in children {
         enter(child, path, found);
     }
@@ -186,8 +227,12 @@ impl<'a> VisitorMut<'a> for Each<'_> {
     }
 
     fn extension(&mut self, extension: &'a mut dyn Any) -> Option<&'a mut dyn Any> {
-        if let Some(adapters) = extension.downcast_mut() {
+        if let Some(adapters) = extension.downcast_mut::<Adapters>() {
             (self.change)(&self.path, adapters);
+        } else if let Some(weights) = extension.downcast_mut::<WeightAdapters>() {
+            for (name, adapters) in weights.iter_mut() {
+                (self.change)(&join(&self.path, name), adapters);
+            }
         }
         None
     }

@@ -114,7 +114,7 @@ impl Adapters {
         for (name, state) in held.running() {
             if held.a.contains_key(name) {
                 let delta = delta_weight(held, name, self.adaptable, sum.shape())?;
-                sum = add_wider(&sum, &delta.mul(state.scale())?)?;
+                sum = add_wider(&sum.unpack()?, &delta.mul(state.scale())?)?;
             }
         }
         sum.to_dtype(dtype)

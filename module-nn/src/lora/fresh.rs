@@ -10,6 +10,7 @@ use super::delta::{delta_weight, weight_norm};
 use super::error::LoraError;
 use super::find::Place;
 use super::parts::{AdapterDropout, Factor, Magnitude};
+use super::pissa::pissa;
 use crate::init::{KaimingUniform, Normal, zeros};
 
 /// What an adapter brings to a layer, and the weight that the layer is left with where the adapter takes a
@@ -52,8 +53,8 @@ pub(super) fn fresh(
         _ => weight.dtype(),
     };
     let mut rest = None;
-    if config.init_lora_weights == InitLoraWeights::Pissa {
-        let (a, b, reduced) = pissa(&weight, r, scale)?;
+    if let Some(iterations) = config.init_lora_weights.pissa() {
+        let (a, b, reduced) = pissa(&weight, r, scale, iterations)?;
         let factors = held.a.get(name).zip(held.b.get(name));
         if let Some((own_a, own_b)) = factors {
             own_a.weight.set(a.to_dtype(own_a.weight.dtype())?)?;
@@ -119,7 +120,7 @@ fn draw(
             mean: 0.0,
             std: 1.0 / r as f64,
         })?,
-        InitLoraWeights::Pissa | InitLoraWeights::Random => {}
+        InitLoraWeights::Pissa | InitLoraWeights::PissaNiter(_) | InitLoraWeights::Random => {}
     }
     if matches!(init, InitLoraWeights::Default | InitLoraWeights::Gaussian) {
         b.initialize(zeros())?;
@@ -175,32 +176,6 @@ pub(super) fn insert_factors(
     put(&mut held.b, b);
 }
 
-/// The factors of the greatest singular values, and the weight without their product.
-#[cfg(feature = "linalg")]
-fn pissa(weight: &Tensor, r: usize, scale: f64) -> Result<(Tensor, Tensor, Tensor)> {
-    no_grad(|| {
-        let whole = weight.to_dtype(DType::F32)?;
-        let (u, s, vh) = module_core::linalg::svd_reduced(&whole)?;
-        let s = s.narrow(0, 0..r)?.mul(1.0 / scale)?.sqrt()?;
-        let a = s.unsqueeze(1)?.mul(&vh.narrow(0, 0..r)?)?;
-        let b = u.narrow(1, 0..r)?.mul(&s)?;
-        let rest = whole.sub(&b.mul(scale)?.matmul(&a)?)?;
-        Ok((a, b, rest.to_dtype(weight.dtype())?))
-    })
-}
-
-#[cfg(not(feature = "linalg"))]
-fn pissa(_: &Tensor, _: usize, _: f64) -> Result<(Tensor, Tensor, Tensor)> {
-    let problem = "needs singular values; enable the feature `linalg` of `module-nn`";
-    let init = InitLoraWeights::Pissa;
-    Err(Error::argument(
-        "add_adapter",
-        "init_lora_weights",
-        init,
-        problem,
-    ))
-}
-
 /// Why a module cannot be adapted, if it cannot.
 pub(super) fn check(
     path: &str,
@@ -213,8 +188,8 @@ pub(super) fn check(
         Err(LoraError::NotAdaptable { path, kind, reason }.into())
     };
     let Some(place) = place.filter(|place| place.adaptable() != Adaptable::Copied) else {
-        let reason = "only Linear, Conv1d to Conv3d, Embedding and MultiheadAttention hold adapters; select them \
-                      by their own paths";
+        let reason = "only Linear, Conv1d to Conv3d, Embedding, MultiheadAttention and recurrent layers hold \
+                      adapters; select them by their own paths";
         return refused(reason.to_owned());
     };
     let Some(weight) = place.weight else {
@@ -225,11 +200,12 @@ pub(super) fn check(
         return refused(reason.to_owned());
     };
     let (r, _) = config.scaling(path);
-    let needs_values = config.use_dora || config.init_lora_weights == InitLoraWeights::Pissa;
+    let is_pissa = config.init_lora_weights.pissa().is_some();
+    let needs_values = config.use_dora || is_pissa;
     if needs_values && !weight.has_values() {
         return refused("its weight has no values yet; load or draw them first".to_owned());
     }
-    if config.init_lora_weights == InitLoraWeights::Pissa {
+    if is_pissa {
         let shape = weight.shape();
         if place.adaptable() != Adaptable::Linear {
             return refused("PiSSA is for linear layers".to_owned());
@@ -256,6 +232,15 @@ pub(super) fn check(
         Adaptable::InProjection if config.use_dora => {
             refused("DoRA is not defined for attention layers; set `use_dora` to false".to_owned())
         }
+        Adaptable::Weight if config.use_dora => {
+            refused("DoRA is not defined for recurrent layers; set `use_dora` to false".to_owned())
+        }
+        // The input does not reach the factors, which are added to the weight.
+        Adaptable::Weight if config.lora_dropout > 0.0 => refused(
+            "adapters of recurrent layers have no dropout; set `lora_dropout` to 0, or give the other layers \
+             an adapter of their own"
+                .to_owned(),
+        ),
         _ => Ok(()),
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `LoraConfig`, without `target_modules` | [`LoraConfig`] |
 //! | `get_peft_model`, `add_adapter` | [`add_adapter`], which is told the layers by a [`Select`](crate::Select) |
+//! | `target_parameters` | the same, by paths of weights of recurrent layers: `"lstm.weight_hh_l0"` |
 //! | `set_adapter` | [`set_adapter`] |
 //! | `set_scale` | [`set_scale`] |
 //! | `disable_adapter` | [`disable_adapters`] |
@@ -17,7 +18,8 @@
 //!
 //! The parameters of an adapter are the model's: they are saved, loaded, cast, moved, frozen and trained as all others.
 //! What PEFT does silently is refused here: merging into a weight that is tied, which would change another layer;
-//! loading merged weights beside an adapter that would be added once more; layers that match and cannot be adapted.
+//! loading merged weights beside an adapter that would be added once more; layers that match and cannot be adapted; patterns
+//! of ranks that match no layer; files of [`InitLoraWeights::PissaNiter`], for which PEFT reads other weights than they were trained with.
 //!
 //! # Example
 //!
@@ -61,10 +63,12 @@ mod merge;
 mod parts;
 mod patterns;
 mod peft;
+mod pissa;
 mod saved;
 mod switch;
 mod tied;
 mod weighted;
+mod weights;
 
 pub(crate) use adapters::{Adaptable, Adapters};
 pub use add::{LoraReport, add_adapter};
@@ -80,3 +84,4 @@ pub use switch::{
     disable_adapters, set_adapter, set_scale,
 };
 pub use weighted::{Combination, add_weighted_adapter};
+pub(crate) use weights::WeightAdapters;

@@ -46,10 +46,36 @@ impl<T> Patterns<T> {
         found.next().map(|(_, value)| value)
     }
 
+    /// The first expression that matches none of the paths.
+    pub(super) fn unmatched(&self, paths: &[String]) -> Option<&str> {
+        let is_unmatched = |pattern: &&str| {
+            let matches = |select: Select| paths.iter().any(|path| select.matches(path));
+            !select(pattern).is_ok_and(matches)
+        };
+        self.iter().map(|(pattern, _)| pattern).find(is_unmatched)
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         self.iter()
             .try_for_each(|(pattern, _)| select(pattern).map(drop))
     }
+}
+
+/// An expression that matches this text only.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 4);
+    for letter in text.chars() {
+        if letter.is_ascii_punctuation() && !matches!(letter, '_' | '<' | '>') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
+}
+
+/// The pattern of one path, and of no other that ends with it.
+pub(super) fn exact(path: &str) -> String {
+    format!("^{}", escape(path))
 }
 
 fn select(pattern: &str) -> Result<Select> {

@@ -16,7 +16,8 @@ pub(super) fn saved_roots(found: &[Found<'_>], names: &[String]) -> Result<Vec<S
                     .strip_suffix(name.as_str())
                     .is_some_and(|rest| rest.ends_with('.'))
         };
-        let paths = found.iter().map(|found| found.path.as_str());
+        let modules = found.iter().filter(|found| !found.is_weight());
+        let paths = modules.map(|found| found.path.as_str());
         let before = roots.len();
         roots.extend(paths.clone().filter(is_named).map(str::to_owned));
         if roots.len() == before {

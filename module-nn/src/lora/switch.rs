@@ -38,7 +38,7 @@ fn names(model: &dyn Module) -> Vec<String> {
     names
 }
 
-/// The paths of the layers that hold an adapter, and those of which it has a copy.
+/// The paths of the layers and weights that hold an adapter, and those of which it has a copy.
 ///
 /// # Errors
 ///
@@ -97,7 +97,8 @@ pub fn adapter_config<M: Module + ?Sized>(model: &M, name: &str) -> Result<LoraC
     })
 }
 
-/// The layers of a model that can hold adapters, by their paths, with their types.
+/// The layers of a model that can hold adapters, by their paths, with their types; of a recurrent layer its weights,
+/// which its own path means all of.
 ///
 /// # Example
 ///
@@ -124,7 +125,8 @@ pub fn adaptable_layers<M: Module + ?Sized>(model: &M) -> Vec<(String, &'static 
 
 /// Has a model compute with these adapters, added to each other, and train them; all others rest.
 ///
-/// A layer that holds none of them computes as if it had no adapters.
+/// A layer that holds none of them computes as if it had no adapters, and so does the model if there are no names. Biases
+/// that are trained with an adapter are the model's own, and stay trained.
 ///
 /// # Errors
 ///

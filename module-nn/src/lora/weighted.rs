@@ -11,6 +11,7 @@ use super::error::LoraError;
 use super::find::{adapted, check_exclusive, each_mut};
 use super::fresh::insert_factors;
 use super::parts::{AdapterDropout, SavedCopy};
+use super::patterns::exact;
 use super::switch::{adapter_config, check_names, check_unmerged};
 
 const OP: &str = "add_weighted_adapter";
@@ -114,7 +115,7 @@ fn add(
 fn config_of(first: LoraConfig, ranks: &IndexMap<String, usize>) -> LoraConfig {
     let r = ranks.values().copied().max().unwrap_or(first.r);
     let others = ranks.iter().filter(|(_, own)| **own != r);
-    let others = others.map(|(path, own)| (path.replace('.', r"\."), *own));
+    let others = others.map(|(path, own)| (exact(path), *own));
     let others: Vec<(String, usize)> = others.collect();
     LoraConfig {
         r,

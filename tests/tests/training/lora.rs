@@ -5,6 +5,7 @@ mod golden;
 mod merging;
 mod pitfalls;
 mod qlora;
+mod recurrent;
 mod refusing;
 mod structure;
 mod switching;

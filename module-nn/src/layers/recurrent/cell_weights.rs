@@ -19,21 +19,23 @@ impl CellWeights {
     /// The next ones in the order of [`RecurrentArguments::weights`].
     pub(super) fn next(
         arguments: &RecurrentArguments,
-        from: &mut impl Iterator<Item = Tensor>,
-    ) -> Option<Self> {
-        Some(Self {
-            ih: from.next()?,
-            hh: from.next()?,
-            biases: match arguments.bias {
-                true => Some([from.next()?, from.next()?]),
-                false => None,
-            },
-            hr: match arguments.proj_size {
-                0 => None,
-                _ => Some(from.next()?),
-            },
+        mut from: impl Iterator<Item = Result<Tensor>>,
+    ) -> Result<Option<Self>> {
+        let mut next = |wanted: bool| match wanted {
+            true => from.next().transpose(),
+            false => Ok(None),
+        };
+        let (Some(ih), Some(hh)) = (next(true)?, next(true)?) else {
+            return Ok(None);
+        };
+        let biases = next(arguments.bias)?.zip(next(arguments.bias)?);
+        Ok(Some(Self {
+            ih,
+            hh,
+            biases: biases.map(Into::into),
+            hr: next(arguments.proj_size > 0)?,
             is_cell: false,
-        })
+        }))
     }
 
     /// Through all steps.

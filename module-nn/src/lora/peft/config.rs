@@ -2,10 +2,10 @@ use module_core::{Module, Result, Select};
 
 use super::super::adapters::Adaptable;
 use super::super::config::LoraConfig;
-use super::super::find::find;
-use super::super::patterns::Patterns;
+use super::super::find::{Found, find, join};
+use super::super::patterns::{Patterns, exact};
 use super::error::PeftError;
-use super::names::{LayerIndex, Rule, TargetModules, escape};
+use super::names::{LayerIndex, Rule, TargetModules, names_end};
 
 /// PEFT's `adapter_config.json`: how layers are adapted, and which.
 ///
@@ -36,7 +36,10 @@ pub struct PeftConfig {
     pub lora: LoraConfig,
     /// Which layers are adapted.
     pub target_modules: TargetModules,
-    /// Which of them are not.
+    /// Which weights of recurrent layers are adapted: paths, or what follows a dot in them to their ends, as
+    /// `lstm.weight_hh_l0`.
+    pub target_parameters: Vec<String>,
+    /// Which of the layers are not.
     pub exclude_modules: Option<TargetModules>,
     /// The numbers of the layers in which layers are adapted; empty: all. Those that `target_modules` names by their whole
     /// paths are adapted anyway.
@@ -61,6 +64,7 @@ impl PeftConfig {
         Self {
             lora,
             target_modules: target_modules.into(),
+            target_parameters: Vec::new(),
             exclude_modules: None,
             layers_to_transform: Vec::new(),
             layers_pattern: Vec::new(),
@@ -77,11 +81,13 @@ impl PeftConfig {
     /// A name of `target_modules` means the module with this path and all whose path ends with a dot and the name, an
     /// expression those whose whole path it matches, and `all-linear` all [`Linear`](crate::Linear) layers. PEFT leaves the output head out of
     /// `all-linear` in models of Hugging Face's `PreTrainedModel` only, which say which it is; exclude it by `exclude_modules`.
-    /// Modules that are saved as a whole, and all within them, are not adapted.
+    /// Modules that are saved as a whole, and all within them, are not adapted. Weights of recurrent layers are
+    /// what `target_parameters` says.
     ///
     /// # Errors
     ///
-    /// A malformed expression, and where no module is meant.
+    /// A malformed expression, a parameter of `target_parameters` that belongs to no recurrent layer, and where no
+    /// module is meant.
     ///
     /// # Example
     ///
@@ -111,9 +117,14 @@ impl PeftConfig {
     /// The paths of the layers that are adapted, in a model whose paths follow a prefix in PEFT's.
     pub(super) fn paths(&self, model: &dyn Module, prefix: &str) -> Result<Vec<String>> {
         let matcher = Matcher::new(self)?;
-        let found = find(model).into_iter().filter(|found| {
-            let place = found.place.map(|place| place.adaptable());
-            matcher.matches(&format!("{prefix}{}", found.path), place)
+        let found = find(model);
+        self.check_parameters(&found, prefix)?;
+        let found = found.into_iter().filter(|found| {
+            let path = format!("{prefix}{}", found.path);
+            match found.is_weight() {
+                true => names_end(&self.target_parameters, &path),
+                false => matcher.matches(&path, found.place.map(|place| place.adaptable())),
+            }
         });
         let paths: Vec<String> = found.map(|found| found.path).collect();
         if paths.is_empty() {
@@ -124,6 +135,34 @@ impl PeftConfig {
         Ok(paths)
     }
 
+    /// Refuses parameters that PEFT would adapt by `target_parameters`, and that cannot be adapted by themselves here.
+    fn check_parameters(&self, found: &[Found<'_>], prefix: &str) -> Result<()> {
+        let is_weight = |path: &str| {
+            found
+                .iter()
+                .any(|other| other.is_weight() && other.path == path)
+        };
+        for Found {
+            path, parameters, ..
+        } in found
+        {
+            for (name, _) in parameters {
+                let path = join(path, name);
+                let is_meant = names_end(&self.target_parameters, &format!("{prefix}{path}"));
+                if is_meant && !is_weight(&path) {
+                    let problem = "only weights of recurrent layers are adapted by themselves; name other layers in \
+                                   `target_modules`";
+                    return Err(PeftError::field(
+                        "target_parameters",
+                        format!("`{path}`"),
+                        problem,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The configuration for a model in which paths differ: `rename` gives, for one of ours, the path by which the
     /// patterns go now and the one by which they are to go. Where the two are the same the patterns stay.
     pub(super) fn lora_of(
@@ -131,17 +170,18 @@ impl PeftConfig {
         paths: &[String],
         rename: impl Fn(&str) -> (String, String),
     ) -> LoraConfig {
-        fn exact<T: Copy>(patterns: &Patterns<T>, renamed: &[(String, String)]) -> Patterns<T> {
-            let value = |(from, to): &(String, String)| {
-                Some((format!("^{}", escape(to)), *patterns.of(from)?))
-            };
+        fn renamed_patterns<T: Copy>(
+            patterns: &Patterns<T>,
+            renamed: &[(String, String)],
+        ) -> Patterns<T> {
+            let value = |(from, to): &(String, String)| Some((exact(to), *patterns.of(from)?));
             renamed.iter().filter_map(value).collect()
         }
         let mut lora = self.lora.clone();
         let renamed: Vec<(String, String)> = paths.iter().map(|path| rename(path)).collect();
         if renamed.iter().any(|(from, to)| from != to) {
-            lora.rank_pattern = exact(&lora.rank_pattern, &renamed);
-            lora.alpha_pattern = exact(&lora.alpha_pattern, &renamed);
+            lora.rank_pattern = renamed_patterns(&lora.rank_pattern, &renamed);
+            lora.alpha_pattern = renamed_patterns(&lora.alpha_pattern, &renamed);
         }
         lora
     }

@@ -13,7 +13,23 @@ impl PeftAdapter {
     ///
     /// # Errors
     ///
-    /// An adapter that the model does not have.
+    /// An adapter that the model does not have; one that began as
+    /// [`PissaNiter`](crate::lora::InitLoraWeights::PissaNiter), for which PEFT would draw other weights when it reads it;
+    /// weights of a recurrent layer whose paths mean others too.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::{self, LoraConfig, PeftAdapter, TargetModules};
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(GRU::new(8, 2)?);
+    /// lora::add_adapter(&mut net, "default", ["0", "1.weight_hh_l0"], &LoraConfig::new().r(2))?;
+    /// let adapter = PeftAdapter::of(&net, "default")?;
+    /// assert_eq!(adapter.config.target_modules, TargetModules::from(["0"]));
+    /// assert_eq!(adapter.config.target_parameters, ["1.weight_hh_l0"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn of<M: Module + ?Sized>(model: &M, name: &str) -> Result<Self> {
         write::of(model.as_module(), name, "")
     }
@@ -24,6 +40,19 @@ impl PeftAdapter {
     /// # Errors
     ///
     /// As [`of`](Self::of).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::{self, LoraConfig, PeftAdapter};
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+    /// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+    /// let adapter = PeftAdapter::with_prefix(&net, "default", "model")?;
+    /// assert!(adapter.tensors.contains_key("base_model.model.model.1.lora_A.weight"));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn with_prefix<M: Module + ?Sized>(model: &M, name: &str, prefix: &str) -> Result<Self> {
         write::of(model.as_module(), name, &dotted(prefix))
     }
@@ -38,6 +67,21 @@ impl PeftAdapter {
     ///
     /// Those of [`PeftConfig::select`](crate::lora::PeftConfig::select) and [`add_adapter`](crate::lora::add_adapter); tensors that are missing, unexpected or of another shape
     /// ([`LoadProblems`](module_core::LoadProblems), under the keys of the file). Then nothing is changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::lora::{self, LoraConfig, PeftAdapter};
+    /// use module_nn::prelude::*;
+    ///
+    /// let net = || Ok::<_, Error>(Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?));
+    /// let mut trained = net()?;
+    /// lora::add_adapter(&mut trained, "default", "1", &LoraConfig::new().r(2))?;
+    /// let mut other = net()?;
+    /// PeftAdapter::of(&trained, "default")?.add_to(&mut other, "mine")?;
+    /// assert_eq!(lora::adapted_layers(&other, "mine")?, ["1"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn add_to<M: Module + ?Sized>(&self, model: &mut M, name: &str) -> Result<LoraReport> {
         read::add_to(self, model.as_module_mut(), name, "")
     }

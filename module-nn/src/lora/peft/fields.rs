@@ -42,13 +42,15 @@ struct Fields {
     rank_pattern: Option<Patterns<usize>>,
     revision: Option<String>,
     target_modules: Option<TargetModules>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_parameters: Option<Vec<String>>,
     task_type: Option<String>,
     use_dora: Option<bool>,
     use_rslora: Option<bool>,
 }
 
 /// The names of these fields.
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 21] = [
     "alpha_pattern",
     "base_model_name_or_path",
     "bias",
@@ -66,6 +68,7 @@ const KNOWN: [&str; 20] = [
     "rank_pattern",
     "revision",
     "target_modules",
+    "target_parameters",
     "task_type",
     "use_dora",
     "use_rslora",
@@ -138,7 +141,9 @@ impl Fields {
             let problem = "only adapters of LoRA are read; the type must be `LORA`";
             return Err(PeftError::field("peft_type", format!("`{kind}`"), problem));
         }
-        let Some(target_modules) = self.target_modules else {
+        let target_parameters = self.target_parameters.unwrap_or_default();
+        let none = || (!target_parameters.is_empty()).then(|| TargetModules::Names(Vec::new()));
+        let Some(target_modules) = self.target_modules.or_else(none) else {
             let problem = "an adapter needs names of layers, an expression or `all-linear`";
             return Err(PeftError::field("target_modules", "null", problem));
         };
@@ -161,6 +166,7 @@ impl Fields {
         Ok(PeftConfig {
             lora,
             target_modules,
+            target_parameters,
             exclude_modules: self.exclude_modules,
             layers_to_transform,
             layers_pattern,
@@ -194,6 +200,7 @@ impl Fields {
             rank_pattern: Some(lora.rank_pattern.clone()),
             revision: config.revision.clone(),
             target_modules: Some(config.target_modules.clone()),
+            target_parameters: list(&config.target_parameters),
             task_type: config.task_type.clone(),
             use_dora: Some(lora.use_dora),
             use_rslora: Some(lora.use_rslora),
@@ -235,9 +242,16 @@ fn read_init(given: Option<Value>) -> Result<InitLoraWeights> {
     if matches!(name.as_deref(), Some("eva" | "orthogonal")) {
         return Ok(InitLoraWeights::Default);
     }
-    serde_json::from_value(value.clone()).map_err(|_| {
-        let problem = "it changes the weights that the adapter is for, in a way that is not known here; convert it \
-                       in PEFT, by the argument `path_initial_model_for_weight_conversion` of `save_pretrained`";
-        PeftError::field("init_lora_weights", &value, problem)
-    })
+    let init = serde_json::from_value(value.clone()).ok();
+    let problem = match init {
+        Some(InitLoraWeights::PissaNiter(_)) => {
+            "the weights that the adapter is for were drawn, and are not known any more: PEFT itself reads others"
+        }
+        Some(init) => return Ok(init),
+        None => "it changes the weights that the adapter is for, in a way that is not known here",
+    };
+    let problem = format!(
+        "{problem}; convert it in PEFT, by the argument `path_initial_model_for_weight_conversion` of `save_pretrained`"
+    );
+    Err(PeftError::field("init_lora_weights", &value, &problem))
 }

@@ -60,7 +60,22 @@ pub fn load_pretrained<M: Module + ?Sized>(
 ///
 /// # Errors
 ///
-/// An adapter that the model does not have, and files that cannot be written.
+/// Those of [`PeftAdapter::of`], and files that cannot be written.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// lora::add_adapter(&mut net, "default", "1", &LoraConfig::new().r(2))?;
+/// let folder = std::env::temp_dir().join(format!("doc-saved-adapter-{}", std::process::id()));
+/// lora::save_pretrained(&net, "default", &folder)?;
+/// assert!(folder.join("adapter_model.safetensors").exists());
+/// std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn save_pretrained<M: Module + ?Sized>(
     model: &M,
     name: &str,

@@ -2,7 +2,7 @@
 
 use module_core::Parameter;
 
-use super::super::adapters::Held;
+use super::super::adapters::{Adaptable, Held};
 use super::super::config::LoraBias;
 use super::super::find::{Found, join};
 
@@ -23,12 +23,57 @@ pub(super) struct Entry<'a> {
 /// What the paths of a model become in the keys of a file.
 pub(super) struct KeyPaths<'a> {
     /// What is before them, with a dot at its end.
-    pub(super) prefix: &'a str,
+    prefix: &'a str,
     /// The attention layers that are adapted, which PEFT wraps.
-    pub(super) wrapped: Vec<&'a str>,
+    wrapped: Vec<&'a str>,
+    /// The weights of recurrent layers that are adapted, each with its layer. PEFT wraps the layer once for each, so that
+    /// the last is outermost.
+    weights: Vec<(&'a str, &'a str)>,
 }
 
-impl KeyPaths<'_> {
+impl<'a> KeyPaths<'a> {
+    /// Those for adapters of these paths.
+    pub(super) fn new(prefix: &'a str, found: &'a [Found<'_>], matched: &[String]) -> Self {
+        let adapted = found.iter().filter(|found| matched.contains(&found.path));
+        let attention = adapted.clone().filter(|found| {
+            let place = found.place.map(|place| place.adaptable());
+            place == Some(Adaptable::InProjection)
+        });
+        let weights =
+            adapted.filter_map(|found| Some((found.layer.as_deref()?, found.path.as_str())));
+        Self {
+            prefix,
+            wrapped: attention.map(|found| found.path.as_str()).collect(),
+            weights: weights.collect(),
+        }
+    }
+
+    /// The attention layers that are adapted.
+    pub(super) fn attention_layers(&self) -> &[&'a str] {
+        &self.wrapped
+    }
+
+    /// The layer of a weight, and how many wrappers are around that of the weight; of any other path itself, and none.
+    fn layer_of<'p>(&'p self, path: &'p str) -> (&'p str, usize) {
+        let Some(at) = self.weights.iter().position(|(_, weight)| *weight == path) else {
+            return (path, 0);
+        };
+        let (layer, _) = self.weights[at];
+        let around = self.weights[at + 1..]
+            .iter()
+            .filter(|(other, _)| *other == layer);
+        (layer, around.count())
+    }
+
+    /// How many times a layer is wrapped for its weights.
+    fn wrappers(&self, layer: &str) -> usize {
+        self.weights
+            .iter()
+            .filter(|(other, _)| *other == layer)
+            .count()
+    }
+
+    /// The path of a module in the keys.
     fn of(&self, path: &str) -> String {
         let wrapped = self.wrapped.iter().find_map(|attention| {
             let within = path.strip_prefix(attention)?.strip_prefix('.')?;
@@ -39,10 +84,11 @@ impl KeyPaths<'_> {
     }
 
     /// The tensors that an adapter has in one layer.
-    pub(super) fn adapter<'a>(&self, path: &str, name: &str, held: &'a Held) -> Vec<Entry<'a>> {
+    pub(super) fn adapter<'h>(&self, path: &str, name: &str, held: &'h Held) -> Vec<Entry<'h>> {
         let mut entries = Vec::new();
-        let path = self.of(path);
-        let mut push = |keys: &[&str], parameter: Option<&'a Parameter>| {
+        let (layer, wrappers) = self.layer_of(path);
+        let path = format!("{}{}", self.of(layer), ".base_layer".repeat(wrappers));
+        let mut push = |keys: &[&str], parameter: Option<&'h Parameter>| {
             entries.extend(parameter.map(|parameter| Entry {
                 keys: keys.iter().map(|key| join(&path, key)).collect(),
                 parameter,
@@ -72,23 +118,24 @@ impl KeyPaths<'_> {
     }
 
     /// The model's own biases that are trained with an adapter of these layers.
-    pub(super) fn biases<'a>(
+    pub(super) fn biases<'f>(
         &self,
-        found: &[Found<'a>],
+        found: &[Found<'f>],
         bias: LoraBias,
         matched: &[String],
         saved: &[String],
-    ) -> Vec<Entry<'a>> {
+    ) -> Vec<Entry<'f>> {
         let mut entries = Vec::new();
-        for Found {
-            path, parameters, ..
-        } in found
-        {
-            let adapted = matched.contains(path);
+        for layer in found {
+            let Found {
+                path, parameters, ..
+            } = layer;
+            let adapted = layer.is_adapted(matched);
             if bias == LoraBias::None || bias == LoraBias::LoraOnly && !adapted {
                 continue;
             }
             let at = self.of(path);
+            let base = ".base_layer".repeat(self.wrappers(path).max(1));
             for (own, parameter) in parameters {
                 let keys = match own.as_str() {
                     "bias" if adapted => vec![format!("{at}.base_layer.bias"), join(&at, "bias")],
@@ -96,7 +143,7 @@ impl KeyPaths<'_> {
                     "bias" => vec![join(&at, "bias")],
                     // PEFT's are those called `bias`; ours are trained.
                     _ if !own.contains("bias") => continue,
-                    _ if adapted => vec![format!("{at}.base_layer.{own}")],
+                    _ if adapted => vec![format!("{at}{base}.{own}")],
                     _ => vec![join(&at, own)],
                 };
                 let required = own == "bias" && !saved.contains(path);

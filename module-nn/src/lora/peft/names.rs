@@ -3,6 +3,8 @@
 use module_core::{Result, Select};
 use serde::{Deserialize, Serialize};
 
+use super::super::patterns::escape;
+
 /// The layers that PEFT adapts: its `target_modules` and `exclude_modules`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -54,9 +56,7 @@ impl<'a> Rule<'a> {
     pub(super) fn matches(&self, path: &str) -> bool {
         match self {
             Self::Expression(expression) => expression.matches(path),
-            Self::Names(names) => names
-                .iter()
-                .any(|name| path == name || ends_with(path, name)),
+            Self::Names(names) => names_end(names, path),
         }
     }
 
@@ -69,10 +69,12 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Whether the name follows a dot at the end of the path.
-fn ends_with(path: &str, name: &str) -> bool {
-    path.strip_suffix(name)
-        .is_some_and(|rest| rest.ends_with('.'))
+/// Whether one of the names is the path, or follows a dot at its end.
+pub(super) fn names_end(names: &[String], path: &str) -> bool {
+    let mut rests = names
+        .iter()
+        .filter_map(|name| path.strip_suffix(name.as_str()));
+    rests.any(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 /// Where the number of a layer stands in a path: after a name that one of the expressions matches, or after any.
@@ -109,18 +111,6 @@ impl LayerIndex {
         };
         self.0.iter().find_map(first)
     }
-}
-
-/// An expression that matches this text only.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 4);
-    for letter in text.chars() {
-        if letter.is_ascii_punctuation() && !matches!(letter, '_' | '<' | '>') {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-    }
-    escaped
 }
 
 /// What means these paths and no others of a model: the last names if those do, else the paths, else an expression.

@@ -2,7 +2,6 @@
 
 use module_core::{LoadProblems, Mismatch, Module, Result, Select, StateDict, Tensor};
 
-use super::super::adapters::Adaptable;
 use super::super::add::{Layers, LoraReport, Plan, Values, add_filled};
 use super::super::config::{LoraBias, LoraConfig};
 use super::super::find::find;
@@ -52,6 +51,7 @@ fn name_saved(lora: &mut LoraConfig, model: &dyn Module, prefix: &str) {
     let found = find(model);
     let paths = found
         .iter()
+        .filter(|found| !found.is_weight())
         .map(|found| found.path.as_str())
         .filter(|path| !path.is_empty());
     let ends = |path: &str, name: &String| format!("{prefix}{path}").ends_with(name.as_str());
@@ -78,12 +78,7 @@ fn fill(
     tensors: &StateDict,
 ) -> Result<Values> {
     let found = find(model);
-    let projects = found.iter().filter(|found| {
-        let place = found.place.map(|place| place.adaptable());
-        place == Some(Adaptable::InProjection) && plan.matched.contains(&found.path)
-    });
-    let wrapped = projects.map(|found| found.path.as_str()).collect();
-    let key_paths = KeyPaths { prefix, wrapped };
+    let key_paths = KeyPaths::new(prefix, &found, &plan.matched);
     let mut entries = key_paths.biases(&found, bias, &plan.matched, &plan.saved);
     for (path, fresh) in layers {
         entries.extend(key_paths.adapter(path, name, &fresh.held));

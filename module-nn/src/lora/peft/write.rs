@@ -2,14 +2,16 @@
 
 use module_core::{Module, Result, StateDict};
 
-use super::super::adapters::{Adaptable, Held};
+use super::super::adapters::Held;
+use super::super::config::InitLoraWeights;
 use super::super::error::LoraError;
-use super::super::find::{Place, adapted, find, join};
+use super::super::find::{Found, Place, adapted, find, join};
 use super::super::switch::adapter_names;
 use super::adapter::PeftAdapter;
 use super::config::PeftConfig;
+use super::error::PeftError;
 use super::keys::KeyPaths;
-use super::names::name_modules;
+use super::names::{name_modules, names_end};
 
 pub(super) fn of(model: &dyn Module, name: &str, prefix: &str) -> Result<PeftAdapter> {
     let mut layers = adapted(model);
@@ -27,6 +29,12 @@ pub(super) fn of(model: &dyn Module, name: &str, prefix: &str) -> Result<PeftAda
         }
         .into());
     };
+    if let InitLoraWeights::PissaNiter(_) = lora.init_lora_weights {
+        let problem = "PEFT draws other weights for it when it reads the adapter; save the model's state dict instead, \
+                       which has those that it is for";
+        let value = format!("\"{}\"", lora.init_lora_weights);
+        return Err(PeftError::field("init_lora_weights", value, problem));
+    }
     let is_saved =
         |place: &Place<'_>| held_of(place, name).is_some_and(|held| held.saved.contains_key(name));
     let (saved, matched): (Vec<_>, Vec<_>) = layers.iter().partition(|(_, place)| is_saved(place));
@@ -34,30 +42,54 @@ pub(super) fn of(model: &dyn Module, name: &str, prefix: &str) -> Result<PeftAda
         layers.iter().map(|(path, _)| path.clone()).collect()
     };
     let (saved, matched_paths) = (paths(&saved), paths(&matched));
-    let projects = matched
-        .iter()
-        .filter(|(_, place)| place.adaptable() == Adaptable::InProjection);
-    let wrapped: Vec<&str> = projects.map(|(path, _)| path.as_str()).collect();
-
     let found = find(model);
-    let mut targets = matched_paths.clone();
+    let key_paths = KeyPaths::new(prefix, &found, &matched_paths);
+    let prefixed = |found: &Found<'_>| format!("{prefix}{}", found.path);
+    let (weights, modules): (Vec<&Found<'_>>, Vec<&Found<'_>>) =
+        found.iter().partition(|found| found.is_weight());
     // PEFT adapts it with the rest of the attention layer.
-    targets.retain(|path| {
-        !wrapped
-            .iter()
-            .any(|attention| *path == join(attention, "out_proj"))
-    });
-    let prefixed = |path: &str| format!("{prefix}{path}");
-    let targets: Vec<String> = targets.iter().map(|path| prefixed(path)).collect();
-    let others = found.iter().filter(|found| !saved.contains(&found.path));
-    let all: Vec<String> = others.map(|found| prefixed(&found.path)).collect();
+    let is_out_proj = |path: &String| {
+        let mut attention = key_paths.attention_layers().iter();
+        attention.any(|attention| *path == join(attention, "out_proj"))
+    };
+    let targets = modules
+        .iter()
+        .filter(|found| matched_paths.contains(&found.path) && !is_out_proj(&found.path));
+    let targets: Vec<String> = targets.map(|found| prefixed(found)).collect();
+    let others = modules.iter().filter(|found| !saved.contains(&found.path));
+    let all: Vec<String> = others.map(|found| prefixed(found)).collect();
     let [targets, all] =
         [&targets, &all].map(|paths| paths.iter().map(String::as_str).collect::<Vec<_>>());
 
     let mut config = PeftConfig::new(name_modules(&targets, &all), (*lora).clone());
-    config.lora = config.lora_of(&matched_paths, |path| (path.to_owned(), prefixed(path)));
+    config.lora = config.lora_of(&matched_paths, |path| {
+        (path.to_owned(), format!("{prefix}{path}"))
+    });
+    let (adapted_weights, other_weights): (Vec<&Found<'_>>, Vec<&Found<'_>>) = weights
+        .into_iter()
+        .partition(|found| matched_paths.contains(&found.path));
+    config.target_parameters = adapted_weights
+        .iter()
+        .map(|found| prefixed(found))
+        .collect();
+    if let Some(other) = other_weights
+        .iter()
+        .find(|found| names_end(&config.target_parameters, &prefixed(found)))
+    {
+        let (path, value) = (
+            prefixed(other),
+            serde_json::to_string(&config.target_parameters),
+        );
+        let problem = format!(
+            "it means `{path}` too, which is not adapted; adapt it, or give the model another prefix"
+        );
+        return Err(PeftError::field(
+            "target_parameters",
+            value.unwrap_or_default(),
+            &problem,
+        ));
+    }
 
-    let key_paths = KeyPaths { prefix, wrapped };
     let mut tensors = StateDict::new();
     let own = layers
         .iter()

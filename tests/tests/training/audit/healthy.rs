@@ -1,5 +1,6 @@
 //! Networks that train as they should, on which nothing is reported.
 
+mod adapters;
 mod generative;
 mod losses;
 mod parts;

@@ -2,6 +2,7 @@
 
 use module_nn::lora::{self, Combination, LoraConfig};
 use module_nn::prelude::*;
+use module_nn::quantize::{Scheme, quantize};
 use module_tests::golden;
 use serde_json::Value;
 
@@ -48,6 +49,69 @@ impl Forward for Attention {
     }
 }
 
+#[derive(Module)]
+struct Tall {
+    up: Linear,
+    down: Linear,
+}
+
+impl Forward for Tall {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.down.call(self.up.call(x)?.tanh()?)
+    }
+}
+
+#[derive(Module)]
+struct Recurrent {
+    layer: RecurrentLayer,
+}
+
+#[derive(Module)]
+enum RecurrentLayer {
+    Lstm(LSTM),
+    Gru(GRU),
+    Rnn(RNN),
+}
+
+impl Forward for Recurrent {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        Ok(match &self.layer {
+            RecurrentLayer::Lstm(lstm) => lstm.call(x)?.0,
+            RecurrentLayer::Gru(gru) => gru.call(x)?.0,
+            RecurrentLayer::Rnn(rnn) => rnn.call(x)?.0,
+        })
+    }
+}
+
+#[derive(Module)]
+struct Cells {
+    lstm: LSTMCell,
+    gru: GRUCell,
+    rnn: RNNCell,
+    head: Linear,
+}
+
+impl Forward for Cells {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let zeros = |size: usize| Tensor::zeros([x.size(1)?, size], x.dtype());
+        let mut state = (zeros(4)?, zeros(4)?);
+        let (mut gru, mut rnn, mut outputs) = (zeros(5)?, zeros(3)?, Vec::new());
+        for step in 0..x.size(0)? {
+            state = self.lstm.call((x.select(0, step as isize)?, state))?;
+            gru = self.gru.call((state.0.clone(), gru))?;
+            rnn = self.rnn.call((gru.clone(), rnn))?;
+            outputs.push(self.head.call(rnn.clone())?);
+        }
+        Tensor::stack(&outputs, 0)
+    }
+}
+
 fn build(name: &str) -> Result<Box<dyn Layer>> {
     Ok(match name {
         "net" => Box::new(Net::new()),
@@ -74,6 +138,41 @@ fn build(name: &str) -> Result<Box<dyn Layer>> {
             attention: MultiheadAttentionConfig::new(8, 2)
                 .batch_first(true)
                 .build()?,
+        }),
+        "tall" => Box::new(Tall {
+            up: Linear::new(6, 9)?,
+            down: Linear::new(9, 5)?,
+        }),
+        "lstm" => Box::new(Recurrent {
+            layer: RecurrentLayer::Lstm(
+                LSTMConfig::new(3, 4)
+                    .num_layers(2)
+                    .bidirectional(true)
+                    .proj_size(3)
+                    .build()?,
+            ),
+        }),
+        "gru" => Box::new(Recurrent {
+            layer: RecurrentLayer::Gru(
+                GRUConfig::new(3, 4)
+                    .num_layers(2)
+                    .batch_first(true)
+                    .build()?,
+            ),
+        }),
+        "rnn" => Box::new(Recurrent {
+            layer: RecurrentLayer::Rnn(
+                RNNConfig::new(3, 4)
+                    .bias(false)
+                    .bidirectional(true)
+                    .build()?,
+            ),
+        }),
+        "cells" => Box::new(Cells {
+            lstm: LSTMCell::new(3, 4)?,
+            gru: GRUCell::new(4, 5)?,
+            rnn: RNNCellConfig::new(5, 3).bias(false).build()?,
+            head: Linear::new(3, 2)?,
         }),
         other => panic!("an unknown model: {other}"),
     })
@@ -125,9 +224,14 @@ impl Run<'_> {
 
 /// Every case, in which `adapt` tells what is done to the configuration.
 fn each_case(mut check: impl FnMut(&mut Run<'_>)) {
-    let (case, recorded) = golden::load("lora.safetensors");
+    each_case_of("lora.safetensors", 41, &mut check);
+    each_case_of("lora_more.safetensors", 16, &mut check);
+}
+
+fn each_case_of(file: &str, least: usize, check: &mut dyn FnMut(&mut Run<'_>)) {
+    let (case, recorded) = golden::load(file);
     let cases = case["cases"].as_array().unwrap();
-    assert!(cases.len() >= 41, "{}", cases.len());
+    assert!(cases.len() >= least, "{}", cases.len());
     for (n, case) in cases.iter().enumerate() {
         let what = format!("{n} {} {} {}", case["model"], case["config"], case["dtype"]);
         let config: LoraConfig = serde_json::from_value(case["config"].clone()).unwrap();
@@ -166,7 +270,8 @@ fn each_case(mut check: impl FnMut(&mut Run<'_>)) {
 #[test]
 fn first_values_are_pefts() {
     each_case(|run| {
-        let pissa = run.case["config"]["init_lora_weights"] == "pissa";
+        let init = run.case["config"]["init_lora_weights"].as_str();
+        let pissa = init.is_some_and(|init| init.starts_with("pissa"));
         let adapters = run.all("init");
         assert!(!adapters.is_empty());
         for (key, value) in &adapters {
@@ -186,7 +291,7 @@ fn first_values_are_pefts() {
             );
         }
         if pissa {
-            for layer in ["query", "value"] {
+            for layer in &run.report.matched {
                 let product = |tensor: &dyn Fn(&str) -> Tensor| {
                     let [a, b] =
                         ["A", "B"].map(|f| tensor(&format!("{layer}.lora_{f}.default.weight")));
@@ -413,6 +518,48 @@ fn several_adapters_are_pefts() {
         let key = format!("{layer}.weight");
         let own = net.get_parameter(&key).unwrap().detach();
         assert_close(&own, tensor(&format!("merged/{key}")), &key);
+    }
+}
+
+#[test]
+fn adapters_in_half_precision_on_a_base_in_single_and_of_four_bits() {
+    let (_, recorded) = golden::load("lora_more.safetensors");
+    for name in ["narrow", "nf4"] {
+        let tensor = |key: &str| recorded.get(&format!("{name}/{key}")).unwrap();
+        let mut net = Sequential::new()
+            .push(Linear::new(64, 16).unwrap())
+            .push(Tanh::new())
+            .push(Linear::new(16, 4).unwrap());
+        for (key, parameter) in net.named_parameters() {
+            let value = tensor(&format!("base/{key}")).clone();
+            parameter.set(value).unwrap();
+        }
+        if name == "nf4" {
+            quantize(&net, "0.weight", Scheme::NF4).unwrap();
+        }
+        let config = LoraConfig::new().r(2).lora_alpha(5);
+        lora::add_adapter(&mut net, "default", ["0", "2"], &config).unwrap();
+        for (key, parameter) in net.named_parameters() {
+            if key.contains("lora_") {
+                vec![parameter.share()].bfloat16().unwrap();
+                parameter
+                    .set(tensor(&format!("values/{key}")).clone())
+                    .unwrap();
+            }
+        }
+        let x = Parameter::new(tensor("x").clone()).unwrap();
+        let y = net.call(x.tensor()).unwrap();
+        assert_eq!(y.dtype(), DType::F32);
+        assert_close(&y, tensor("y"), name);
+        let loss = y.mul(tensor("weights")).unwrap().sum(..).unwrap();
+        loss.backward().unwrap();
+        assert_close(&x.grad().unwrap(), tensor("grad_x"), name);
+        for (key, parameter) in net.named_parameters() {
+            assert_eq!(parameter.grad().is_some(), key.contains("lora_"), "{key}");
+            if let Some(grad) = parameter.grad() {
+                assert_close(&grad, tensor(&format!("grad/{key}")), &key);
+            }
+        }
     }
 }
 

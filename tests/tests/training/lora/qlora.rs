@@ -64,7 +64,18 @@ struct Run {
     model: Transformer,
 }
 
-fn train(scheme: Option<Scheme>) -> Run {
+/// In which precision adapters are trained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Precision {
+    /// Parameters and products in `F32`.
+    Single,
+    /// The parameters of the adapters in `BF16`, the inputs of the layers in `F32`.
+    HalfAdapters,
+    /// Parameters in `F32`, products in `BF16`.
+    HalfProducts,
+}
+
+fn train(scheme: Option<Scheme>, precision: Precision) -> Run {
     manual_seed(3);
     let mut model = Transformer::new();
     let report = lora::add_adapter(&mut model, "default", BASE, &LoraConfig::new().r(8)).unwrap();
@@ -72,6 +83,13 @@ fn train(scheme: Option<Scheme>) -> Run {
     if let Some(scheme) = scheme {
         let report = quantize(&model, BASE.map(|path| format!("{path}.weight")), scheme).unwrap();
         assert_eq!(report.quantized.len(), 5);
+    }
+    let adapters = model
+        .named_parameters()
+        .filter(|(key, _)| key.contains("lora_"));
+    let adapters: Vec<Parameter> = adapters.map(|(_, parameter)| parameter.share()).collect();
+    if precision == Precision::HalfAdapters {
+        adapters.bfloat16().unwrap();
     }
     let before = base_of(&model);
     let mut optimizer = AdamWConfig::new(1e-2).build(&model).unwrap();
@@ -83,13 +101,31 @@ fn train(scheme: Option<Scheme>) -> Run {
     let criterion = CrossEntropyLoss::new();
     let mut losses = Vec::new();
     for _ in 0..STEPS {
-        let logits = model.call(tokens.clone()).unwrap();
-        let logits = logits.reshape([128, VOCABULARY]).unwrap();
-        let loss = criterion.loss(&logits, &targets).unwrap();
+        let pass = || {
+            let logits = model.call(tokens.clone()).unwrap();
+            let logits = logits.reshape([128, VOCABULARY]).unwrap();
+            criterion.loss(&logits, &targets)
+        };
+        let loss = match precision {
+            Precision::HalfProducts => autocast(DType::BF16, pass),
+            _ => pass(),
+        };
+        let loss = loss.unwrap();
+        assert_eq!(loss.dtype(), DType::F32);
         losses.push(loss.item::<f32>().unwrap());
         model.zero_grad();
         loss.backward().unwrap();
         optimizer.step(&model).unwrap();
+    }
+    let dtype = match precision {
+        Precision::HalfAdapters => DType::BF16,
+        _ => DType::F32,
+    };
+    for adapter in &adapters {
+        assert_eq!(
+            (adapter.dtype(), adapter.grad().unwrap().dtype()),
+            (dtype, dtype)
+        );
     }
     for (key, after) in base_of(&model) {
         let (before, after) = (before[&key].unpack().unwrap(), after.unpack().unwrap());
@@ -103,10 +139,41 @@ fn train(scheme: Option<Scheme>) -> Run {
     }
 }
 
+fn last(run: &Run) -> f32 {
+    *run.losses.last().unwrap()
+}
+
+#[test]
+fn adapters_on_a_base_of_four_bits_learn_in_half_precision_too() {
+    let train = |precision| fork_rng(3, || train(Some(Scheme::NF4), precision));
+    let single = train(Precision::Single);
+    for precision in [Precision::HalfAdapters, Precision::HalfProducts] {
+        let half = train(precision);
+        println!(
+            "{precision:?}: loss {} to {}, in F32 {}",
+            half.losses[0],
+            last(&half),
+            last(&single)
+        );
+        for (single, half) in single.losses.iter().zip(&half.losses) {
+            assert!(
+                (single - half).abs() < 0.1,
+                "{precision:?}: {single} and {half}"
+            );
+        }
+        assert!(last(&half) < 0.1, "{precision:?}");
+        assert_ne!(single.losses, half.losses);
+    }
+}
+
 #[test]
 fn adapters_on_a_base_of_four_bits_learn_as_on_one_in_full_precision() {
-    let (full, packed) = fork_rng(3, || (train(None), train(Some(Scheme::NF4))));
-    let last = |run: &Run| *run.losses.last().unwrap();
+    let (full, packed) = fork_rng(3, || {
+        (
+            train(None, Precision::Single),
+            train(Some(Scheme::NF4), Precision::Single),
+        )
+    });
     println!(
         "base in f32: {} bytes, loss {} to {}; in NF4: {} bytes, loss {} to {}",
         full.bytes,
@@ -128,7 +195,7 @@ fn adapters_on_a_base_of_four_bits_learn_as_on_one_in_full_precision() {
 
 #[test]
 fn an_adapter_is_not_merged_into_a_base_of_four_bits() {
-    let mut run = fork_rng(3, || train(Some(Scheme::NF4)));
+    let mut run = fork_rng(3, || train(Some(Scheme::NF4), Precision::Single));
     let before = run.model.state_dict().unwrap().len();
     let error = lora::merge(&mut run.model).unwrap_err().to_string();
     assert!(error.contains("dequantize"), "{error}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use module_nn::ModuleError;
-use module_nn::lora::{self, InitLoraWeights, LoraConfig, LoraError};
+use module_nn::lora::{self, InitLoraWeights, LoraBias, LoraConfig, LoraError};
 use module_nn::parametrize::weight_norm;
 use module_nn::prelude::*;
 
@@ -163,6 +163,11 @@ fn names_and_arguments_are_checked() {
         (plain().lora_alpha(f64::NAN), "lora_alpha = NaN"),
         (plain().rank_pattern([("head", 0)]), "rank_pattern = 0"),
         (plain().rank_pattern([("(", 1)]), "pattern `"),
+        (plain().rank_pattern([("haed", 1)]), "rank_pattern = `haed`"),
+        (
+            plain().alpha_pattern([("head", 1), ("query", 2)]),
+            "alpha_pattern = `query`",
+        ),
     ];
     for (config, quoted) in configs {
         let error = lora::add_adapter(&mut net, "other", "head", &config).unwrap_err();
@@ -179,11 +184,37 @@ fn names_and_arguments_are_checked() {
     assert!(snapshot(&net).keys().eq(keys.keys()));
     for json in [
         r#"{"init_lora_weights": "eva"}"#,
+        r#"{"init_lora_weights": "pissa_niter_"}"#,
+        r#"{"init_lora_weights": "pissa_niter_-1"}"#,
         r#"{"rr": 2}"#,
         r#"{"bias": "some"}"#,
     ] {
         assert!(serde_json::from_str::<LoraConfig>(json).is_err(), "{json}");
     }
+}
+
+#[test]
+fn one_adapter_trains_biases_and_goes_on_beside_others() {
+    let mut net = Net::new();
+    let trained = |net: &Net| {
+        let all = net
+            .named_parameters()
+            .filter(|(_, own)| own.requires_grad());
+        let keys = all.map(|(key, _)| key).filter(|key| !key.contains("lora_"));
+        keys.collect::<Vec<String>>()
+    };
+    let biased = random(2).bias(LoraBias::LoraOnly);
+    lora::add_adapter(&mut net, "one", "query", &biased).unwrap();
+    let error = lora::add_adapter(&mut net, "two", "head", &biased).unwrap_err();
+    let says = "bias = lora_only: must be none, because `one` trains biases already";
+    assert!(error.to_string().contains(says), "{error}");
+    lora::add_adapter(&mut net, "two", "head", &random(2)).unwrap();
+    assert_eq!(trained(&net), ["query.bias"]);
+    lora::set_adapter(&net, ["two"]).unwrap();
+    assert_eq!(trained(&net), ["query.bias"]);
+    lora::delete_adapter(&mut net, "one").unwrap();
+    lora::add_adapter(&mut net, "three", "head", &biased).unwrap();
+    assert_eq!(trained(&net), ["head.bias"]);
 }
 
 #[test]

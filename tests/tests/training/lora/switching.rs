@@ -125,3 +125,30 @@ fn layers_have_ranks_of_their_own() {
         ((4, 1.0), (1, 1.0))
     );
 }
+
+#[test]
+fn ranks_of_joined_adapters_are_those_of_their_layers_only() {
+    #[derive(Module)]
+    struct Nested {
+        x: Linear,
+        deep: Net,
+    }
+
+    #[derive(Module)]
+    struct Net {
+        x: Linear,
+    }
+
+    let linear = || Linear::new(4, 4).unwrap();
+    let mut model = Nested {
+        x: linear(),
+        deep: Net { x: linear() },
+    };
+    lora::add_adapter(&mut model, "one", ["x", "deep.x"], &random(2)).unwrap();
+    lora::add_adapter(&mut model, "two", "deep.x", &random(1)).unwrap();
+    let both = [("one", 1.0), ("two", 1.0)];
+    lora::add_weighted_adapter(&mut model, &both, "sum", Combination::Cat).unwrap();
+    let config = lora::adapter_config(&model, "sum").unwrap();
+    assert_eq!(config.scaling("deep.x"), (3, 1.0));
+    assert_eq!(config.scaling("x"), (2, 1.0));
+}

@@ -105,6 +105,20 @@ impl Model for Signals {
     }
 }
 
+#[derive(Module)]
+struct Readings {
+    lstm: LSTM,
+    cell: GRUCell,
+    head: Linear,
+}
+
+impl Model for Readings {
+    fn answer(&self, x: Tensor) -> Result<Tensor> {
+        let (states, _) = self.lstm.call(x)?;
+        self.head.call(self.cell.call(states.select(1, -1)?)?)
+    }
+}
+
 /// A model with the values of its file, evaluating.
 pub(super) fn base(kind: &str) -> Box<dyn Model> {
     let model = fresh(kind).unwrap();
@@ -129,6 +143,14 @@ fn fresh(kind: &str) -> Result<Box<dyn Model>> {
                 .batch_first(true)
                 .build()?,
             head: Linear::new(8, 3)?,
+        }),
+        "readings" => Box::new(Readings {
+            lstm: LSTMConfig::new(3, 4)
+                .num_layers(2)
+                .batch_first(true)
+                .build()?,
+            cell: GRUCell::new(4, 5)?,
+            head: Linear::new(5, 3)?,
         }),
         kind => panic!("{kind} is no model"),
     })

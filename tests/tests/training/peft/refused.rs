@@ -1,7 +1,9 @@
 //! What is refused, by which error, and that nothing has changed then.
 
 use module_nn::LoadProblems;
-use module_nn::lora::{self, LoraConfig, LoraError, PeftAdapter, PeftConfig, PeftError};
+use module_nn::lora::{
+    self, InitLoraWeights, LoraConfig, LoraError, PeftAdapter, PeftConfig, PeftError,
+};
 use module_nn::prelude::*;
 
 use super::folder;
@@ -23,7 +25,6 @@ fn fields_that_change_what_is_computed_are_refused() {
         ("corda_config", r#"{"beta":1}"#),
         ("layer_replication", "[[0,4]]"),
         ("trainable_token_indices", "[3]"),
-        ("target_parameters", r#"["weight"]"#),
         ("alora_invocation_tokens", "[5]"),
         ("something_to_come", "1"),
         ("init_lora_weights", r#""olora""#),
@@ -153,4 +154,53 @@ fn an_adapter_that_is_not_there_is_not_saved() {
     let mut model = model;
     let error = lora::load_pretrained(&mut *model, &folder, "mine").unwrap_err();
     assert!(error.to_string().contains("adapter_config.json"), "{error}");
+}
+
+#[test]
+fn adapters_whose_base_was_drawn_are_not_written() {
+    let mut model = base("transformer");
+    let config = LoraConfig::new()
+        .r(2)
+        .init_lora_weights(InitLoraWeights::PissaNiter(4));
+    lora::add_adapter(&mut *model, "default", "**.up", &config).unwrap();
+    let error = PeftAdapter::of(&*model, "default").unwrap_err();
+    let found = error.downcast_ref::<PeftError>();
+    assert!(
+        matches!(found, Some(PeftError::Field { field, value, .. })
+            if field == "init_lora_weights" && value == "\"pissa_niter_4\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn parameters_that_are_no_weights_of_recurrent_layers_are_refused() {
+    let parameters = |names: &[&str]| {
+        let mut config = PeftConfig::new([""; 0], LoraConfig::new().r(2));
+        config.target_parameters = names.iter().map(|&name| name.to_owned()).collect();
+        config
+    };
+    let model = base("readings");
+    let json = r#"{"peft_type": "LORA", "r": 2, "target_parameters": ["weight_hh"]}"#;
+    let mut read = PeftConfig::from_json(json).unwrap();
+    read.inference_mode = true;
+    assert_eq!(read, parameters(&["weight_hh"]));
+    read.select(&*model).unwrap();
+    for (name, path) in [
+        ("head.weight", "head.weight"),
+        ("bias_ih_l1", "lstm.bias_ih_l1"),
+    ] {
+        let error = parameters(&["weight_hh", name])
+            .select(&*model)
+            .unwrap_err();
+        let found = error.downcast_ref::<PeftError>();
+        assert!(
+            matches!(found, Some(PeftError::Field { field, value, .. })
+                if field == "target_parameters" && *value == format!("`{path}`")),
+            "{error}"
+        );
+    }
+    assert!(parameters(&["weight_hh_l7"]).select(&*model).is_err());
+    // Layers are named as modules, weights as parameters.
+    let error = PeftConfig::new(["weight_hh"], LoraConfig::new().r(2));
+    assert!(error.select(&*model).is_err());
 }

@@ -95,6 +95,13 @@ fn cases() -> Vec<Case> {
         case("conv2d_dora", "images", &["stem"], r(2).use_dora(true)),
         case("conv1d", "signals", &["conv"], r(2)),
         case("attention", "signals", &["attention"], heads(r(2))),
+        case(
+            "recurrent",
+            "readings",
+            &["lstm", "cell.weight_hh", "head"],
+            r(2).rank_pattern([("weight_ih_l1", 3_usize)]),
+        ),
+        case("recurrent_only", "readings", &["cell"], r(2)),
     ]
 }
 

@@ -3,4 +3,5 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod compare;
+mod ddpm;
 mod vision;

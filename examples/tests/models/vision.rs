@@ -1,6 +1,13 @@
+use module_examples::models::convnext::ConvNeXt;
+use module_examples::models::dcgan::{Discriminator, Generator};
+use module_examples::models::mobilenet_v3::MobileNetV3;
 use module_examples::models::resnet::ResNet;
+use module_examples::models::unet::UNet;
+use module_examples::models::vae::VAE;
+use module_examples::models::vision_transformer::VisionTransformer;
+use module_nn::prelude::*;
 
-use crate::compare::{BOUNDS, DEEP, compare_forward, directory};
+use crate::compare::{BOUNDS, Bounds, DEEP, compare, compare_forward, directory};
 
 #[test]
 fn resnet_18_is_timms() {
@@ -12,4 +19,49 @@ fn resnet_18_is_timms() {
 fn resnet_50_is_timms() {
     let model = ResNet::from_pretrained(directory("resnet50")).unwrap();
     compare_forward("resnet50", &model, &DEEP);
+}
+
+#[test]
+fn mobilenet_v3_is_torchvisions() {
+    let model = MobileNetV3::from_pretrained(directory("mobilenet_v3")).unwrap();
+    // PyTorch multiplies the gradient of hardsigmoid by a sixth that is rounded to F32, also in F64.
+    let bounds = Bounds { f64: 1e-7, ..BOUNDS };
+    compare_forward("mobilenet_v3", &model, &bounds);
+}
+
+#[test]
+fn convnext_is_timms() {
+    let model = ConvNeXt::from_pretrained(directory("convnext_tiny")).unwrap();
+    compare_forward("convnext_tiny", &model, &BOUNDS);
+}
+
+#[test]
+fn vision_transformer_is_timms() {
+    let model = VisionTransformer::from_pretrained(directory("vit_tiny")).unwrap();
+    compare_forward("vit_tiny", &model, &BOUNDS);
+}
+
+#[test]
+fn unet_is_milesials() {
+    for name in ["unet", "unet_bilinear"] {
+        let model = UNet::from_pretrained(directory(name)).unwrap();
+        compare_forward(name, &model, &BOUNDS);
+    }
+}
+
+#[test]
+fn dcgan_is_the_examples() {
+    let generator = Generator::from_pretrained(directory("dcgan_generator")).unwrap();
+    compare_forward("dcgan_generator", &generator, &BOUNDS);
+    let discriminator = Discriminator::from_pretrained(directory("dcgan_discriminator")).unwrap();
+    compare_forward("dcgan_discriminator", &discriminator, &BOUNDS);
+}
+
+#[test]
+fn vae_is_the_examples() {
+    let model = VAE::from_pretrained(directory("vae")).unwrap();
+    compare("vae", &model, &BOUNDS, |model, inputs| {
+        let (images, mean, log_variance) = model.call(inputs[0].clone())?;
+        Tensor::cat(&[images, mean, log_variance], 1)
+    });
 }

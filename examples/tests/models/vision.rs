@@ -25,7 +25,10 @@ fn resnet_50_is_timms() {
 fn mobilenet_v3_is_torchvisions() {
     let model = MobileNetV3::from_pretrained(directory("mobilenet_v3")).unwrap();
     // PyTorch multiplies the gradient of hardsigmoid by a sixth that is rounded to F32, also in F64.
-    let bounds = Bounds { f64: 1e-7, ..BOUNDS };
+    let bounds = Bounds {
+        f64: 1e-7,
+        ..BOUNDS
+    };
     compare_forward("mobilenet_v3", &model, &bounds);
 }
 

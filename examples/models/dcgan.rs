@@ -37,7 +37,7 @@ impl Default for DCGANConfig {
 }
 
 /// `(N, nz, 1, 1)` noise to `(N, nc, 64, 64)` images.
-#[derive(Module)]
+#[derive(Module, Forward)]
 pub struct Generator {
     main: Sequential,
 }
@@ -134,14 +134,6 @@ fn initialize(main: &Sequential) -> Result<()> {
     init::each(main, |_, norm: &BatchNorm2d| {
         norm.get_parameter("weight")?.initialize(around(1.0))
     })
-}
-
-impl Forward for Generator {
-    type Output = Tensor;
-
-    fn forward(&self, noise: Tensor) -> Result<Tensor> {
-        self.main.call(noise)
-    }
 }
 
 impl Forward for Discriminator {

@@ -44,13 +44,13 @@ pub struct UNet {
     outc: OutConv,
 }
 
-#[derive(Module)]
+#[derive(Module, Forward)]
 struct DoubleConv {
     double_conv: Sequential,
 }
 
 /// Half the size.
-#[derive(Module)]
+#[derive(Module, Forward)]
 struct Down {
     maxpool_conv: Sequential,
 }
@@ -62,7 +62,7 @@ struct Up {
     conv: DoubleConv,
 }
 
-#[derive(Module)]
+#[derive(Module, Forward)]
 struct OutConv {
     conv: Conv2d,
 }
@@ -159,22 +159,6 @@ impl UNet {
     }
 }
 
-impl Forward for DoubleConv {
-    type Output = Tensor;
-
-    fn forward(&self, x: Tensor) -> Result<Tensor> {
-        self.double_conv.call(x)
-    }
-}
-
-impl Forward for Down {
-    type Output = Tensor;
-
-    fn forward(&self, x: Tensor) -> Result<Tensor> {
-        self.maxpool_conv.call(x)
-    }
-}
-
 impl Forward<(Tensor, Tensor)> for Up {
     type Output = Tensor;
 
@@ -191,14 +175,6 @@ impl Forward<(Tensor, Tensor)> for Up {
         ];
         let x = x.pad(around, 0)?;
         self.conv.call(Tensor::cat(&[skip, x], 1)?)
-    }
-}
-
-impl Forward for OutConv {
-    type Output = Tensor;
-
-    fn forward(&self, x: Tensor) -> Result<Tensor> {
-        self.conv.call(x)
     }
 }
 

@@ -106,9 +106,13 @@ def record(name, model, inputs, modes=("train", "eval"), gradients=("train", "ev
     return len(tensors)
 
 
-def count_lines(text):
-    """Lines of code: without empty lines, comments and docstrings."""
+def count_lines(text, classes=False):
+    """Lines of code, of all or of the classes: without empty lines, comments and docstrings."""
     tree = ast.parse(text)
+    if classes:
+        spans = [(node.lineno, node.end_lineno) for node in tree.body if isinstance(node, ast.ClassDef)]
+        lines = text.splitlines()
+        return sum(count_lines("\n".join(lines[first - 1 : last])) for first, last in spans)
     documentation = set()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

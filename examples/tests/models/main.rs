@@ -4,4 +4,5 @@
 
 mod compare;
 mod ddpm;
+mod lines;
 mod vision;

@@ -1,7 +1,9 @@
 use module_examples::models::convnext::ConvNeXt;
 use module_examples::models::dcgan::{Discriminator, Generator};
+use module_examples::models::ddpm::UNet2DModel;
 use module_examples::models::mobilenet_v3::MobileNetV3;
-use module_examples::models::resnet::ResNet;
+use module_examples::models::pretrained::read_config;
+use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_examples::models::unet::UNet;
 use module_examples::models::vae::VAE;
 use module_examples::models::vision_transformer::VisionTransformer;
@@ -30,6 +32,40 @@ fn mobilenet_v3_is_torchvisions() {
         ..BOUNDS
     };
     compare_forward("mobilenet_v3", &model, &bounds);
+}
+
+#[test]
+fn a_seed_gives_torchvisions_mobilenet_v3() {
+    let config = read_config(directory("mobilenet_v3")).unwrap();
+    let model = fork_rng(0, || MobileNetV3::new(&config)).unwrap();
+    let first = StateDict::load(directory("mobilenet_v3_first.pth")).unwrap();
+    assert!(model.state_dict().unwrap().equal(&first).unwrap());
+}
+
+#[test]
+fn what_a_model_has_no_choice_of_is_refused() {
+    let text = std::fs::read_to_string(directory("ddpm/unet/config.json")).unwrap();
+    let text = text.replace("\"silu\"", "\"gelu\"");
+    let config = serde_json::from_str(&text).unwrap();
+    let error = UNet2DModel::new(&config).map(drop).unwrap_err().to_string();
+    assert!(
+        error.contains(r#"act_fn = "gelu": this model has "silu" only"#),
+        "{error}"
+    );
+
+    let unknown = ResNetConfig::new("resnet18d");
+    let error = ResNet::new(&unknown).map(drop).unwrap_err().to_string();
+    assert!(
+        error.contains("resnet18d") && error.contains("resnet34"),
+        "{error}"
+    );
+    let error = read_config::<ResNetConfig>(directory("vit_tiny"))
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("unknown field `img_size`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -5,4 +5,5 @@
 mod compare;
 mod ddpm;
 mod lines;
+mod resnet;
 mod vision;

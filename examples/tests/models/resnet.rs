@@ -1,12 +1,12 @@
 //! torchvision's ResNet-18: one seed gives its weights, however the model comes to them.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::init::Normal;
 use module_nn::prelude::*;
 use module_nn::rng::{Distribution, Generator};
-use module_tests::golden;
 use serde_json::Value;
+
+use crate::compare::directory;
 
 fn resnet_18() -> Result<ResNet> {
     ResNet::new(&ResNetConfig::new("resnet18"))
@@ -28,7 +28,7 @@ fn crc32(words: impl IntoIterator<Item = u32>) -> u32 {
 }
 
 fn recorded() -> (Value, Vec<Value>) {
-    let text = std::fs::read_to_string(golden::path("resnet.json")).unwrap();
+    let text = std::fs::read_to_string(directory("../resnet.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let mut cases = file["cases"].as_array().unwrap().clone();
     let about = cases.remove(0);

@@ -104,3 +104,25 @@ fn vae_is_the_examples() {
         Tensor::cat(&[images, mean, log_variance], 1)
     });
 }
+
+#[test]
+fn shards_are_read_and_a_file_too_many_is_refused() {
+    let original = VisionTransformer::from_pretrained(directory("vit_tiny")).unwrap();
+    let state = original.state_dict().unwrap();
+    let dir = std::env::temp_dir().join(format!("vit-shards-{}", std::process::id()));
+    state.save_sharded(&dir, 4096).unwrap();
+    std::fs::copy(directory("vit_tiny/config.json"), dir.join("config.json")).unwrap();
+    let model = VisionTransformer::from_pretrained(&dir).unwrap();
+    assert!(model.state_dict().unwrap().equal(&state).unwrap());
+    assert!(!model.is_training());
+
+    // Which of two files is meant, nothing says.
+    std::fs::remove_file(dir.join("model.safetensors.index.json")).unwrap();
+    assert!(VisionTransformer::from_pretrained(&dir).is_err());
+    std::fs::remove_file(dir.join("config.json")).unwrap();
+    let error = VisionTransformer::from_pretrained(&dir)
+        .map(drop)
+        .unwrap_err();
+    assert!(error.to_string().contains("config.json"), "{error}");
+    std::fs::remove_dir_all(dir).unwrap();
+}

@@ -255,6 +255,17 @@ impl UNet2DModel {
             ));
         };
         let layers = config.layers_per_block;
+        let kinds = [&config.down_block_types, &config.up_block_types];
+        if layers == 0 || kinds.iter().any(|kinds| kinds.len() != channels.len()) {
+            let problem =
+                "must be 1 or more, and each of block_out_channels needs a type on both ways";
+            return Err(Error::argument(
+                "UNet2DModel",
+                "layers_per_block",
+                layers,
+                problem,
+            ));
+        }
         let attentions = |kind, layers| {
             if kind == BlockType::Attention {
                 layers

@@ -152,6 +152,7 @@ impl VisionTransformer {
         };
         let blocks: Result<Sequential> = (0..args.depth.unwrap_or(depth)).map(block).collect();
         let proj = Conv2dConfig::new(args.in_chans.unwrap_or(3), width, patch).stride(patch);
+        let proj = proj.build()?;
         let [height, across] = patch.get();
         let count = size[0] / height * (size[1] / across);
         let scattered = TimmTruncNormal {
@@ -167,9 +168,7 @@ impl VisionTransformer {
                 },
             )?,
             pos_embed: Parameter::with_init([1, count + 1, width], scattered)?,
-            patch_embed: PatchEmbed {
-                proj: proj.build()?,
-            },
+            patch_embed: PatchEmbed { proj },
             blocks: blocks?,
             norm: norm()?,
             head: Linear::new(width, config.num_classes)?,

@@ -95,7 +95,7 @@ impl Forward for Block {
         let y = self
             .mlp
             .call(self.norm.call(y)?)?
-            .mul(&self.gamma.tensor())?;
+            .mul(self.gamma.tensor())?;
         y.permute([0, 3, 1, 2])?.add(&x)
     }
 }

@@ -196,7 +196,7 @@ impl Forward for VisionTransformer {
             .cls_token
             .tensor()
             .expand([patches.size(0)? as isize, -1, -1])?;
-        let tokens = Tensor::cat(&[first, patches], 1)?.add(&self.pos_embed.tensor())?;
+        let tokens = Tensor::cat(&[first, patches], 1)?.add(self.pos_embed.tensor())?;
         let tokens = self.norm.call(self.blocks.call(tokens)?)?;
         self.head.call(tokens.select(1, 0)?)
     }

@@ -6,12 +6,14 @@ use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::init::{self, Normal, zeros};
 use module_nn::prelude::*;
 
-#[path = "../tests/src/resnet.rs"]
-#[allow(unreachable_pub)]
-mod resnet;
+/// The network of torchvision.
+fn resnet_18() -> Result<ResNet> {
+    ResNet::new(&ResNetConfig::new("resnet18"))
+}
 
 /// How long this thread has run on a processor, in nanoseconds, so that other programs disturb little;
 /// where the system does not tell, how long the program has run.
@@ -121,9 +123,9 @@ fn main() -> Result<()> {
     time("uniform_, 16 Mi numbers", || {
         Tensor::rand(1 << 24, DType::F32)
     })?;
-    time("ResNet-18", resnet::ResNet::new)?;
+    time("ResNet-18", resnet_18)?;
     time("GPT-2 124M", Gpt2::new)?;
-    time("ResNet-18, deferred", || deferred(resnet::ResNet::new))?;
-    let model = resnet::ResNet::new()?;
+    time("ResNet-18, deferred", || deferred(resnet_18))?;
+    let model = resnet_18()?;
     time("ResNet-18, reset", || model.reset_parameters())
 }

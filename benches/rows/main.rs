@@ -15,9 +15,6 @@ mod normalizations;
 mod optimizers;
 mod products;
 mod recurrent;
-#[allow(unreachable_pub, reason = "it is part of a library, too")]
-#[path = "../../tests/src/resnet.rs"]
-mod resnet;
 mod row;
 mod small;
 

@@ -1,9 +1,9 @@
 //! Whole networks: inference, and training steps.
 
+use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::prelude::*;
 use module_nn::{Approximate, AttentionOptions};
 
-use crate::resnet::ResNet;
 use crate::row::{Rows, randn, work};
 
 /// Linear layers of these sizes with ReLU between them.
@@ -136,19 +136,23 @@ fn gpt2(rows: &mut Rows) {
     }
 }
 
+fn resnet_18() -> Result<ResNet> {
+    ResNet::new(&ResNetConfig::new("resnet18"))
+}
+
 fn resnet(rows: &mut Rows) {
     rows.add("ResNet-18, batch 1 of 224x224, inference", || {
-        let (net, x) = (ResNet::new()?, randn(&[1, 3, 224, 224])?);
+        let (net, x) = (resnet_18()?, randn(&[1, 3, 224, 224])?);
         net.eval();
         work(move || no_grad(|| net.call(x.clone())).map(drop))
     });
     rows.add("ResNet-18, batch 8 of 64x64, inference", || {
-        let (net, x) = (ResNet::new()?, randn(&[8, 3, 64, 64])?);
+        let (net, x) = (resnet_18()?, randn(&[8, 3, 64, 64])?);
         net.eval();
         work(move || no_grad(|| net.call(x.clone())).map(drop))
     });
     rows.add("ResNet-18, batch 8 of 224x224, SGD step", || {
-        let (net, x, target) = (ResNet::new()?, randn(&[8, 3, 224, 224])?, targets(8, 1000)?);
+        let (net, x, target) = (resnet_18()?, randn(&[8, 3, 224, 224])?, targets(8, 1000)?);
         let mut optimizer = SGD::new(&net, 1e-4)?;
         work(move || {
             net.zero_grad();

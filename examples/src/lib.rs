@@ -1,6 +1,8 @@
-//! The data that the examples train on, and the network that learns it.
+//! The data that the examples train on, the network that learns it, and models that others published.
 
 mod digits_net;
+#[path = "../models/mod.rs"]
+pub mod models;
 
 pub use digits_net::DigitsNet;
 use module_nn::data::TensorDataset;

@@ -75,8 +75,8 @@ EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedul
 # By `peer_databases.py`.
 OF_PEERS = ["layers_module_db.safetensors", "peer_ops.safetensors"]
 
-# Each family of layers is a module of its own, found by its name.
-FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("layers_*.py"))
+# Each family of layers is a module of its own, found by its name; so is each published model.
+FAMILIES = sorted(path.stem for pattern in ("layers_*.py", "models_*.py") for path in pathlib.Path(__file__).parent.glob(pattern))
 
 
 def main():

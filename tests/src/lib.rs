@@ -6,6 +6,5 @@ pub mod layers;
 pub mod long_run;
 pub mod memory;
 pub mod processes;
-pub mod resnet;
 
 pub use module_conformance::golden;

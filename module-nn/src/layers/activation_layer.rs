@@ -35,7 +35,21 @@ pub enum ActivationLayer {
 
 impl ActivationLayer {
     /// The layer.
-    pub(super) fn build(self) -> Result<Box<dyn Layer>> {
+    ///
+    /// # Errors
+    ///
+    /// None for these activations.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let activation = ActivationLayer::ReLU.build()?;
+    /// assert_eq!(activation.call(Tensor::from([-1.0_f32, 2.0]))?.to_vec::<f32>()?, [0.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn build(self) -> Result<Box<dyn Layer>> {
         Ok(match self {
             Self::ELU => Box::new(ELUConfig::new().build()?),
             Self::GELU => Box::new(GELUConfig::new().build()?),

@@ -9,5 +9,4 @@ mod golden_rnn;
 mod initialization;
 mod own_layer;
 mod parametrize;
-mod resnet;
 mod timm_inits;

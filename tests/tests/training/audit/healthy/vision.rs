@@ -1,8 +1,8 @@
 //! Networks that read images.
 
+use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
-use module_tests::resnet::ResNet;
 
 use super::{classes, healthy, healthy_over, mlp, rows, step};
 
@@ -133,7 +133,7 @@ fn a_residual_network_as_torchvision_starts_it() {
 fn resnet_18() {
     // Its eleven million weights take seconds to draw.
     healthy_over(2, || {
-        let model = ResNet::new()?;
+        let model = ResNet::new(&ResNetConfig::new("resnet18"))?;
         let mut optimizer = SGDConfig::new(1e-3).momentum(0.9).build(&model)?;
         Ok((model, move |model: &ResNet| {
             let logits = model.call(images(4, 3, 32)?)?;

@@ -1,12 +1,16 @@
 //! torchvision's ResNet-18: one seed gives its weights, however the model comes to them.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::init::Normal;
 use module_nn::prelude::*;
 use module_nn::rng::{Distribution, Generator};
-use module_tests::golden;
-use module_tests::resnet::ResNet;
 use serde_json::Value;
+
+use crate::compare::directory;
+
+fn resnet_18() -> Result<ResNet> {
+    ResNet::new(&ResNetConfig::new("resnet18"))
+}
 
 /// The checksum of zip files over the elements as they lie in a file.
 fn crc32(words: impl IntoIterator<Item = u32>) -> u32 {
@@ -24,7 +28,7 @@ fn crc32(words: impl IntoIterator<Item = u32>) -> u32 {
 }
 
 fn recorded() -> (Value, Vec<Value>) {
-    let text = std::fs::read_to_string(golden::path("resnet.json")).unwrap();
+    let text = std::fs::read_to_string(directory("../resnet.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let mut cases = file["cases"].as_array().unwrap().clone();
     let about = cases.remove(0);
@@ -52,7 +56,7 @@ fn a_seed_gives_torchvisions_weights() {
     let (about, cases) = recorded();
     let seed = about["seed"].as_u64().unwrap();
     let (built, next) = fork_rng(seed, || {
-        let built = ResNet::new().unwrap();
+        let built = resnet_18().unwrap();
         (built, Tensor::rand([3], DType::F32).unwrap())
     });
     let next: Vec<f32> = next.to_vec().unwrap();
@@ -89,7 +93,7 @@ fn a_seed_gives_torchvisions_weights() {
     // Without values until a reset; the generator stays where it was.
     let (deferred, next) = fork_rng(9, || {
         (
-            deferred(ResNet::new).unwrap(),
+            deferred(resnet_18).unwrap(),
             module_nn::rng::default_generator(),
         )
     });
@@ -99,7 +103,7 @@ fn a_seed_gives_torchvisions_weights() {
     assert_same(&deferred, &state, "deferred, then drawn");
 
     // Another seed, and drawn anew by the first.
-    let other = fork_rng(5, ResNet::new).unwrap();
+    let other = fork_rng(5, resnet_18).unwrap();
     let fc: &Tensor = state.get("fc.weight").unwrap();
     assert!(
         !other

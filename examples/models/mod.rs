@@ -1,0 +1,16 @@
+//! Models that others published, which load the checkpoints of their libraries key for key.
+//!
+//! Each file is one model, to be copied: a configuration that is the library's own, `new`, which builds the model
+//! with fresh weights, and `from_pretrained`, which reads a directory with both. What a configuration asks for
+//! and the model does not have is an error, never ignored.
+
+pub mod convnext;
+pub mod dcgan;
+pub mod ddpm;
+pub mod mobilenet_v3;
+pub mod pretrained;
+pub mod resnet;
+pub mod timm;
+pub mod unet;
+pub mod vae;
+pub mod vision_transformer;

@@ -84,9 +84,9 @@ pub mod prelude {
         AutocastPolicy, AutocastState, AutogradError, Bias, Buffer, Build, Call, DType, DTypeError,
         Describe, Device, DeviceError, Error, ErrorKind, ExtraState, FileError, Forward,
         HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadProblems,
-        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter, ReadOptions, Remap,
-        Result, Select, Sequential, Shape, ShapeError, StateDict, Stateful, Tensor, Tensors,
-        Training, Transpose, Walk, autocast, deferred, fork_rng, functional_call, manual_seed,
-        no_autocast, no_grad,
+        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, OrIdentity, Parameter,
+        ReadOptions, Remap, Result, Select, Sequential, Shape, ShapeError, StateDict, Stateful,
+        Tensor, Tensors, Training, Transpose, Walk, autocast, deferred, fork_rng, functional_call,
+        manual_seed, no_autocast, no_grad,
     };
 }

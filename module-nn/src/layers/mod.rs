@@ -61,6 +61,7 @@ mod max_unpool;
 mod mish;
 mod multihead_attention;
 mod pairwise_distance;
+mod parts;
 mod permute;
 mod pixel_shuffle;
 mod pixel_unshuffle;
@@ -95,6 +96,7 @@ mod tanh;
 mod tanhshrink;
 mod threshold;
 mod transformer;
+mod transposed_linear;
 mod unflatten;
 mod unfold;
 mod upsample;
@@ -252,6 +254,7 @@ pub use transformer::{
     TransformerEncoderConfig, TransformerEncoderInput, TransformerEncoderLayer,
     TransformerEncoderLayerConfig, TransformerEncoderLayerInput, TransformerInput,
 };
+pub use transposed_linear::{TransposedLinear, TransposedLinearConfig};
 pub use unflatten::{Unflatten, UnflattenConfig};
 pub use unfold::{Unfold, UnfoldConfig};
 pub use upsample::{Upsample, UpsampleConfig};

@@ -77,6 +77,7 @@ mod rms_norm;
 mod rnn;
 mod rnn_cell;
 mod rotary_embedding;
+mod rotary_scaling;
 mod rrelu;
 mod selu;
 mod sigmoid;
@@ -227,7 +228,8 @@ pub use replication_pad::{
 pub use rms_norm::{RMSNorm, RMSNormConfig};
 pub use rnn::{RNN, RNNConfig, RNNNonlinearity};
 pub use rnn_cell::{RNNCell, RNNCellConfig};
-pub use rotary_embedding::{RotaryEmbedding, RotaryEmbeddingConfig, RotaryScaling};
+pub use rotary_embedding::{RotaryEmbedding, RotaryEmbeddingConfig};
+pub use rotary_scaling::RotaryScaling;
 pub use rrelu::{RReLU, RReLUConfig};
 pub use selu::SELU;
 pub use sigmoid::Sigmoid;

@@ -3,6 +3,7 @@
 
 mod attention;
 mod cache;
+mod rotary;
 mod transposed;
 
 use module_nn::prelude::*;

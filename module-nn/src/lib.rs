@@ -31,6 +31,7 @@ pub mod audit;
 pub mod config;
 pub mod data;
 pub mod functional;
+pub mod generate;
 pub mod init;
 pub mod inspect;
 pub mod layers;

@@ -4,6 +4,7 @@
 mod attention;
 mod cache;
 mod rotary;
+mod texts;
 mod transposed;
 
 use module_nn::prelude::*;

@@ -1,6 +1,9 @@
 //! Layers of parameters that exist already, weights with two owners, and children that may be absent.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use module_nn::prelude::*;
 use module_tests::golden::{Tolerance, assert_close};
 
@@ -134,11 +137,11 @@ fn parts_that_do_not_fit_are_refused() {
     );
     assert_refused(
         Linear::from_parts(drawn(&[0, 3]), Bias::Absent),
-        "Linear: out_features = 0: must be positive",
+        "Linear: out_features = 0: must be at least 1",
     );
     assert_refused(
         Embedding::from_parts(drawn(&[2, 0])),
-        "Embedding: embedding_dim = 0: must be positive",
+        "Embedding: embedding_dim = 0: must be at least 1",
     );
     assert!(TransposedLinear::from_parts(drawn(&[3, 4]), drawn(&[3])).is_err());
     assert!(RMSNormConfig::new(3).from_parts(drawn(&[4])).is_err());
@@ -237,9 +240,10 @@ fn a_child_that_may_be_absent_is_reached_and_hooked_once() {
     assert_eq!(modules, ["", "downsample", "downsample.0", "norm"]);
     let layers = whole.downsample.get_mut().unwrap();
     *layers = std::mem::take(layers).push(ReLU::new());
-    let calls = std::sync::atomic::AtomicUsize::new(0);
-    let hook = whole.downsample.register_forward_hook(|_| {
-        calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let hook = whole.downsample.register_forward_hook(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     });
     whole
@@ -247,7 +251,7 @@ fn a_child_that_may_be_absent_is_reached_and_hooked_once() {
         .call(Tensor::ones([1, 3], DType::F32).unwrap())
         .unwrap();
     drop(hook);
-    assert_eq!(calls.into_inner(), 1);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
     whole.norm = LayerNorm::new(3).unwrap().into();
     assert_eq!(whole.num_parameters(), 9 + 6);
 }

@@ -103,7 +103,7 @@ def grouped(family):
     both(few | turned | {"qk_norm_eps": 1e-6}, [2, 3, 8], cache)
     both(few | {"qk_norm_eps": 0.1, "sliding_window": 2}, [2, 5, 8])
     both(few | turned | {"sliding_window": 4}, [2, 3, 8], cache)
-    both(few | {"sliding_window": 1}, [2, 2, 8], cache)
+    both(few | {"sliding_window": 2}, [2, 2, 8], cache)
     family.refuses(name, few | {"sliding_window": 0}, quotes=["sliding_window = 0"])
     family.refuses(name, few | {"sliding_window": 2, "is_causal": False}, quotes=["sliding_window = 2", "is_causal"])
     family.refuses(name, few | {"num_kv_heads": 3}, quotes=["num_heads = 4", "num_kv_heads = 3"])

@@ -31,7 +31,8 @@ pub use checkpoint::{ReadOptions, Snapshot, Stateful};
 #[cfg(feature = "fs")]
 pub use checkpoint::{SaveHandle, TrainingCheckpoint};
 pub use containers::{
-    Dict, Identity, List, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential,
+    Dict, Identity, List, ModuleDict, ModuleList, OrIdentity, ParameterDict, ParameterList,
+    Sequential,
 };
 pub use error::{FileError, LoadProblems, Mismatch, ModuleError, ValueProblems};
 pub use ext::{FunctionalCall, ModuleExt, functional_call};

@@ -68,7 +68,7 @@ diagnostic_alias!(
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "what an `Option` holds may be absent, and its keys with it",
-        note = "a child that may be absent is `Identity`, or an enum that derives `Module`",
+        note = "a child that may be absent is `OrIdentity`, or an enum that derives `Module`",
         note = "a parameter or buffer that may be absent is `Maybe<Parameter>` or `Maybe<Buffer>`",
         note = "a setting that may be absent holds no tensors: `#[module(skip)]` takes it out of the module"
     )]

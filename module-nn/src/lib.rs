@@ -31,6 +31,7 @@ pub mod audit;
 pub mod config;
 pub mod data;
 pub mod functional;
+pub mod generate;
 pub mod init;
 pub mod inspect;
 pub mod layers;
@@ -84,9 +85,9 @@ pub mod prelude {
         AutocastPolicy, AutocastState, AutogradError, Bias, Buffer, Build, Call, DType, DTypeError,
         Describe, Device, DeviceError, Error, ErrorKind, ExtraState, FileError, Forward,
         HookOptions, HookSet, Identity, IndexItem, Init, Layer, LoadOptions, LoadProblems,
-        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, Parameter, ReadOptions, Remap,
-        Result, Select, Sequential, Shape, ShapeError, StateDict, Stateful, Tensor, Tensors,
-        Training, Transpose, Walk, autocast, deferred, fork_rng, functional_call, manual_seed,
-        no_autocast, no_grad,
+        LoadReport, Marker, Maybe, Module, ModuleError, ModuleExt, OrIdentity, Parameter,
+        ReadOptions, Remap, Result, Select, Sequential, Shape, ShapeError, StateDict, Stateful,
+        Tensor, Tensors, Training, Transpose, Walk, autocast, deferred, fork_rng, functional_call,
+        manual_seed, no_autocast, no_grad,
     };
 }

@@ -86,8 +86,10 @@ class RotaryEmbedding(nn.Module):
 
 class GroupedQueryAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, num_kv_heads=None, head_dim=None, bias=False, out_bias=False, dropout=0.0,
-                 scale=None, is_causal=True, rotary=None):
+                 scale=None, is_causal=True, rotary=None, qk_norm_eps=None, sliding_window=None):
         super().__init__()
+        assert sliding_window is None or (sliding_window > 0 and is_causal)
+        self.sliding_window = sliding_window
         self.num_heads, self.shared = num_heads, num_heads if num_kv_heads is None else num_kv_heads
         assert num_heads % self.shared == 0 and (head_dim is not None or embed_dim % num_heads == 0)
         self.head_dim = embed_dim // num_heads if head_dim is None else head_dim
@@ -97,6 +99,8 @@ class GroupedQueryAttention(nn.Module):
         self.k_proj = nn.Linear(embed_dim, self.shared * self.head_dim, bias)
         self.v_proj = nn.Linear(embed_dim, self.shared * self.head_dim, bias)
         self.o_proj = nn.Linear(num_heads * self.head_dim, embed_dim, out_bias)
+        self.q_norm, self.k_norm = (
+            nn.Identity() if qk_norm_eps is None else nn.RMSNorm(self.head_dim, qk_norm_eps) for _ in range(2))
         self.rotary = nn.Identity() if rotary is None else rotary
         assert rotary is None or rotary.head_dim == self.head_dim
 
@@ -113,6 +117,7 @@ class GroupedQueryAttention(nn.Module):
             return projected.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
 
         q, k, v = heads(self.q_proj(x)), heads(self.k_proj(x)), heads(self.v_proj(x))
+        q, k = self.q_norm(q), self.k_norm(k)
         if isinstance(self.rotary, RotaryEmbedding):
             if positions is None:
                 positions = torch.arange(past, past + length)
@@ -127,6 +132,9 @@ class GroupedQueryAttention(nn.Module):
         if self.is_causal:
             later = torch.arange(past + length) > torch.arange(past, past + length).unsqueeze(1)
             scores = scores.masked_fill(later, -math.inf)
+        if self.sliding_window is not None:
+            left = torch.arange(past + length) <= torch.arange(past, past + length).unsqueeze(1) - self.sliding_window
+            scores = scores.masked_fill(left, -math.inf)
         weights = F.dropout(scores.softmax(-1), self.dropout, self.training)
         y = self.o_proj((weights @ v.repeat_interleave(each, 1)).transpose(1, 2).flatten(2))
         return y, k, v

@@ -10,6 +10,7 @@ A family is a file `layers_<family>.py` with a function `write`:
 """
 
 import collections
+import importlib
 import re
 
 import torch
@@ -77,10 +78,17 @@ def construct(layer, kwargs, dtype):
         return getattr(nn.utils.parametrizations, kwargs["norm"])(inner, **rest)
     kind = getattr(nn, layer, None) or getattr(attention_reference, layer, None)
     if kind is None:
-        # Needs torchvision, which other families do without.
-        import vision_reference
-        kind = getattr(vision_reference, layer)
+        kind = from_other_libraries(layer)
     return kind(**{name: argument(value, dtype) for name, value in kwargs.items()})
+
+
+def from_other_libraries(layer):
+    # They need torchvision or transformers, which other families do without.
+    for library in ("vision_reference", "transformers_reference"):
+        kind = getattr(importlib.import_module(library), layer, None)
+        if kind is not None:
+            return kind
+    raise KeyError(layer)
 
 
 def named_sequential(children):

@@ -9,6 +9,7 @@ use super::{FieldRole, Module, Visitor, VisitorMut};
 /// | [`Maybe<Parameter>`](crate::Maybe), `Maybe<Buffer>` | the same, or absent | if present |
 /// | [`ExtraState`](crate::ExtraState) | any other state, one at most | as `_extra_state` |
 /// | any [`Module`] | child | its keys, under the field's name |
+/// | [`OrIdentity<M>`](crate::OrIdentity) | child, or `Identity` in its place | the keys of the child, if present |
 /// | `Box<M>`, `Arc<M>`, `Box<dyn Layer>` | child, transparent | as the child |
 /// | `Vec`, array, tuple, `IndexMap<String, _>` of modules or parameters | child with children `0`, `1`, … or the keys | `list.0.weight` |
 /// | [`Training`](crate::Training) | the mode flag | no |
@@ -18,7 +19,7 @@ use super::{FieldRole, Module, Visitor, VisitorMut};
     message = "`{Self}` cannot be a field of a module",
     label = "not a field type",
     note = "a struct or enum of your own derives `Module`",
-    note = "an absent child is `Identity` or an enum that derives `Module`, never `Option`; an absent parameter or buffer is `Maybe`",
+    note = "an absent child is `OrIdentity` or an enum that derives `Module`, never `Option`; an absent parameter or buffer is `Maybe`",
     note = "a tensor is a `Parameter` (learned) or a `Buffer` (not learned)",
     note = "a child that two fields share is an `Arc`; an `Rc` or a cell cannot go to another thread",
     note = "a `Vec`, array, tuple or `IndexMap<String, _>` holds modules or parameters; a `HashMap` has no order",

@@ -3,7 +3,7 @@ use super::{Buffer, Field, FieldRole, HoldsState, Parameter, Visitor, VisitorMut
 /// A parameter or a buffer that a module may lack, as a layer without a bias does.
 ///
 /// An absent one has no key, is never visited and cannot be used by mistake. It is not `Option`,
-/// because an absent *module* is `Identity`: what a layer lacks is decided when it is built, and
+/// because an absent *module* is `Identity` (see [`OrIdentity`](crate::OrIdentity)): what a layer lacks is decided when it is built, and
 /// only tensors can be lacking.
 ///
 /// # Example
@@ -44,7 +44,7 @@ mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be absent",
     label = "neither a `Parameter` nor a `Buffer`",
-    note = "an absent child module is `Identity`, or an enum that derives `Module`"
+    note = "a child module that may be absent is `OrIdentity`, or an enum that derives `Module`"
 )]
 pub trait Optional: Field + sealed::Sealed {}
 
@@ -82,6 +82,12 @@ impl<T: Optional> Maybe<T> {
 impl<T: Optional> From<T> for Maybe<T> {
     fn from(tensor: T) -> Self {
         Self::Present(tensor)
+    }
+}
+
+impl<T: Optional> From<Option<T>> for Maybe<T> {
+    fn from(tensor: Option<T>) -> Self {
+        tensor.map_or(Self::Absent, Self::Present)
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::Result;
+use crate::{OrIdentity, Result};
 
 /// A configuration, which a layer or a loss is built from.
 ///
@@ -37,4 +37,27 @@ pub trait Build {
     ///
     /// Arguments that the layer refuses.
     fn build(&self) -> Result<Self::Output>;
+}
+
+/// A layer that may be absent: `self.norm.build()?` of an `Option` of a configuration.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm: Option<LayerNormConfig> = None;
+/// let norm: OrIdentity<LayerNorm> = norm.build()?;
+/// assert_eq!(norm.tree().to_string(), "Identity()");
+/// # Ok::<(), Error>(())
+/// ```
+impl<C: Build> Build for Option<C> {
+    type Output = OrIdentity<C::Output>;
+
+    fn build(&self) -> Result<OrIdentity<C::Output>> {
+        match self {
+            Some(config) => config.build().map(OrIdentity::Module),
+            None => Ok(OrIdentity::absent()),
+        }
+    }
 }

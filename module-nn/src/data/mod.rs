@@ -33,6 +33,7 @@ mod error;
 mod load;
 mod loader;
 mod loader_config;
+mod pad_batch;
 mod plan;
 mod position;
 mod random;
@@ -59,6 +60,7 @@ pub use epoch::Epoch;
 pub use error::DataError;
 pub use loader::DataLoader;
 pub use loader_config::DataLoaderConfig;
+pub use pad_batch::{PaddedBatch, pad_batch};
 pub use random::RandomSampler;
 pub use readers::{
     CifarLabels, CsvColumn, CsvConfig, CsvData, CsvLabels, GzipReader, LabeledImages, ReaderError,

@@ -1,12 +1,13 @@
 use std::fmt;
 
 use module_core::{
-    AutocastPolicy, Bias, ConvOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result,
-    Shape, Sizes, Tensor,
+    Bias, ConvOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result, Shape, Sizes,
+    Tensor,
 };
 use serde::{Deserialize, Serialize};
 
-use super::spatial::{check_channels, of_dims};
+use super::parts::{optional_part, part, tie};
+use super::spatial::{add_bias, check_channels, of_dims};
 use crate::PadMode;
 use crate::config::{Build, check_positive, check_positive_sizes, config};
 use crate::init::{KaimingUniform, Uniform};
@@ -138,19 +139,67 @@ impl<const N: usize> Build for ConvConfig<N> {
     fn build(&self) -> Result<Conv<N>> {
         let lead = [self.out_channels, self.in_channels];
         let (weight, bias) = self.parameters(Conv::<N>::NAME, lead)?;
-        let config = self.clone();
-        Ok(Conv {
-            config,
+        Ok(self.with_parameters(weight, bias))
+    }
+}
+
+impl<const N: usize> ConvConfig<N> {
+    /// A layer of parameters that exist already: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), a weight or a bias of another shape, a bias that is missing or that `bias` says
+    /// there is none of.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let weight = Parameter::new(Tensor::ones([1, 1, 2], DType::F32)?)?;
+    /// let sums = Conv1dConfig::new(1, 1, 2).stride(2).bias(false).from_parts(weight, Bias::Absent)?;
+    /// let y = sums.call(Tensor::from([[1.0_f32, 2.0, 3.0, 4.0]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [3.0, 7.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_parts(&self, weight: Parameter, bias: impl Into<Bias>) -> Result<Conv<N>> {
+        let lead = [self.out_channels, self.in_channels];
+        let (weight, bias) = self.check_parts(Conv::<N>::NAME, lead, weight, bias.into())?;
+        Ok(self.with_parameters(weight, bias))
+    }
+
+    fn with_parameters(&self, weight: Parameter, bias: Bias) -> Conv<N> {
+        Conv {
+            config: self.clone(),
             weight,
             bias,
             adapters: Adapters::new(Adaptable::Conv {
                 groups: self.groups,
             }),
-        })
+        }
     }
-}
 
-impl<const N: usize> ConvConfig<N> {
+    /// A weight and a bias that exist already, of the shapes of fresh ones.
+    pub(super) fn check_parts(
+        &self,
+        name: &'static str,
+        lead: [usize; 2],
+        weight: Parameter,
+        bias: Bias,
+    ) -> Result<(Parameter, Bias)> {
+        self.check(name)?;
+        Ok((
+            part(name, "weight", weight, self.weight_shape(lead))?,
+            optional_part(name, "bias", self.bias, bias, self.out_channels)?,
+        ))
+    }
+
+    /// The channels, the second divided into groups, and the kernel.
+    fn weight_shape(&self, [first, second]: [usize; 2]) -> Shape {
+        let lead = [first, second / self.groups].into_iter();
+        lead.chain(self.kernel_size.get()).collect()
+    }
+
     /// A fresh weight, whose first two sizes are the channels `lead` with the second divided into
     /// groups, and a fresh bias, drawn after it.
     pub(super) fn parameters(
@@ -159,21 +208,16 @@ impl<const N: usize> ConvConfig<N> {
         lead: [usize; 2],
     ) -> Result<(Parameter, Bias)> {
         self.check(name)?;
-        let [first, second] = lead;
-        let kernel = self.kernel_size.get();
-        let fan_in = kernel
+        let shape = self.weight_shape(lead);
+        let fan_in = shape[1..]
             .iter()
-            .try_fold(second / self.groups, |fan, &size| fan.checked_mul(size));
+            .try_fold(1, |fan: usize, &size| fan.checked_mul(size));
         let Some(fan_in) = fan_in else {
             let (size, problem) = (self.kernel_size, "exceeds memory");
             return Err(Error::argument(name, "kernel_size", size, problem));
         };
-        let weight: Shape = [first, second / self.groups]
-            .into_iter()
-            .chain(kernel)
-            .collect();
         Ok((
-            Parameter::with_init(weight, KaimingUniform::default())?,
+            Parameter::with_init(shape, KaimingUniform::default())?,
             Maybe::when(self.bias, || {
                 Parameter::with_init(self.out_channels, Uniform::of_fan_in(fan_in))
             })?,
@@ -299,6 +343,15 @@ impl<const N: usize> Conv<N> {
         &self.bias
     }
 
+    /// Takes a second handle to another weight as its own.
+    ///
+    /// # Errors
+    ///
+    /// A weight of another shape.
+    pub fn tie_weight(&mut self, weight: &Parameter) -> Result<()> {
+        tie(&mut self.weight, weight)
+    }
+
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.config.print(f, [0; N])
     }
@@ -307,20 +360,6 @@ impl<const N: usize> Conv<N> {
     pub fn config(&self) -> ConvConfig<N> {
         self.config.clone()
     }
-}
-
-/// A value for each channel added to an output.
-pub(super) fn add_bias<const N: usize>(output: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let Some(bias) = bias else {
-        return Ok(output);
-    };
-    let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
-    let add = |bias: &Tensor| output.add(&bias.reshape(column.as_slice())?);
-    // Inside of `autocast` it is cast as the weight is.
-    let policy = AutocastPolicy::LowerPrecision;
-    policy
-        .apply([bias], [], |[bias], []| add(bias))
-        .unwrap_or_else(|| add(bias))
 }
 
 impl<const N: usize> Forward for Conv<N> {

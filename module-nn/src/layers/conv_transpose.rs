@@ -4,8 +4,8 @@ use module_core::{
     Bias, ConvTransposeOptions, Error, Forward, Module, Padding, Parameter, Result, Sizes, Tensor,
 };
 
-use super::conv::add_bias;
-use super::spatial::{check_channels, of_dims};
+use super::parts::tie;
+use super::spatial::{add_bias, check_channels, of_dims};
 use super::{ConvConfig, PaddingMode};
 use crate::config::{Build, config};
 
@@ -121,6 +121,36 @@ impl<const N: usize> Build for ConvTransposeConfig<N> {
     /// A size of 0, groups that do not divide both numbers of channels, a padding mode other than zeros,
     /// sizes that exceed memory.
     fn build(&self) -> Result<ConvTranspose<N>> {
+        let (conv, lead) = self.check()?;
+        let (weight, bias) = conv.parameters(ConvTranspose::<N>::NAME, lead)?;
+        Ok(self.with_parameters(weight, bias))
+    }
+}
+
+impl<const N: usize> ConvTransposeConfig<N> {
+    /// A layer of parameters that exist already: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), a weight or a bias of another shape, a bias that is missing or that `bias` says
+    /// there is none of.
+    pub fn from_parts(&self, weight: Parameter, bias: impl Into<Bias>) -> Result<ConvTranspose<N>> {
+        let (conv, lead) = self.check()?;
+        let (weight, bias) =
+            conv.check_parts(ConvTranspose::<N>::NAME, lead, weight, bias.into())?;
+        Ok(self.with_parameters(weight, bias))
+    }
+
+    fn with_parameters(&self, weight: Parameter, bias: Bias) -> ConvTranspose<N> {
+        ConvTranspose {
+            config: self.clone(),
+            weight,
+            bias,
+        }
+    }
+
+    /// The arguments as those of a convolution, which checks the rest, and the channels of the weight.
+    fn check(&self) -> Result<(ConvConfig<N>, [usize; 2])> {
         if self.padding_mode != PaddingMode::Zeros {
             let mode = format_args!("{:?}", self.padding_mode);
             let problem = "must be zeros in a transposed convolution";
@@ -131,18 +161,9 @@ impl<const N: usize> Build for ConvTransposeConfig<N> {
                 problem,
             ));
         }
-        let lead = [self.in_channels, self.out_channels];
-        let (weight, bias) = self.to_conv().parameters(ConvTranspose::<N>::NAME, lead)?;
-        let config = self.clone();
-        Ok(ConvTranspose {
-            config,
-            weight,
-            bias,
-        })
+        Ok((self.to_conv(), [self.in_channels, self.out_channels]))
     }
-}
 
-impl<const N: usize> ConvTransposeConfig<N> {
     /// The arguments that a convolution has too.
     fn to_conv(&self) -> ConvConfig<N> {
         ConvConfig {
@@ -185,6 +206,15 @@ impl<const N: usize> ConvTranspose<N> {
     /// The bias, `[out_channels]`.
     pub fn bias(&self) -> &Bias {
         &self.bias
+    }
+
+    /// Takes a second handle to another weight as its own.
+    ///
+    /// # Errors
+    ///
+    /// A weight of another shape.
+    pub fn tie_weight(&mut self, weight: &Parameter) -> Result<()> {
+        tie(&mut self.weight, weight)
     }
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,6 +6,7 @@ use module_core::{
     no_grad,
 };
 
+use super::parts::{part, sizes, tie};
 use crate::config::{Build, check_positive, config};
 use crate::functional::by_frequency;
 use crate::init::Normal;
@@ -104,11 +105,23 @@ impl Build for EmbeddingConfig {
         let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
         let weight = Parameter::with_init(shape, TableInit { padding_idx })?;
-        self.with_weight(padding_idx, weight)
+        Ok(self.with_weight(padding_idx, weight))
     }
 }
 
 impl EmbeddingConfig {
+    /// A table that is this parameter: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and a table of another shape.
+    pub fn from_parts(&self, weight: Parameter) -> Result<Embedding> {
+        let padding_idx = self.check()?;
+        let shape = [self.num_embeddings, self.embedding_dim];
+        let weight = part("Embedding", "weight", weight, shape)?;
+        Ok(self.with_weight(padding_idx, weight))
+    }
+
     /// A table with these rows, which is frozen: PyTorch's `Embedding.from_pretrained`.
     ///
     /// # Errors
@@ -134,11 +147,11 @@ impl EmbeddingConfig {
             embeddings,
             freeze,
         )?;
-        self.with_weight(padding_idx, weight)
+        Ok(self.with_weight(padding_idx, weight))
     }
 
-    fn with_weight(&self, padding_idx: Option<usize>, weight: Parameter) -> Result<Embedding> {
-        Ok(Embedding {
+    fn with_weight(&self, padding_idx: Option<usize>, weight: Parameter) -> Embedding {
+        Embedding {
             config: self.clone(),
             padding_idx,
             weight,
@@ -146,7 +159,7 @@ impl EmbeddingConfig {
                 None => Adaptable::Embedding,
                 Some(_) => Adaptable::Copied,
             }),
-        })
+        }
     }
 
     /// The padding row, counted from the first.
@@ -280,15 +293,23 @@ impl Embedding {
         &self.weight
     }
 
-    /// Uses another handle as the table, as a language model ties it to its last layer.
+    /// A table that is this parameter, with its sizes: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// A table that has not two dimensions, or a size of 0.
+    pub fn from_parts(weight: Parameter) -> Result<Self> {
+        let [count, width] = sizes("Embedding", &weight)?;
+        EmbeddingConfig::new(count, width).from_parts(weight)
+    }
+
+    /// Takes a second handle to another table as its own, as a language model ties it to its last layer.
     ///
     /// # Errors
     ///
     /// A table of another shape.
-    pub fn tie_weight(&mut self, weight: Parameter) -> Result<()> {
-        crate::functional::check_shape("tie_weight", &weight.detach(), &self.weight.shape())?;
-        self.weight = weight;
-        Ok(())
+    pub fn tie_weight(&mut self, weight: &Parameter) -> Result<()> {
+        tie(&mut self.weight, weight)
     }
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,6 +4,7 @@ use module_core::module::Number;
 use module_core::{Forward, Integers, Module, Parameter, Result, Tensor};
 
 use super::embedding::{TableInit, check_table, norm_repr, pretrained, renormalize};
+use super::parts::{part, sizes, tie};
 use crate::config::{Build, config};
 use crate::functional::{self, BagMode, EmbeddingBagOptions};
 
@@ -93,6 +94,18 @@ impl Build for EmbeddingBagConfig {
 }
 
 impl EmbeddingBagConfig {
+    /// A table that is this parameter: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and a table of another shape.
+    pub fn from_parts(&self, weight: Parameter) -> Result<EmbeddingBag> {
+        let padding_idx = self.check()?;
+        let shape = [self.num_embeddings, self.embedding_dim];
+        let weight = part("EmbeddingBag", "weight", weight, shape)?;
+        Ok(self.with_weight(padding_idx, weight))
+    }
+
     /// A table with these rows, which is frozen: PyTorch's `EmbeddingBag.from_pretrained`.
     ///
     /// # Errors
@@ -148,6 +161,25 @@ impl EmbeddingBag {
     /// The table, `[num_embeddings, embedding_dim]`.
     pub fn weight(&self) -> &Parameter {
         &self.weight
+    }
+
+    /// A table that is this parameter, with its sizes: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// A table that has not two dimensions, or a size of 0.
+    pub fn from_parts(weight: Parameter) -> Result<Self> {
+        let [count, width] = sizes("EmbeddingBag", &weight)?;
+        EmbeddingBagConfig::new(count, width).from_parts(weight)
+    }
+
+    /// Takes a second handle to another table as its own.
+    ///
+    /// # Errors
+    ///
+    /// A table of another shape.
+    pub fn tie_weight(&mut self, weight: &Parameter) -> Result<()> {
+        tie(&mut self.weight, weight)
     }
 
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@ use std::fmt;
 use module_core::module::{Number, Repr};
 use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Tensor};
 
+use super::parts::optional_part;
 use crate::config::{Build, check_between, check_positive, config};
 use crate::init::{ones, zeros};
 
@@ -76,7 +77,41 @@ impl Build for GroupNormConfig {
     ///
     /// No groups or channels, channels that the groups do not divide, an `eps` below 0.
     fn build(&self) -> Result<GroupNorm> {
-        let (groups, channels, affine) = (self.num_groups, self.num_channels, self.affine);
+        let (channels, affine) = (self.check()?, self.affine);
+        Ok(GroupNorm {
+            config: self.clone(),
+            weight: Maybe::when(affine, || Parameter::with_init(channels, ones()))?,
+            bias: Maybe::when(affine && self.bias, || {
+                Parameter::with_init(channels, zeros())
+            })?,
+        })
+    }
+}
+
+impl GroupNormConfig {
+    /// A layer of parameters that exist already.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), parameters of another shape, and those that are missing or that `affine` and
+    /// `bias` say there are none of.
+    pub fn from_parts(
+        &self,
+        weight: impl Into<Maybe<Parameter>>,
+        bias: impl Into<Maybe<Parameter>>,
+    ) -> Result<GroupNorm> {
+        let (channels, affine) = (self.check()?, self.affine);
+        let (weight, bias) = (weight.into(), bias.into());
+        Ok(GroupNorm {
+            config: self.clone(),
+            weight: optional_part("GroupNorm", "weight", affine, weight, channels)?,
+            bias: optional_part("GroupNorm", "bias", affine && self.bias, bias, channels)?,
+        })
+    }
+
+    /// The number of channels.
+    fn check(&self) -> Result<usize> {
+        let (groups, channels) = (self.num_groups, self.num_channels);
         check_positive("GroupNorm", "num_groups", groups)?;
         check_positive("GroupNorm", "num_channels", channels)?;
         check_between("GroupNorm", "eps", *self.eps, [0.0, f64::INFINITY])?;
@@ -89,13 +124,7 @@ impl Build for GroupNormConfig {
                 problem,
             ));
         }
-        Ok(GroupNorm {
-            config: self.clone(),
-            weight: Maybe::when(affine, || Parameter::with_init(channels, ones()))?,
-            bias: Maybe::when(affine && self.bias, || {
-                Parameter::with_init(channels, zeros())
-            })?,
-        })
+        Ok(channels)
     }
 }
 

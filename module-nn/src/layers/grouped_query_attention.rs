@@ -1,12 +1,13 @@
 use module_core::module::Repr;
 use module_core::{
-    AttentionOptions, Call, DType, Error, Forward, Identity, Module, Result, Shape, Tensor,
-    Training,
+    AttentionOptions, Call, Error, Forward, Module, OrIdentity, Result, Shape, Tensor, Training,
 };
 
-use super::causal::{additive_mask, causal_mask};
 use super::rotary_embedding::positions;
-use super::{KeyValueCache, Linear, LinearConfig, RotaryEmbedding, RotaryEmbeddingConfig};
+use super::{
+    KeyValueCache, Linear, LinearConfig, RMSNorm, RMSNormConfig, RotaryEmbedding,
+    RotaryEmbeddingConfig,
+};
 use crate::config::{Build, check_between, check_positive, config, input};
 
 /// Self-attention in which several heads of the query share one of key and value, as decoders of language
@@ -17,6 +18,9 @@ use crate::config::{Build, check_between, check_positive, config, input};
 /// headᵢ = softmax(Qᵢ Kᵍᵀ · scale + mask) Vᵍ     g = i · num_kv_heads / num_heads, rounded down
 /// y = [head₁ … head_h] Wᴼ
 /// ```
+///
+/// With `qk_norm_eps` each head of query and key is normalized before it is given its position, as in Qwen3; with
+/// `sliding_window` an element attends only to so many, itself the last of them, as in Mistral.
 ///
 /// It is called with
 ///
@@ -39,7 +43,7 @@ use crate::config::{Build, check_between, check_positive, config, input};
 ///
 /// `q_proj.weight` `[num_heads · head_dim, embed_dim]`, `k_proj.weight` and `v_proj.weight`
 /// `[num_kv_heads · head_dim, embed_dim]`, `o_proj.weight` `[embed_dim, num_heads · head_dim]`, and with `bias` or `out_bias` their
-/// biases: the keys of Llama's checkpoints.
+/// biases: the keys of Llama's checkpoints. With `qk_norm_eps` also `q_norm.weight` and `k_norm.weight` `[head_dim]`.
 ///
 /// # Initialization
 ///
@@ -72,19 +76,13 @@ pub struct GroupedQueryAttention {
     k_proj: Linear,
     v_proj: Linear,
     o_proj: Linear,
-    rotary: Rotary,
+    q_norm: OrIdentity<RMSNorm>,
+    k_norm: OrIdentity<RMSNorm>,
+    rotary: OrIdentity<RotaryEmbedding>,
     training: Training,
 }
 
 const NAME: &str = "GroupedQueryAttention";
-
-/// How queries and keys are given their positions.
-#[derive(Module)]
-#[module(debug)]
-enum Rotary {
-    Turned(RotaryEmbedding),
-    Without(Identity),
-}
 
 config! {
     /// The arguments of [`GroupedQueryAttention`].
@@ -112,6 +110,11 @@ config! {
             is_causal: bool = true,
             /// The positions that queries and keys are turned by.
             rotary: Option<RotaryEmbeddingConfig> = None,
+            /// The `eps` of an [`RMSNorm`] of each head of query and key; they are not normalized if absent.
+            qk_norm_eps: Option<f64> = None,
+            /// The number of elements that one attends to at most, itself the last of them; `is_causal` must be true. A
+            /// [`KeyValueCache`] needs to keep no more ([`KeyValueCache::sliding_window`]).
+            sliding_window: Option<usize> = None,
         }
     }
 }
@@ -147,19 +150,20 @@ impl Build for GroupedQueryAttentionConfig {
         }
         let head_dim = self.size_of_head();
         check_positive(NAME, "head_dim", head_dim)?;
-        let rotary = match &self.rotary {
-            Some(rotary) if rotary.head_dim != head_dim => {
-                let problem = format!("must be that of the attention, {head_dim}");
-                return Err(Error::argument(
-                    NAME,
-                    "rotary.head_dim",
-                    rotary.head_dim,
-                    problem,
-                ));
+        if let Some(rotary) = self.rotary.as_ref().filter(|r| r.head_dim != head_dim) {
+            let problem = format!("must be that of the attention, {head_dim}");
+            let (name, given) = ("rotary.head_dim", rotary.head_dim);
+            return Err(Error::argument(NAME, name, given, problem));
+        }
+        if let Some(window) = self.sliding_window {
+            check_positive(NAME, "sliding_window", window)?;
+            if !self.is_causal {
+                let problem = "needs is_causal = true";
+                return Err(Error::argument(NAME, "sliding_window", window, problem));
             }
-            Some(rotary) => Rotary::Turned(rotary.build()?),
-            None => Rotary::Without(Identity::new()),
-        };
+        }
+        let norm = self.qk_norm_eps;
+        let norm = norm.map(|eps| RMSNormConfig::new(head_dim).eps(eps));
         let width = |heads: usize| {
             let problem = format!("is too many of head_dim = {head_dim}");
             let width = heads.checked_mul(head_dim);
@@ -173,7 +177,9 @@ impl Build for GroupedQueryAttentionConfig {
             k_proj: linear(embed_dim, shared, self.bias)?,
             v_proj: linear(embed_dim, shared, self.bias)?,
             o_proj: linear(queries, embed_dim, self.out_bias)?,
-            rotary,
+            q_norm: norm.build()?,
+            k_norm: norm.build()?,
+            rotary: self.rotary.build()?,
             training: Training::new(),
         })
     }
@@ -236,30 +242,6 @@ impl GroupedQueryAttention {
         let shape: Shape = [x.size(0)?, x.size(1)?, heads, self.config.size_of_head()].into();
         x.reshape(&shape)?.transpose(1, 2)
     }
-
-    /// The mask, unless `is_causal` says all.
-    fn mask(
-        &self,
-        mask: Option<Tensor>,
-        queries: &Tensor,
-        past: usize,
-    ) -> Result<(Option<Tensor>, bool)> {
-        let length = queries.size(-2)?;
-        // A single new element sees everything.
-        if !self.config.is_causal || (length == 1 && past > 0) {
-            return Ok((mask, false));
-        }
-        if mask.is_none() && past == 0 {
-            return Ok((None, true));
-        }
-        let seen = causal_mask(length, past.saturating_add(length), past, &queries.device())?;
-        let joined = match mask {
-            None => seen,
-            Some(mask) if mask.dtype() == DType::Bool => mask.logical_and(&seen)?,
-            Some(mask) => mask.add(&additive_mask(&seen, mask.dtype())?)?,
-        };
-        Ok((Some(joined), false))
-    }
 }
 
 impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
@@ -277,14 +259,15 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
             let expected = format!("[batch, length, embed_dim = {}]", config.embed_dim);
             return Err(x.shape().error(NAME, expected));
         };
-        let cache = cache.unwrap_or_default();
+        let mut cache = cache.unwrap_or_default();
         let past = cache.len();
         let shared = config.shared_heads();
         let mut query = self.heads(self.q_proj.call(x.clone())?, config.num_heads)?;
         let mut key = self.heads(self.k_proj.call(x.clone())?, shared)?;
         let value = self.heads(self.v_proj.call(x)?, shared)?;
-        match (&self.rotary, given) {
-            (Rotary::Turned(rotary), given) => {
+        (query, key) = (self.q_norm.call(query)?, self.k_norm.call(key)?);
+        match (self.rotary.get(), given) {
+            (Some(rotary), given) => {
                 let positions = match given {
                     // Heads have no positions of their own.
                     Some(given) if given.rank() == 2 => given.unsqueeze(1)?,
@@ -293,28 +276,25 @@ impl Forward<GroupedQueryAttentionInput> for GroupedQueryAttention {
                 };
                 [query, key] = rotary.rotate([query, key], &positions)?;
             }
-            (Rotary::Without(_), Some(given)) => {
+            (None, Some(given)) => {
                 let (name, problem) = ("positions", "the attention has no rotary embedding");
                 return Err(Error::argument(NAME, name, given.shape(), problem));
             }
-            (Rotary::Without(_), None) => {}
+            (None, None) => {}
         }
-        let cache = cache.append(key, value)?;
-        let (Some(key), Some(value)) = (cache.key(), cache.value()) else {
-            let problem = "must hold what was put into it";
-            return Err(Error::argument(NAME, "cache", cache.len(), problem));
-        };
-        let (mask, is_causal) = self.mask(attn_mask, &query, past)?;
+        let (key, value) = cache.append(key, value)?;
+        let before = key.size(2)?.saturating_sub(length);
         let options = AttentionOptions::new()
-            .attn_mask(mask.as_ref())
+            .attn_mask(attn_mask.as_ref())
             .dropout_p(match self.training.is_training() {
                 true => config.dropout,
                 false => 0.0,
             })
-            .is_causal(is_causal)
+            .causal_with(config.is_causal.then_some(before))
+            .sliding_window(config.sliding_window)
             .scale(config.scale)
             .enable_gqa(true);
-        let attended = query.scaled_dot_product_attention(key, value, options)?;
+        let attended = query.scaled_dot_product_attention(&key, &value, options)?;
         let joined: Shape = [batch, length, self.q_proj.weight().shape()[0]].into();
         let joined = attended.transpose(1, 2)?.reshape(&joined)?;
         Ok((self.o_proj.call(joined)?, cache))

@@ -1,8 +1,9 @@
 use std::fmt;
 
 use module_core::module::{Number, Repr};
-use module_core::{Error, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
+use module_core::{Bias, Error, Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
+use super::parts::optional_part;
 use crate::config::{Build, check_between, config};
 use crate::init::{ones, zeros};
 use crate::lora::{Adaptable, Adapters};
@@ -79,12 +80,50 @@ impl Build for LayerNormConfig {
         let shape = &self.normalized_shape;
         check("LayerNorm", shape, *self.eps)?;
         let affine = self.elementwise_affine;
-        Ok(LayerNorm {
+        let weight = Maybe::when(affine, || Parameter::with_init(shape, ones()))?;
+        let bias = Maybe::when(affine && self.bias, || Parameter::with_init(shape, zeros()))?;
+        Ok(self.with_parameters(weight, bias))
+    }
+}
+
+impl LayerNormConfig {
+    /// A layer of parameters that exist already.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), parameters of another shape, and those that are missing or that
+    /// `elementwise_affine` and `bias` say there are none of.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let weight = Parameter::new(Tensor::from([2.0_f32, 2.0]))?;
+    /// let norm = LayerNormConfig::new(2).eps(0.0).bias(false).from_parts(weight, Bias::Absent)?;
+    /// assert_eq!(norm.call(Tensor::from([1.0_f32, 3.0]))?.to_vec::<f32>()?, [-2.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_parts(
+        &self,
+        weight: impl Into<Maybe<Parameter>>,
+        bias: impl Into<Bias>,
+    ) -> Result<LayerNorm> {
+        let (shape, affine) = (&self.normalized_shape, self.elementwise_affine);
+        check("LayerNorm", shape, *self.eps)?;
+        let (weight, bias) = (weight.into(), bias.into());
+        let weight = optional_part("LayerNorm", "weight", affine, weight, shape)?;
+        let bias = optional_part("LayerNorm", "bias", affine && self.bias, bias, shape)?;
+        Ok(self.with_parameters(weight, bias))
+    }
+
+    fn with_parameters(&self, weight: Maybe<Parameter>, bias: Bias) -> LayerNorm {
+        LayerNorm {
             config: self.clone(),
-            weight: Maybe::when(affine, || Parameter::with_init(shape, ones()))?,
-            bias: Maybe::when(affine && self.bias, || Parameter::with_init(shape, zeros()))?,
+            weight,
+            bias,
             adapters: Adapters::new(Adaptable::Copied),
-        })
+        }
     }
 }
 

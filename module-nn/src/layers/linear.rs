@@ -1,6 +1,7 @@
 use module_core::module::Repr;
 use module_core::{Bias, Forward, Maybe, Module, Parameter, Result, Tensor};
 
+use super::parts::{optional_part, part, sizes, tie};
 use crate::config::{Build, check_positive, config};
 use crate::functional;
 use crate::init::{KaimingUniform, Uniform};
@@ -81,32 +82,67 @@ impl Build for LinearConfig {
     ///
     /// A size of 0, sizes that exceed memory.
     fn build(&self) -> Result<Linear> {
-        let &Self {
-            in_features,
-            out_features,
-            bias,
-        } = self;
-        check_positive("Linear", "in_features", in_features)?;
-        check_positive("Linear", "out_features", out_features)?;
-        Ok(Linear {
-            in_features,
-            out_features,
-            weight: Parameter::with_init([out_features, in_features], KaimingUniform::default())?,
-            bias: Maybe::when(bias, || {
-                Parameter::with_init(out_features, Uniform::of_fan_in(in_features))
-            })?,
-            adapters: Adapters::new(Adaptable::Linear),
-        })
+        let [out_features, in_features] = self.check()?;
+        let weight = Parameter::with_init([out_features, in_features], KaimingUniform::default())?;
+        let bias = Maybe::when(self.bias, || {
+            Parameter::with_init(out_features, Uniform::of_fan_in(in_features))
+        })?;
+        Ok(Linear::of(weight, bias, [out_features, in_features]))
+    }
+}
+
+impl LinearConfig {
+    /// A layer of parameters that exist already: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// A size of 0, a weight or a bias of another shape, a bias that is missing or that `bias` says there is none of.
+    pub fn from_parts(&self, weight: Parameter, bias: impl Into<Bias>) -> Result<Linear> {
+        let [rows, columns] = self.check()?;
+        Ok(Linear::of(
+            part("Linear", "weight", weight, [rows, columns])?,
+            optional_part("Linear", "bias", self.bias, bias.into(), rows)?,
+            [rows, columns],
+        ))
+    }
+
+    /// The sizes of the weight.
+    fn check(&self) -> Result<[usize; 2]> {
+        check_positive("Linear", "in_features", self.in_features)?;
+        check_positive("Linear", "out_features", self.out_features)?;
+        Ok([self.out_features, self.in_features])
     }
 }
 
 impl Linear {
-    /// A layer of parameters that another layer has made.
-    pub(super) fn from_parts(
-        in_features: usize,
-        out_features: usize,
+    /// A layer of parameters that exist already, with the sizes of the weight: nothing is drawn.
+    ///
+    /// # Errors
+    ///
+    /// A weight that has not two dimensions or a size of 0, a bias of another size.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let weight = Parameter::new(Tensor::from([[1.0_f32, 2.0]]))?;
+    /// let layer = Linear::from_parts(weight, Bias::Absent)?;
+    /// assert_eq!(layer.call(Tensor::from([3.0_f32, 4.0]))?.to_vec::<f32>()?, [11.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn from_parts(weight: Parameter, bias: impl Into<Bias>) -> Result<Self> {
+        let [out_features, in_features] = sizes("Linear", &weight)?;
+        let bias: Bias = bias.into();
+        let config = LinearConfig::new(in_features, out_features).bias(bias.is_present());
+        config.from_parts(weight, bias)
+    }
+
+    /// A layer of parameters that were checked.
+    pub(super) fn of(
         weight: Parameter,
         bias: Bias,
+        [out_features, in_features]: [usize; 2],
     ) -> Self {
         Self {
             in_features,
@@ -127,15 +163,13 @@ impl Linear {
         &self.bias
     }
 
-    /// Uses another handle as the weight: `decoder.tie_weight(encoder.weight().share())?`.
+    /// Takes a second handle to another weight as its own: `decoder.tie_weight(encoder.weight())?`.
     ///
     /// # Errors
     ///
     /// A weight of another shape.
-    pub fn tie_weight(&mut self, weight: Parameter) -> Result<()> {
-        functional::check_shape("tie_weight", &weight.detach(), &self.weight.shape())?;
-        self.weight = weight;
-        Ok(())
+    pub fn tie_weight(&mut self, weight: &Parameter) -> Result<()> {
+        tie(&mut self.weight, weight)
     }
 
     pub(super) fn extra_repr(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -61,6 +61,7 @@ mod max_unpool;
 mod mish;
 mod multihead_attention;
 mod pairwise_distance;
+mod parts;
 mod permute;
 mod pixel_shuffle;
 mod pixel_unshuffle;
@@ -76,6 +77,7 @@ mod rms_norm;
 mod rnn;
 mod rnn_cell;
 mod rotary_embedding;
+mod rotary_scaling;
 mod rrelu;
 mod selu;
 mod sigmoid;
@@ -95,6 +97,7 @@ mod tanh;
 mod tanhshrink;
 mod threshold;
 mod transformer;
+mod transposed_linear;
 mod unflatten;
 mod unfold;
 mod upsample;
@@ -225,7 +228,8 @@ pub use replication_pad::{
 pub use rms_norm::{RMSNorm, RMSNormConfig};
 pub use rnn::{RNN, RNNConfig, RNNNonlinearity};
 pub use rnn_cell::{RNNCell, RNNCellConfig};
-pub use rotary_embedding::{RotaryEmbedding, RotaryEmbeddingConfig, RotaryScaling};
+pub use rotary_embedding::{RotaryEmbedding, RotaryEmbeddingConfig};
+pub use rotary_scaling::RotaryScaling;
 pub use rrelu::{RReLU, RReLUConfig};
 pub use selu::SELU;
 pub use sigmoid::Sigmoid;
@@ -252,6 +256,7 @@ pub use transformer::{
     TransformerEncoderConfig, TransformerEncoderInput, TransformerEncoderLayer,
     TransformerEncoderLayerConfig, TransformerEncoderLayerInput, TransformerInput,
 };
+pub use transposed_linear::{TransposedLinear, TransposedLinearConfig};
 pub use unflatten::{Unflatten, UnflattenConfig};
 pub use unfold::{Unfold, UnfoldConfig};
 pub use upsample::{Upsample, UpsampleConfig};

@@ -4,6 +4,7 @@ use module_core::module::{Number, Repr};
 use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 
 use super::layer_norm::{check, tuple};
+use super::parts::optional_part;
 use crate::config::{Build, config};
 use crate::init::ones;
 use crate::lora::{Adaptable, Adapters};
@@ -79,11 +80,30 @@ impl Build for RMSNormConfig {
         let shape = &self.normalized_shape;
         check("RMSNorm", shape, self.eps.map_or(0.0, Number::get))?;
         let weight = || Parameter::with_init(shape, ones());
-        Ok(RMSNorm {
+        Ok(self.with_weight(Maybe::when(self.elementwise_affine, weight)?))
+    }
+}
+
+impl RMSNormConfig {
+    /// A layer of a parameter that exists already.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), a parameter of another shape, one that is missing or that `elementwise_affine`
+    /// says there is none of.
+    pub fn from_parts(&self, weight: impl Into<Maybe<Parameter>>) -> Result<RMSNorm> {
+        let (shape, affine) = (&self.normalized_shape, self.elementwise_affine);
+        check("RMSNorm", shape, self.eps.map_or(0.0, Number::get))?;
+        let weight = optional_part("RMSNorm", "weight", affine, weight.into(), shape)?;
+        Ok(self.with_weight(weight))
+    }
+
+    fn with_weight(&self, weight: Maybe<Parameter>) -> RMSNorm {
+        RMSNorm {
             config: self.clone(),
-            weight: Maybe::when(self.elementwise_affine, weight)?,
+            weight,
             adapters: Adapters::new(Adaptable::Copied),
-        })
+        }
     }
 }
 

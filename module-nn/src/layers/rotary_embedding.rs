@@ -1,12 +1,11 @@
-use std::f64::consts::TAU;
+use std::borrow::Cow;
 
 use module_core::module::Repr;
 use module_core::{DType, DTypeError, Error, Forward, Marker, Module, Result, ShapeError, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::position::{PositionLayout, cos_sin};
+use super::rotary_scaling::RotaryScaling;
 use crate::config::{Build, check_between, check_positive, config};
-use crate::rnn::vec_with_capacity;
 
 /// Rotates pairs of features by angles that grow with the position, so that the product of a query and a
 /// key depends on how far they are apart:
@@ -16,7 +15,8 @@ use crate::rnn::vec_with_capacity;
 /// ```
 ///
 /// for the two features of pair `i` at position `t`; [`PositionLayout`] says which features are a pair.
-/// The angles are computed in `F64`, and half precision is rotated in `F32`.
+/// The angles are computed in `F64`, and half precision is rotated in `F32`; [`RotaryScaling`] changes the frequencies
+/// for longer sequences.
 ///
 /// Source: Su et al., *RoFormer: Enhanced Transformer with Rotary Position Embedding* (2021).
 ///
@@ -53,88 +53,6 @@ pub struct RotaryEmbedding {
     #[module(skip)]
     frequencies: Vec<f64>,
     marker: Marker,
-}
-
-/// How the frequencies of a [`RotaryEmbedding`] are changed for sequences that are longer than those of
-/// the training, in the form in which checkpoints write it.
-///
-/// # Example
-///
-/// ```
-/// use module_nn::RotaryScaling;
-///
-/// let text = r#"{"rope_type": "linear", "factor": 2.0}"#;
-/// assert_eq!(serde_json::from_str::<RotaryScaling>(text)?, RotaryScaling::Linear { factor: 2.0 });
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "rope_type", rename_all = "lowercase")]
-pub enum RotaryScaling {
-    /// They are as they are.
-    #[default]
-    Default,
-    /// All are divided by one number: positions are pushed together.
-    Linear {
-        /// The number.
-        factor: f64,
-    },
-    /// Low frequencies are divided, high ones stay, those between are blended: Llama 3.1's.
-    Llama3 {
-        /// What low frequencies are divided by.
-        factor: f64,
-        /// Frequencies whose wave is longer than `original_max_position_embeddings` divided by this are
-        /// low.
-        low_freq_factor: f64,
-        /// Frequencies whose wave is shorter than `original_max_position_embeddings` divided by this are
-        /// high.
-        high_freq_factor: f64,
-        /// The length of the sequences of the training.
-        original_max_position_embeddings: usize,
-    },
-}
-
-impl RotaryScaling {
-    fn check(&self) -> Result<()> {
-        const NAME: &str = "RotaryEmbedding";
-        let range = [f64::MIN_POSITIVE, f64::MAX];
-        match *self {
-            Self::Default => Ok(()),
-            Self::Linear { factor } => check_between(NAME, "factor", factor, range),
-            Self::Llama3 {
-                factor,
-                low_freq_factor: low,
-                high_freq_factor: high,
-                original_max_position_embeddings: length,
-            } => {
-                check_between(NAME, "factor", factor, range)?;
-                check_between(NAME, "low_freq_factor", low, range)?;
-                check_between(NAME, "high_freq_factor", high, range)?;
-                check_positive(NAME, "original_max_position_embeddings", length)?;
-                if low < high {
-                    return Ok(());
-                }
-                let problem = format!("must be less than high_freq_factor = {high}");
-                Err(Error::argument(NAME, "low_freq_factor", low, problem))
-            }
-        }
-    }
-
-    fn scale(&self, frequency: f64) -> f64 {
-        match *self {
-            Self::Default => frequency,
-            Self::Linear { factor } => frequency / factor,
-            Self::Llama3 {
-                factor,
-                low_freq_factor: low,
-                high_freq_factor: high,
-                original_max_position_embeddings: length,
-            } => {
-                let waves = length as f64 * frequency / TAU;
-                let kept = ((waves - low) / (high - low)).clamp(0.0, 1.0);
-                kept * frequency + (1.0 - kept) * frequency / factor
-            }
-        }
-    }
 }
 
 config! {
@@ -199,12 +117,8 @@ impl Build for RotaryEmbeddingConfig {
             rope_theta,
             [f64::MIN_POSITIVE, f64::MAX],
         )?;
-        scaling.check()?;
-        let numbers = Tensor::arange(0, i64::try_from(rotary_dim / 2).unwrap_or(i64::MAX), ())?;
-        let frequency = |&i: &i64| rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64);
-        let mut frequencies = vec_with_capacity(NAME, &numbers, Some(rotary_dim / 2))?;
-        let numbers = numbers.to_vec::<i64>()?;
-        frequencies.extend(numbers.iter().map(frequency).map(|f| scaling.scale(f)));
+        scaling.check(rotary_dim)?;
+        let frequencies = scaling.frequencies(rope_theta, rotary_dim, 0)?;
         Ok(RotaryEmbedding {
             config: self.clone(),
             frequencies,
@@ -244,6 +158,8 @@ impl RotaryEmbedding {
             let (op, dtype, needs) = (NAME, positions.dtype(), "whole numbers as positions");
             return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
+        let frequencies = self.frequencies_at(positions)?;
+        let factor = config.scaling.attention_factor();
         let mut waves: Option<(DType, [Tensor; 2])> = None;
         let mut rotated = tensors;
         for x in &mut rotated {
@@ -268,13 +184,42 @@ impl RotaryEmbedding {
             };
             let (_, [cos, sin]) = match waves.take() {
                 Some(made) if made.0 == wide => waves.insert(made),
-                _ => waves.insert((wide, cos_sin(positions, &self.frequencies, wide)?)),
+                _ => {
+                    let [cos, sin] = cos_sin(positions, &frequencies, wide)?;
+                    let made = match factor == 1.0 {
+                        true => [cos, sin],
+                        false => [cos.mul(factor)?, sin.mul(factor)?],
+                    };
+                    waves.insert((wide, made))
+                }
             };
             *x = self
                 .rotate_one(x.to_dtype(wide)?, cos, sin)?
                 .to_dtype(dtype)?;
         }
         Ok(rotated)
+    }
+
+    /// The frequencies, which may depend on how far the positions reach.
+    fn frequencies_at(&self, positions: &Tensor) -> Result<Cow<'_, [f64]>> {
+        let config = &self.config;
+        let Some(most) = config
+            .scaling
+            .depends_beyond()
+            .filter(|_| positions.numel() > 0)
+        else {
+            return Ok(Cow::from(&self.frequencies));
+        };
+        let last = positions.to_dtype(DType::I64)?.max(..)?.item::<i64>()?;
+        let length = usize::try_from(last.saturating_add(1)).unwrap_or(0);
+        if length <= most {
+            return Ok(Cow::from(&self.frequencies));
+        }
+        let rotary_dim = config.rotary_size();
+        let scaling = config.scaling;
+        Ok(scaling
+            .frequencies(config.rope_theta, rotary_dim, length)?
+            .into())
     }
 
     fn rotate_one(&self, x: Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {

@@ -1,6 +1,6 @@
 //! What layers over one to three spatial dimensions have in common.
 
-use module_core::{Error, Result, Tensor};
+use module_core::{AutocastPolicy, Error, Result, Tensor};
 
 /// The name of a layer over `N` spatial dimensions. There are one to three: with another number it does
 /// not compile.
@@ -39,4 +39,18 @@ fn images_error<const N: usize>(op: &'static str, input: &Tensor, channels: &str
     let sizes = sizes::<N>();
     let expected = format!("[batch, {channels}, {sizes}] or [{channels}, {sizes}]");
     input.shape().error(op, expected)
+}
+
+/// A value for each channel added to an output.
+pub(super) fn add_bias<const N: usize>(output: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    let Some(bias) = bias else {
+        return Ok(output);
+    };
+    let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
+    let add = |bias: &Tensor| output.add(&bias.reshape(column.as_slice())?);
+    // Inside of `autocast` it is cast as the weight is.
+    let policy = AutocastPolicy::LowerPrecision;
+    policy
+        .apply([bias], [], |[bias], []| add(bias))
+        .unwrap_or_else(|| add(bias))
 }

@@ -13,6 +13,8 @@ use super::parts::{AdapterDropout, Factor, Magnitude, Merged, SavedCopy};
 pub(crate) enum Adaptable {
     /// `x·Wᵀ`.
     Linear,
+    /// `x·W`, the weight transposed.
+    TransposedLinear,
     /// A convolution with so many groups.
     Conv {
         /// The groups.

@@ -22,6 +22,9 @@ pub(super) fn delta_weight(
         return Tensor::zeros(shape, ());
     };
     let (a, b) = (a.weight.tensor(), b.weight.tensor());
+    if adaptable == Adaptable::TransposedLinear {
+        return b.matmul(&a)?.t();
+    }
     if a.rank() == 2 {
         return b.matmul(&a);
     }
@@ -30,12 +33,12 @@ pub(super) fn delta_weight(
     product.reshape(shape)
 }
 
-/// The length of each row of the weight and a part added to it, by which DoRA divides; of a table, of each
-/// column. It is as long as DoRA's magnitude.
+/// The length of each row of the weight and a part added to it, by which DoRA divides; of a table and a transposed
+/// weight, of each column. It is as long as DoRA's magnitude.
 pub(super) fn weight_norm(weight: &Tensor, delta: &Tensor, adaptable: Adaptable) -> Result<Tensor> {
     let sum = weight.unpack()?.to_dtype(delta.dtype())?.add(delta)?;
     match adaptable {
-        Adaptable::Embedding => sum.norm(2.0, 0),
+        Adaptable::Embedding | Adaptable::TransposedLinear => sum.norm(2.0, 0),
         Adaptable::Conv { .. } => {
             let all: Vec<isize> = (1..sum.rank() as isize).collect();
             sum.norm_keepdim(2.0, all)?.transpose(0, 1)
@@ -44,14 +47,14 @@ pub(super) fn weight_norm(weight: &Tensor, delta: &Tensor, adaptable: Adaptable)
     }
 }
 
-/// A factor for each row of the weight in a shape that multiplies it; of a table, for each column.
+/// A factor for each row of the weight in a shape that multiplies it; of a table and a transposed weight, for each column.
 pub(super) fn along_weight(
     factor: &Tensor,
     weight: &Shape,
     adaptable: Adaptable,
 ) -> Result<Tensor> {
     match adaptable {
-        Adaptable::Embedding => Ok(factor.clone()),
+        Adaptable::Embedding | Adaptable::TransposedLinear => Ok(factor.clone()),
         _ => {
             let ones = std::iter::repeat_n(1, weight.len().saturating_sub(1));
             let sizes: Vec<isize> = [-1].into_iter().chain(ones).collect();

@@ -2,7 +2,7 @@
 
 use module_core::{Bias, Parameter, Result, Shape, Tensor};
 
-use super::adapters::{Adapters, Held};
+use super::adapters::{Adaptable, Adapters, Held};
 use super::delta::{add_wider, delta_weight, weight_norm};
 use super::parts::SavedCopy;
 
@@ -36,7 +36,12 @@ impl Adapters {
             if let Some(dropout) = dropout {
                 x = dropout.forward(x)?;
             }
-            let part = project(&compute(&x, &a, None)?, &b)?.mul(state.scale())?;
+            // The factors are those of a linear layer, also where the weight is transposed.
+            let first = match self.adaptable {
+                Adaptable::TransposedLinear => project(&x, &a)?,
+                _ => compute(&x, &a, None)?,
+            };
+            let part = project(&first, &b)?.mul(state.scale())?;
             let Some(magnitude) = held.magnitude.get(name) else {
                 output = add_wider(&output, &part)?;
                 continue;

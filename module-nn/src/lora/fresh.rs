@@ -137,6 +137,9 @@ pub(super) fn factor_shapes(adaptable: Adaptable, weight: &Shape, r: usize) -> [
     };
     let (&out, rest) = weight.split_first().unwrap_or((&0, &[]));
     let (&within, kernel) = rest.split_first().unwrap_or((&0, &[]));
+    if adaptable == Adaptable::TransposedLinear {
+        return [[r, out].into(), [within, r].into()];
+    }
     let a = [r, within * groups]
         .into_iter()
         .chain(kernel.iter().copied());
@@ -188,7 +191,8 @@ pub(super) fn check(
         Err(LoraError::NotAdaptable { path, kind, reason }.into())
     };
     let Some(place) = place.filter(|place| place.adaptable() != Adaptable::Copied) else {
-        let reason = "only Linear, Conv1d to Conv3d, Embedding, MultiheadAttention and recurrent layers hold \
+        let reason = "only Linear, TransposedLinear, Conv1d to Conv3d, Embedding, MultiheadAttention and \
+                      recurrent layers hold \
                       adapters; select them by their own paths";
         return refused(reason.to_owned());
     };

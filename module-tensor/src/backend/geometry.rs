@@ -174,10 +174,28 @@ pub struct AttentionGeometry {
     pub repeats: usize,
     /// The factor of the products of queries and keys.
     pub scale: f64,
-    /// Whether query `i` sees only the keys up to `i`.
-    pub is_causal: bool,
+    /// Which keys each query sees; all if absent.
+    pub causal: Option<CausalGeometry>,
     /// The dtype to compute in, whatever dtypes the operands have.
     pub compute: DType,
+}
+
+/// The keys that the queries of an attention see: query `i` those up to key `past + i`, its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CausalGeometry {
+    /// The number of keys before the own one of the first query.
+    pub past: usize,
+    /// The number of keys that a query sees at most, of which its own is the last.
+    pub window: Option<usize>,
+}
+
+impl CausalGeometry {
+    /// The keys that a query sees, of so many.
+    pub fn seen(self, query: usize, keys: usize) -> Range<usize> {
+        let end = self.past.saturating_add(query).saturating_add(1);
+        let start = self.window.map_or(0, |window| end.saturating_sub(window));
+        start.min(keys)..end.min(keys)
+    }
 }
 
 /// The steps of a recurrent layer over sequences of several lengths, the longest first: the rows of a

@@ -44,8 +44,8 @@ pub use fused::{
     RecurrentNeeds, RecurrentStates, SoftmaxKernels, UpdateKernels,
 };
 pub use geometry::{
-    AttentionGeometry, ConvGeometry, CrossEntropyGeometry, GatherAlongGeometry, GatherDim,
-    NormGeometry, NormOver, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
+    AttentionGeometry, CausalGeometry, ConvGeometry, CrossEntropyGeometry, GatherAlongGeometry,
+    GatherDim, NormGeometry, NormOver, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
     RecurrentGeometry, ResampleGeometry, ResampleMode, SampleGeometry, UnfoldGeometry,
 };
 pub use host::{Element, HostData};

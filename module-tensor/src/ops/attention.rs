@@ -5,12 +5,13 @@ mod shapes;
 use self::shapes::{NAME, Shapes};
 use super::AutocastPolicy;
 use super::fused::gradient;
-use crate::backend::{AttentionGeometry, AttentionInputs, AttentionKernels, Saved};
+use crate::backend::{AttentionGeometry, AttentionInputs, AttentionKernels, CausalGeometry, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 use crate::{DType, Error, Result, Shape};
 
 crate::options! {
-    /// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults.
+    /// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults; `causal_with` and
+    /// `sliding_window` are what PyTorch has as `torch.nn.attention.bias.causal_lower_right` and writes as masks.
     #[derive(Clone, Copy, Debug)]
     pub struct AttentionOptions<'a> {
         optional {
@@ -18,8 +19,14 @@ crate::options! {
             attn_mask: Option<&'a Tensor> = None,
             /// The probability with which an attention weight is dropped.
             dropout_p: f64 = 0.0,
-            /// Whether query `i` attends only to the keys up to `i`.
+            /// Whether query `i` attends only to the keys up to `i`. As in PyTorch, no mask is taken beside it.
             is_causal: bool = false,
+            /// The number of keys before that of the first query: query `i` attends only to the keys up to `past + i`, as
+            /// in a sequence of which the first `past` elements were seen before. A mask is applied too.
+            causal_with: Option<usize> = None,
+            /// The number of keys that a query attends to at most, of which the last is its own: it is causal, with
+            /// `causal_with` or from key 0 on. A mask is applied too.
+            sliding_window: Option<usize> = None,
             /// What the scores are multiplied by; one over the root of the queries' width if absent.
             scale: Option<f64> = None,
             /// Whether several heads of the query share one of key and value.
@@ -46,7 +53,7 @@ impl Tensor {
     ///
     /// Shapes that do not fit, different dtypes or devices, a mask beside `is_causal`, a mask that
     /// is neither `Bool` nor of the query's dtype, a dtype that is not floating-point, a probability
-    /// outside `[0, 1]`.
+    /// outside `[0, 1]`, a window of 0.
     ///
     /// # Example
     ///
@@ -58,6 +65,9 @@ impl Tensor {
     /// let y = x.scaled_dot_product_attention(&x, &x, causal)?;
     /// // The first query sees only the first key.
     /// assert_eq!(y.to_vec::<f32>()?[..2], [1.0, 0.0]);
+    /// // The same for the last query alone, behind one that was seen before.
+    /// let last = x.narrow(0, 1..2)?.scaled_dot_product_attention(&x, &x, AttentionOptions::new().causal_with(1))?;
+    /// assert_eq!(last.to_vec::<f32>()?, y.to_vec::<f32>()?[2..]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn scaled_dot_product_attention(
@@ -79,6 +89,7 @@ impl Tensor {
             let (p, problem) = (options.dropout_p, "must be between 0 and 1");
             return Err(Error::argument(NAME, "dropout_p", p, problem));
         }
+        let causal = options.causal()?;
         let tracked_mask = options.attn_mask.is_some_and(Self::requires_grad);
         let is_composed = options.dropout_p > 0.0 || (tracked_mask && is_grad_enabled());
         let kernels = self.device().backend().attention();
@@ -113,7 +124,7 @@ impl Tensor {
             geometry: AttentionGeometry {
                 repeats: shapes.repeats,
                 scale: options.scale.unwrap_or_else(root),
-                is_causal: options.is_causal,
+                causal,
                 compute: self.compute_dtype(),
             },
         };
@@ -159,6 +170,26 @@ impl Tensor {
         let batch: usize = lead.iter().product();
         self.reshape_to(&[batch, last[0], last[1]].into())
     }
+}
+
+impl AttentionOptions<'_> {
+    fn causal(&self) -> Result<Option<CausalGeometry>> {
+        let window = self.sliding_window;
+        if window == Some(0) {
+            let problem = "must be positive; a query sees its own key at least";
+            return Err(Error::argument(NAME, "sliding_window", 0, problem));
+        }
+        let is_causal = self.is_causal || self.causal_with.is_some() || window.is_some();
+        let past = self.causal_with.unwrap_or(0);
+        Ok(is_causal.then_some(CausalGeometry { past, window }))
+    }
+}
+
+/// The number of a diagonal; far from the matrix if it is beyond counting.
+fn diagonal(count: usize) -> i64 {
+    i64::try_from(count)
+        .unwrap_or(i64::MAX / 2)
+        .min(i64::MAX / 2)
 }
 
 /// An attention of `[batch, rows, columns]`.
@@ -245,13 +276,17 @@ impl Attention {
                 .add(mask)?
                 .reshape_to(&flat)?;
         }
-        if self.geometry.is_causal {
+        let window = self.geometry.causal.and_then(|causal| causal.window);
+        if let Some(causal) = self.geometry.causal {
             let [length, keys] = [flat[1], flat[2]];
             let ones = Tensor::ones([length, keys], (DType::U8, &scores.device()))?;
-            let hidden = ones.tril(0)?.eq(0_u8)?;
-            scores = scores.masked_fill(&hidden, f64::NEG_INFINITY)?;
+            let mut seen = ones.tril(diagonal(causal.past))?;
+            if let Some(window) = window {
+                seen = seen.triu(diagonal(causal.past) + 1 - diagonal(window))?;
+            }
+            scores = scores.masked_fill(&seen.eq(0_u8)?, f64::NEG_INFINITY)?;
         }
-        if self.mask.is_none() {
+        if self.mask.is_none() && window.is_none() {
             return scores.softmax(-1);
         }
         let alone = scores.detach().eq(f64::NEG_INFINITY)?.all_keepdim(-1)?;

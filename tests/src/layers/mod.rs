@@ -12,6 +12,7 @@ mod container;
 mod convolution;
 mod ctc;
 mod dropout;
+mod language;
 mod linear;
 mod linear_cross_entropy;
 mod lookup;
@@ -50,6 +51,7 @@ const FAMILIES: &[fn() -> Vec<Entry>] = &[
     convolution::entries,
     ctc::entries,
     dropout::entries,
+    language::entries,
     linear::entries,
     linear_cross_entropy::entries,
     lookup::entries,

@@ -45,15 +45,15 @@ fn rotary(layer: &RotaryEmbedding, given: &Arguments<'_>) -> Result<Vec<Tensor>>
 
 fn grouped(layer: &GroupedQueryAttention, given: &Arguments<'_>) -> Result<Vec<Tensor>> {
     let named = |name| given.optional(&given.named[name]);
-    let cache = match (named("key"), named("value")) {
-        (Some(key), Some(value)) => Some(KeyValueCache::new().append(key, value)?),
-        _ => None,
-    };
+    let mut cache = KeyValueCache::new();
+    if let Some((key, value)) = named("key").zip(named("value")) {
+        cache.append(key, value)?;
+    }
     let input = GroupedQueryAttentionInput::new(given.tensor(0)?)
         .attn_mask(named("attn_mask"))
         .positions(named("positions"))
         .cache(cache);
     let (y, cache) = layer.call(input)?;
-    let seen = [cache.key(), cache.value()].into_iter().flatten().cloned();
+    let seen = [cache.key(), cache.value()].into_iter().flatten();
     Ok([y].into_iter().chain(seen).collect())
 }

@@ -312,7 +312,7 @@ impl Forward for Tied {
 fn tied() -> Tied {
     let left = Linear::new(3, 3).unwrap();
     let mut right = Linear::new(3, 3).unwrap();
-    right.tie_weight(left.weight().share()).unwrap();
+    right.tie_weight(left.weight()).unwrap();
     Tied {
         left,
         right,

@@ -7,6 +7,8 @@ mod golden_init;
 mod golden_layer_families;
 mod golden_rnn;
 mod initialization;
+mod language;
 mod own_layer;
 mod parametrize;
+mod parts;
 mod timm_inits;

@@ -104,7 +104,7 @@ fn model(case: &Value) -> Box<dyn Module> {
         Some("Tied") => {
             let encoder = LinearConfig::new(3, 5).bias(false).build().unwrap();
             let mut decoder = linear(3, 5, true);
-            decoder.tie_weight(encoder.weight().share()).unwrap();
+            decoder.tie_weight(encoder.weight()).unwrap();
             Box::new(TiedLinears { encoder, decoder })
         }
         Some("Sequential") if case["model"][0][0] == "net.weight" => Box::new(
@@ -363,7 +363,7 @@ struct Tied {
 fn tied() -> Tied {
     let encoder = LinearConfig::new(3, 5).bias(false).build().unwrap();
     let mut decoder = Linear::new(3, 5).unwrap();
-    decoder.tie_weight(encoder.weight().share()).unwrap();
+    decoder.tie_weight(encoder.weight()).unwrap();
     let statistics = Buffer::new(floats([0.0; 2]));
     let again = statistics.share();
     Tied {

@@ -452,7 +452,7 @@ fn what_cannot_be_packed_is_named_and_nothing_changes() {
         found.contains("group_size = 16: must be a multiple of 32"),
         "{found}"
     );
-    tied.head.tie_weight(tied.words.weight().share()).unwrap();
+    tied.head.tie_weight(tied.words.weight()).unwrap();
     let found = message(&tied, "h*", NESTED);
     assert!(
         found.contains("head.weight") && found.contains("tied to `words.weight` of a Embedding"),

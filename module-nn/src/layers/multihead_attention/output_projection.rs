@@ -29,7 +29,7 @@ impl NonDynamicallyQuantizableLinear {
         let bias = Maybe::when(bias, || {
             Parameter::with_init(size, Overwritten(Uniform::of_fan_in(size)))
         })?;
-        let linear = Linear::from_parts(size, size, weight, bias);
+        let linear = Linear::of(weight, bias, [size, size]);
         Ok(Self { linear })
     }
 

@@ -218,7 +218,7 @@ impl<'a> Matcher<'a> {
             return false;
         }
         if self.config.target_modules.is_all_linear() {
-            return place == Some(Adaptable::Linear);
+            return matches!(place, Some(Adaptable::Linear | Adaptable::TransposedLinear));
         }
         let layers = &self.config.layers_to_transform;
         let in_layers = || {

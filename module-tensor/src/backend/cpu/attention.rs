@@ -1,7 +1,9 @@
 //! Scaled dot-product attention, a block of queries at a time, so that no matrix of all scores is
 //! kept.
 
-use super::attention_mask::Mask;
+use std::ops::Range;
+
+use super::attention_mask::{Mask, Matrices};
 use super::compute::saved_elements;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
@@ -9,7 +11,6 @@ use super::lanes::{exp, max, number, split, sum, sum_of2, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
 use super::{
     AttentionGeometry, AttentionInputs, CpuStorage, Operand, Saved, Storage, check_allocatable,
 };
@@ -65,46 +66,53 @@ impl AttentionSizes {
     }
 
     /// The cost of one element of the batch in nanoseconds.
-    fn element_ns(self) -> usize {
-        let products = self.length.saturating_mul(self.keys);
+    fn element_ns(self, geometry: &AttentionGeometry) -> usize {
+        let window = geometry.causal.and_then(|causal| causal.window);
+        let keys = window.map_or(self.keys, |window| {
+            self.keys.min(window.saturating_add(QUERIES))
+        });
+        let products = self.length.saturating_mul(keys);
         products.saturating_mul(self.width + self.value_width + 32) / 32
     }
 
-    /// Blocks of queries: where they start and end, and how many keys they see.
+    /// Blocks of queries, and the keys that any of a block sees, if there are some.
     fn blocks(
         self,
         geometry: &AttentionGeometry,
-    ) -> impl Iterator<Item = (std::ops::Range<usize>, usize)> {
-        let causal = geometry.is_causal;
-        (0..self.length).step_by(QUERIES).map(move |start| {
+    ) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let (causal, keys) = (geometry.causal, self.keys);
+        let blocks = (0..self.length).step_by(QUERIES).map(move |start| {
             let end = self.length.min(start + QUERIES);
-            (
-                start..end,
-                if causal {
-                    self.keys.min(end)
-                } else {
-                    self.keys
-                },
-            )
-        })
+            let seen = match causal {
+                Some(causal) => causal.seen(start, keys).start..causal.seen(end - 1, keys).end,
+                None => 0..keys,
+            };
+            (start..end, seen)
+        });
+        blocks.filter(|(_, seen)| !seen.is_empty())
     }
 }
 
-/// Adds the mask to a row of scores and returns the number of scores that count.
-fn apply_mask<T: Float>(
-    row: &mut [T],
+/// Adds the mask to a row of scores, sets those to 0 that the query does not see and returns the others. The row
+/// begins with the score of key `first`.
+fn apply_mask<'r, T: Float>(
+    row: &'r mut [T],
     mask: Option<&Mask<'_, T>>,
     geometry: &AttentionGeometry,
-    [batch, query]: [usize; 2],
-) -> usize {
+    [batch, query, first]: [usize; 3],
+) -> &'r mut [T] {
     if let Some(mask) = mask {
-        mask.add(row, batch, query);
+        mask.add(row, [batch, query, first]);
     }
-    if geometry.is_causal {
-        row.len().min(query + 1)
-    } else {
-        row.len()
-    }
+    let Some(causal) = geometry.causal else {
+        return row;
+    };
+    let seen = causal.seen(query, first + row.len());
+    let (rest, after) = row.split_at_mut(seen.end - first);
+    let (before, seen) = rest.split_at_mut(seen.start - first);
+    before.fill(T::zero());
+    after.fill(T::zero());
+    seen
 }
 
 struct Attention<'a>(&'a AttentionInputs, &'a AttentionGeometry);
@@ -128,8 +136,11 @@ impl FloatKernel for Attention<'_> {
             width,
             value_width,
         } = sizes;
-        let query = to_cow::<T>(&inputs.query)?;
-        let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
+        let query = Matrices::<T>::of(&inputs.query)?;
+        let (key, value) = (
+            Matrices::<T>::of(&inputs.key)?,
+            Matrices::<T>::of(&inputs.value)?,
+        );
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         check_allocatable::<T>(batch * length * value_width)?;
         check_allocatable::<f64>(batch * length)?;
@@ -138,26 +149,23 @@ impl FloatKernel for Attention<'_> {
         let mut logs = filled(batch * length, f64::NEG_INFINITY)?;
         let one = |b: usize, out: &mut [T], logs: &mut [f64], scores: &mut [T]| -> Result<()> {
             let shared = b / geometry.repeats;
-            let key = &key[shared * keys * width..][..keys * width];
-            let value = &value[shared * keys * value_width..][..keys * value_width];
-            for (range, seen) in sizes.blocks(geometry) {
-                let rows = range.len();
-                let query = &query[(b * length + range.start) * width..][..rows * width];
+            let (query, key, value) = (query.at(b), key.at(shared), value.at(shared));
+            for (range, keys) in sizes.blocks(geometry) {
+                let (rows, seen) = (range.len(), keys.len());
+                let query = &query[range.start * width..][..rows * width];
                 let scores = &mut scores[..rows * seen];
                 multiply(
                     number(geometry.scale),
                     Matrix::new(query, rows),
-                    Matrix::new(&key[..seen * width], seen).t(),
+                    Matrix::new(&key[keys.start * width..][..seen * width], seen).t(),
                     false,
                     MatrixMut::new(scores, rows),
                 );
                 let out = &mut out[range.start * value_width..][..rows * value_width];
                 let mut shares = [T::zero(); QUERIES];
                 for (i, row) in scores.chunks_exact_mut(seen).enumerate() {
-                    let at = [b, range.start + i];
-                    let count = apply_mask(row, mask.as_ref(), geometry, at);
-                    let (row, hidden) = row.split_at_mut(count);
-                    hidden.fill(T::zero());
+                    let at = [b, range.start + i, keys.start];
+                    let row = apply_mask(row, mask.as_ref(), geometry, at);
                     let most = max(row);
                     // Nothing is seen: the row stays 0.
                     if most == T::NEG_INFINITY && !row.iter().any(|v| v.is_nan()) {
@@ -173,7 +181,10 @@ impl FloatKernel for Attention<'_> {
                 multiply(
                     T::one(),
                     Matrix::new(scores, rows),
-                    Matrix::new(&value[..seen * value_width], seen),
+                    Matrix::new(
+                        &value[keys.start * value_width..][..seen * value_width],
+                        seen,
+                    ),
                     false,
                     MatrixMut::new(out, rows),
                 );
@@ -188,17 +199,16 @@ impl FloatKernel for Attention<'_> {
             Items(&mut logs, length),
         );
         let batch = if keys == 0 || length == 0 { 0 } else { batch };
-        parallel_for(
-            batch,
-            sizes.element_ns(),
-            items,
-            &|batch, (mut out, mut logs)| {
-                let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
-                batch
-                    .enumerate()
-                    .try_for_each(|(i, b)| one(b, out.at(i), logs.at(i), &mut scores))
-            },
-        )?;
+        parallel_for(batch, sizes.element_ns(geometry), items, &|batch,
+                                                                 (
+            mut out,
+            mut logs,
+        )| {
+            let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
+            batch
+                .enumerate()
+                .try_for_each(|(i, b)| one(b, out.at(i), logs.at(i), &mut scores))
+        })?;
         let out = CpuStorage::wrap(out);
         let saved = Saved::new([out.clone(), CpuStorage::wrap(logs)]);
         Ok((out, saved))
@@ -234,46 +244,49 @@ impl FloatKernel for Gradient<'_> {
             width,
             value_width,
         } = sizes;
-        let query = to_cow::<T>(&inputs.query)?;
-        let (key, value) = (to_cow::<T>(&inputs.key)?, to_cow::<T>(&inputs.value)?);
-        let grad = to_cow::<T>(grad)?;
+        let query = Matrices::<T>::of(&inputs.query)?;
+        let (key, value) = (
+            Matrices::<T>::of(&inputs.key)?,
+            Matrices::<T>::of(&inputs.value)?,
+        );
+        let grad = Matrices::<T>::of(grad)?;
         let [y, logs] = saved.storages(NAME)?;
         let y = saved_elements::<T>(y, batch * length * value_width, NAME)?;
         let logs = saved_elements::<f64>(logs, batch * length, NAME)?;
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
-        [query.len(), key.len(), value.len()]
-            .into_iter()
-            .try_for_each(check_allocatable::<T>)?;
+        let numels = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape().numel());
+        numels.into_iter().try_for_each(check_allocatable::<T>)?;
         check_allocatable::<T>(2 * QUERIES.min(length) * keys)?;
-        let mut query_grad = filled(query.len(), T::zero())?;
-        let mut key_grad = filled(key.len(), T::zero())?;
-        let mut value_grad = filled(value.len(), T::zero())?;
+        let mut query_grad = filled(numels[0], T::zero())?;
+        let mut key_grad = filled(numels[1], T::zero())?;
+        let mut value_grad = filled(numels[2], T::zero())?;
         let scale = number::<T>(geometry.scale);
         let repeats = geometry.repeats;
         let one = |b: usize, grads: [&mut [T]; 3], scratch: &mut [Vec<T>; 2]| -> Result<()> {
             let [query_grad, key_grad, value_grad] = grads;
             let [probabilities, slopes] = scratch;
             let shared = b / repeats;
-            let key_at = shared * keys * width;
-            let value_at = shared * keys * value_width;
-            for (range, seen) in sizes.blocks(geometry) {
-                let rows = range.len();
-                let first_row = b * length + range.start;
-                let query = Matrix::new(&query[first_row * width..][..rows * width], rows);
+            let (query, key, value) = (query.at(b), key.at(shared), value.at(shared));
+            let (grad, y) = (grad.at(b), &y[b * length * value_width..]);
+            for (range, keys) in sizes.blocks(geometry) {
+                let (rows, seen) = (range.len(), keys.len());
+                let (key_at, value_at) = (keys.start * width, keys.start * value_width);
+                let query = Matrix::new(&query[range.start * width..][..rows * width], rows);
                 let key = Matrix::new(&key[key_at..][..seen * width], seen);
                 let value = Matrix::new(&value[value_at..][..seen * value_width], seen);
-                let out_at = first_row * value_width..(first_row + rows) * value_width;
+                let out_at = range.start * value_width..range.end * value_width;
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
                 multiply(scale, query, key.t(), false, MatrixMut::new(p, rows));
                 for (i, row) in p.chunks_exact_mut(seen).enumerate() {
-                    let at = [b, range.start + i];
-                    let count = apply_mask(row, mask.as_ref(), geometry, at);
-                    let log = logs[first_row + i];
-                    let count = if log == f64::NEG_INFINITY { 0 } else { count };
-                    let (row, hidden) = row.split_at_mut(count);
-                    hidden.fill(T::zero());
+                    let query = range.start + i;
+                    let row = apply_mask(row, mask.as_ref(), geometry, [b, query, keys.start]);
+                    let log = logs[b * length + query];
+                    if log == f64::NEG_INFINITY {
+                        row.fill(T::zero());
+                        continue;
+                    }
                     let (high, low) = split::<T>(log);
                     row.iter_mut().for_each(|v| *v = v.minus(high).minus(low));
                     exp(row);
@@ -284,7 +297,7 @@ impl FloatKernel for Gradient<'_> {
                     Matrix::new(p, rows).t(),
                     grad_matrix,
                     true,
-                    MatrixMut::new(&mut value_grad[..seen * value_width], seen),
+                    MatrixMut::new(&mut value_grad[value_at..][..seen * value_width], seen),
                 );
                 let out = MatrixMut::new(slopes, rows);
                 multiply(T::one(), grad_matrix, value.t(), false, out);
@@ -301,7 +314,7 @@ impl FloatKernel for Gradient<'_> {
                 let query_grad = &mut query_grad[range.start * width..][..rows * width];
                 let out = MatrixMut::new(query_grad, rows);
                 multiply(scale, slopes, key, false, out);
-                let out = MatrixMut::new(&mut key_grad[..seen * width], seen);
+                let out = MatrixMut::new(&mut key_grad[key_at..][..seen * width], seen);
                 multiply(scale, slopes.t(), query, true, out);
             }
             Ok(())
@@ -319,7 +332,7 @@ impl FloatKernel for Gradient<'_> {
         } else {
             batch / repeats
         };
-        let shared_ns = sizes.element_ns().saturating_mul(3 * repeats);
+        let shared_ns = sizes.element_ns(geometry).saturating_mul(3 * repeats);
         parallel_for(shared, shared_ns, items, &|shared,
                                                  (
             mut query,

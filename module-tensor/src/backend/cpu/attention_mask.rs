@@ -1,4 +1,4 @@
-//! The mask that attention adds to its scores.
+//! What attention reads where it lies: matrices, and the mask that it adds to its scores.
 
 use std::borrow::Cow;
 
@@ -18,6 +18,46 @@ pub(super) struct Mask<'a, T: Clone> {
     query_stride: usize,
     /// 1, or 0 if one value is for all keys.
     key_stride: usize,
+}
+
+/// Matrices `[batch, rows, columns]` where they lie: those that are parts of larger memory are not copied, as long as
+/// the rows of each follow each other.
+pub(super) struct Matrices<'a, T: Clone> {
+    values: Cow<'a, [T]>,
+    start: usize,
+    stride: usize,
+    numel: usize,
+}
+
+impl<'a, T: Float> Matrices<'a, T> {
+    pub(super) fn of(x: &'a Operand) -> Result<Self> {
+        let (&[_, rows, columns], &[stride, row_stride, column_stride]) =
+            (&**x.layout.shape(), x.layout.strides())
+        else {
+            return Err(x.layout.shape().error("attention", "three dimensions"));
+        };
+        let numel = rows * columns;
+        let follow = (columns < 2 || column_stride == 1) && (rows < 2 || row_stride == columns);
+        let (values, start, stride) = match follow && x.layout.shape().numel() > 0 {
+            true => {
+                // Checks that the layout lies within the memory.
+                array_view::<T>(&x.storage, &x.layout)?;
+                (Cow::from(elements::<T>(x)?), x.layout.offset(), stride)
+            }
+            false => (to_cow::<T>(x)?, 0, numel),
+        };
+        Ok(Self {
+            values,
+            start,
+            stride,
+            numel,
+        })
+    }
+
+    /// The elements of a matrix.
+    pub(super) fn at(&self, batch: usize) -> &[T] {
+        &self.values[self.start + batch * self.stride..][..self.numel]
+    }
 }
 
 impl<'a, T: Float> Mask<'a, T> {
@@ -56,9 +96,9 @@ impl<'a, T: Float> Mask<'a, T> {
         }))
     }
 
-    /// Adds the mask of a query to the scores of the first keys.
-    pub(super) fn add(&self, row: &mut [T], batch: usize, query: usize) {
-        let start = self.starts[batch] + query * self.query_stride;
+    /// Adds the mask of a query to the scores of the keys from one on.
+    pub(super) fn add(&self, row: &mut [T], [batch, query, key]: [usize; 3]) {
+        let start = self.starts[batch] + query * self.query_stride + key * self.key_stride;
         if self.key_stride == 0 {
             let value = self.values[start];
             row.iter_mut().for_each(|score| *score = score.plus(value));

@@ -2,8 +2,13 @@
 
 use module_nn::prelude::*;
 
-fn tie(decoder: &mut Linear, encoder: &Embedding) -> Result<()> {
-    decoder.tie_weight(encoder.weight().clone())
+#[derive(Module)]
+struct Decoder {
+    weight: Parameter,
+}
+
+fn tie(decoder: &mut Decoder, encoder: &Embedding) {
+    decoder.weight = encoder.weight().clone();
 }
 
 fn main() {}

@@ -85,6 +85,7 @@ const ACCESSORS: &[(&str, Accessor)] = accessors! {
     NonDynamicallyQuantizableLinear own maybe,
     PReLU own,
     RMSNorm maybe,
+    TransposedLinear own own,
 };
 
 #[test]
@@ -103,7 +104,10 @@ fn every_weight_and_bias_has_an_accessor() {
                 Some(parameter.id())
             };
             let expected = [own("weight"), own("bias")];
-            match ACCESSORS.iter().find(|(kind, _)| *kind == module.kind()) {
+            let accessor = ACCESSORS
+                .iter()
+                .find(|(name, _)| super::printed_name(name) == module.kind());
+            match accessor {
                 Some((_, accessor)) => assert_eq!(accessor(module), expected, "{label}"),
                 None => assert_eq!(expected, [None, None], "{label} has no accessor"),
             }

@@ -158,7 +158,7 @@ fn pitfall_29_statistics_may_be_asked_to_keep_moving() {
 fn a_tied_tensor_is_frozen_under_any_of_its_names() {
     let first = Linear::new(2, 2).unwrap();
     let mut second = Linear::new(2, 2).unwrap();
-    second.tie_weight(first.weight().share()).unwrap();
+    second.tie_weight(first.weight()).unwrap();
     let layers = [first, second];
     assert_eq!(layers.freeze("1.weight").unwrap(), ["1.weight"]);
     assert!(!layers[0].weight().requires_grad());

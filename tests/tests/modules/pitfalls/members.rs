@@ -146,7 +146,7 @@ impl Forward for Tied {
 fn tied() -> Tied {
     let linear = || LinearConfig::new(3, 3).bias(false).build().unwrap();
     let (encoder, mut decoder) = (linear(), linear());
-    decoder.tie_weight(encoder.weight().share()).unwrap();
+    decoder.tie_weight(encoder.weight()).unwrap();
     Tied { encoder, decoder }
 }
 

@@ -67,7 +67,7 @@ fn pitfall_22_tied_copies_that_disagree_are_an_error() {
     let build = || {
         let first = Linear::new(2, 2).unwrap();
         let mut second = Linear::new(2, 2).unwrap();
-        second.tie_weight(first.weight().share()).unwrap();
+        second.tie_weight(first.weight()).unwrap();
         [first, second]
     };
     let model = build();

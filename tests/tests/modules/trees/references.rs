@@ -95,7 +95,7 @@ struct Tied {
 fn tied() -> Result<Tied> {
     let encoder = without_bias(3, 5)?;
     let mut decoder = Linear::new(3, 5)?;
-    decoder.tie_weight(encoder.weight().share())?;
+    decoder.tie_weight(encoder.weight())?;
     let own = parameter(2)?;
     Ok(Tied {
         again: own.share(),

@@ -71,7 +71,7 @@ impl Forward for Tied {
 fn tied() -> Tied {
     let table = Embedding::new(7, 4).unwrap();
     let mut head = LinearConfig::new(4, 7).bias(false).build().unwrap();
-    head.tie_weight(table.weight().share()).unwrap();
+    head.tie_weight(table.weight()).unwrap();
     Tied { table, head }
 }
 

@@ -126,7 +126,7 @@ fn norms_and_biases_are_selected_by_one_pattern() {
 fn a_tied_parameter_is_selected_under_any_of_its_names() {
     let first = Linear::new(2, 2).unwrap();
     let mut second = Linear::new(2, 2).unwrap();
-    second.tie_weight(first.weight().share()).unwrap();
+    second.tie_weight(first.weight()).unwrap();
     let model = [first, second];
     let groups = SGDConfig::new(0.1).group("1.weight", |g| g.momentum(0.9));
     let optimizer = groups.build(&model).unwrap();
@@ -198,6 +198,6 @@ fn norms_biases_and_embeddings_are_kept_from_decay() {
         config.build(model).unwrap().groups()[0].parameters.clone()
     };
     assert_eq!(decayed(&model), ["blocks.0.weight", "head.weight"]);
-    model.head.tie_weight(model.words.weight().share()).unwrap();
+    model.head.tie_weight(model.words.weight()).unwrap();
     assert_eq!(decayed(&model), ["blocks.0.weight"]);
 }

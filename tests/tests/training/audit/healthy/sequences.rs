@@ -317,7 +317,7 @@ fn tied_weights() {
     healthy(|| {
         let words = Embedding::new(WORDS, WIDTH)?;
         let mut head = LinearConfig::new(WIDTH, WORDS).bias(false).build()?;
-        head.tie_weight(words.weight().share())?;
+        head.tie_weight(words.weight())?;
         let model = Tied {
             words,
             hidden: Linear::new(WIDTH, WIDTH)?,

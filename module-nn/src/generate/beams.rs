@@ -1,0 +1,247 @@
+//! Beam search, step by step as transformers has it, in `F32` as there.
+
+use module_core::{Error, Result, Tensor};
+
+use super::config::NAME;
+use super::steps::{next_logits, tensor, texts};
+use super::{EarlyStopping, GenerationConfig, LanguageModel};
+
+/// What takes a score out of the running; it is added, and does not replace it.
+const OUT: f32 = -1e9;
+
+/// A text that is gone on with.
+struct Running {
+    ids: Vec<i64>,
+    score: f32,
+}
+
+/// A text that may be the answer.
+#[derive(Clone)]
+struct Finished {
+    ids: Vec<i64>,
+    score: f32,
+    has_ended: bool,
+}
+
+/// The best continuation of a running text.
+struct Candidate {
+    log_probability: f32,
+    beam: usize,
+    token: i64,
+    ends: bool,
+}
+
+/// The search for one prompt.
+struct Search {
+    running: Vec<Running>,
+    finished: Vec<Finished>,
+    can_improve: bool,
+}
+
+pub(super) fn generate<M: LanguageModel + ?Sized>(
+    model: &mut M,
+    prompt: &Tensor,
+    config: &GenerationConfig,
+) -> Result<Tensor> {
+    let (prompts, beams) = (texts(prompt)?, config.num_beams);
+    let length = prompt.size(1)?;
+    let mut searches: Vec<Search> = prompts.iter().map(|ids| Search::new(ids, beams)).collect();
+    // The prompts are read once, and what was read of each is then shared by its beams.
+    let logits = next_logits(model, tensor(&prompts, prompt)?)?;
+    let rows: Vec<usize> = (0..prompts.len())
+        .flat_map(|row| std::iter::repeat_n(row, beams))
+        .collect();
+    let rows = indices(&rows, prompt)?;
+    model.select(&rows)?;
+    let mut logits = logits.index_select(0, &rows)?;
+    for generated in 1..=config.max_new_tokens {
+        let all: Vec<Vec<i64>> = running(&searches).map(|text| text.ids.clone()).collect();
+        let scores = config.process(&tensor(&all, prompt)?, logits.log_softmax(-1)?)?;
+        let (kept, of_all) = candidates(&searches, &scores, config, generated)?;
+        let mut rows = Vec::new();
+        for (row, (search, of_one)) in searches.iter_mut().zip(&of_all).enumerate() {
+            search.finish(of_one, config, generated);
+            rows.extend(search.go_on(of_one, beams).map(|beam| row * beams + beam));
+            search.judge(config, generated);
+        }
+        let may_improve = searches.iter().any(|search| search.can_improve);
+        let all_ended = searches.iter().all(Search::is_full);
+        let is_done = config.early_stopping == EarlyStopping::Immediate && all_ended;
+        let goes_on = of_all.iter().flatten().any(|candidate| !candidate.ends);
+        if !may_improve || is_done || !goes_on || kept == 0 {
+            break;
+        }
+        model.select(&indices(&rows, prompt)?)?;
+        let last: Vec<Vec<i64>> = running(&searches)
+            .map(|text| {
+                text.ids
+                    .iter()
+                    .copied()
+                    .skip(length + generated - 1)
+                    .collect()
+            })
+            .collect();
+        logits = next_logits(model, tensor(&last, prompt)?)?;
+    }
+    // As in transformers, where a padding of 0 counts for none.
+    let padding = match (config.eos_token_id.first(), config.pad_token_id) {
+        (None, _) => -1,
+        (Some(_), Some(padding)) if padding != 0 => padding,
+        (Some(&end), _) => end,
+    };
+    let mut best: Vec<Vec<i64>> = Vec::new();
+    for search in searches {
+        best.extend(search.finished.into_iter().next().map(|text| text.ids));
+    }
+    let longest = best.iter().map(Vec::len).max().unwrap_or(0);
+    for text in &mut best {
+        text.resize(longest, padding);
+    }
+    tensor(&best, prompt)
+}
+
+fn running(searches: &[Search]) -> impl Iterator<Item = &Running> {
+    searches.iter().flat_map(|search| &search.running)
+}
+
+fn indices(rows: &[usize], prompt: &Tensor) -> Result<Tensor> {
+    let rows: Vec<i64> = rows
+        .iter()
+        .map(|&row| i64::try_from(row).unwrap_or(i64::MAX))
+        .collect();
+    let count = rows.len();
+    Tensor::from_vec(rows, count)?.to_device(&prompt.device())
+}
+
+/// The best continuations of the running texts of each search, and how many there are of each.
+fn candidates(
+    searches: &[Search],
+    scores: &Tensor,
+    config: &GenerationConfig,
+    generated: usize,
+) -> Result<(usize, Vec<Vec<Candidate>>)> {
+    let (beams, vocabulary) = (config.num_beams, scores.size(1)?);
+    let kept = (1 + config.eos_token_id.len()).max(2) * beams;
+    if kept > beams * vocabulary {
+        let problem = format!("has too few tokens for {kept} continuations");
+        return Err(Error::argument(NAME, "vocabulary", vocabulary, problem));
+    }
+    let so_far: Vec<f32> = running(searches).map(|text| text.score).collect();
+    let so_far = Tensor::from_vec(so_far, [searches.len() * beams, 1])?;
+    let sums = scores.add(&so_far.to_device(&scores.device())?)?;
+    let sums = sums.reshape([searches.len(), beams * vocabulary])?;
+    let (best, places) = match config.do_sample {
+        true => {
+            let places = sums.softmax(-1)?.multinomial(kept)?;
+            (sums.gather(1, &places)?, places)
+        }
+        false => sums.topk(kept, -1)?,
+    };
+    let (best, places) = (best.to_vec::<f32>()?, places.to_vec::<i64>()?);
+    let all: Vec<Candidate> = best
+        .into_iter()
+        .zip(places)
+        .map(|(log_probability, place)| {
+            let place = usize::try_from(place).unwrap_or(0);
+            let token = i64::try_from(place % vocabulary).unwrap_or(i64::MAX);
+            Candidate {
+                log_probability,
+                beam: place / vocabulary,
+                token,
+                ends: config.eos_token_id.contains(&token) || generated == config.max_new_tokens,
+            }
+        })
+        .collect();
+    let mut of_each = Vec::new();
+    let mut rest = all.into_iter();
+    for _ in searches {
+        of_each.push(rest.by_ref().take(kept).collect());
+    }
+    Ok((kept, of_each))
+}
+
+impl Search {
+    fn new(prompt: &[i64], beams: usize) -> Self {
+        // The beams are equal at first, so that only one of them is gone on with.
+        let running = |beam: usize| Running {
+            ids: prompt.to_vec(),
+            score: if beam == 0 { 0.0 } else { OUT },
+        };
+        let finished = Finished {
+            ids: prompt.to_vec(),
+            score: OUT,
+            has_ended: false,
+        };
+        Self {
+            running: (0..beams).map(running).collect(),
+            finished: vec![finished; beams],
+            can_improve: true,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.finished.iter().all(|text| text.has_ended)
+    }
+
+    fn extended(&self, candidate: &Candidate) -> Vec<i64> {
+        let old = self.running.get(candidate.beam).map(|text| &text.ids);
+        let mut ids = old.cloned().unwrap_or_default();
+        ids.push(candidate.token);
+        ids
+    }
+
+    /// Keeps the best of the texts that have ended, by their scores for their lengths.
+    fn finish(&mut self, candidates: &[Candidate], config: &GenerationConfig, generated: usize) {
+        let beams = self.running.len();
+        let length = (generated as f64).powf(config.length_penalty) as f32;
+        let is_closed = config.early_stopping == EarlyStopping::Immediate && self.is_full();
+        let mut all = self.finished.clone();
+        for (i, candidate) in candidates.iter().enumerate() {
+            let has_ended = candidate.ends && i < beams;
+            let mut score = candidate.log_probability / length;
+            for is_out in [is_closed, !self.can_improve, !has_ended] {
+                score += if is_out { OUT } else { 0.0 };
+            }
+            all.push(Finished {
+                ids: self.extended(candidate),
+                score,
+                has_ended,
+            });
+        }
+        all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        all.truncate(beams);
+        self.finished = all;
+    }
+
+    /// Goes on with the best texts that have not ended; of which beams they come.
+    fn go_on(&mut self, candidates: &[Candidate], beams: usize) -> std::vec::IntoIter<usize> {
+        let score = |candidate: &Candidate| {
+            candidate.log_probability + if candidate.ends { OUT } else { 0.0 }
+        };
+        let mut best: Vec<&Candidate> = candidates.iter().collect();
+        best.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        best.truncate(beams);
+        let text = |candidate: &&Candidate| Running {
+            ids: self.extended(candidate),
+            score: score(candidate),
+        };
+        self.running = best.iter().map(text).collect();
+        let from: Vec<usize> = best.iter().map(|candidate| candidate.beam).collect();
+        from.into_iter()
+    }
+
+    /// Decides whether a running text may still be better than the worst that has ended.
+    fn judge(&mut self, config: &GenerationConfig, generated: usize) {
+        let longest = config.early_stopping == EarlyStopping::Never && config.length_penalty > 0.0;
+        let length = match longest {
+            true => config.max_new_tokens,
+            false => generated,
+        };
+        let length = (length as f64).powf(config.length_penalty) as f32;
+        let best = self.running.first().map_or(OUT, |text| text.score) / length;
+        let scores = self.finished.iter().map(|text| text.score);
+        let least = scores.fold(f32::INFINITY, f32::min);
+        let beaten = |text: &Finished| best > if text.has_ended { least } else { OUT };
+        self.can_improve &= self.finished.iter().any(beaten);
+    }
+}

@@ -1,0 +1,81 @@
+//! Texts of a language model, token by token: greedy, sampled, and by beam search, as `generate` of Hugging Face's
+//! transformers gives them.
+//!
+//! What generates is any [`LanguageModel`]: [`with_cache`] makes one of a closure from new token ids and what was
+//! seen before, [`without_cache`] of one from all token ids. [`GenerationConfig`] has the names of transformers'
+//! `generation_config.json`.
+//!
+//! # Example
+//!
+//! ```
+//! use module_nn::generate::{GenerationConfig, generate, with_cache};
+//! use module_nn::prelude::*;
+//!
+//! #[derive(Module)]
+//! struct Tiny {
+//!     words: Embedding,
+//!     attention: GroupedQueryAttention,
+//!     head: Linear,
+//! }
+//!
+//! impl Forward<(Tensor, KeyValueCache)> for Tiny {
+//!     type Output = (Tensor, KeyValueCache);
+//!
+//!     fn forward(&self, (ids, cache): (Tensor, KeyValueCache)) -> Result<Self::Output> {
+//!         let (x, cache) = self.attention.call((self.words.call(ids)?, cache))?;
+//!         Ok((self.head.call(x)?, cache))
+//!     }
+//! }
+//!
+//! let net = Tiny {
+//!     words: Embedding::new(10, 8)?,
+//!     attention: GroupedQueryAttention::new(8, 2)?,
+//!     head: Linear::new(8, 10)?,
+//! };
+//! let prompt = Tensor::from([[1_i64, 2, 3]]);
+//! let mut model = with_cache(KeyValueCache::with_capacity(8), |ids, cache| net.call((ids, cache)));
+//! let ids = generate(&mut model, &prompt, &GenerationConfig::new(5).num_beams(2))?;
+//! assert_eq!(ids.shape().to_string(), "[1, 8]");
+//! # Ok::<(), Error>(())
+//! ```
+
+mod beams;
+mod config;
+mod model;
+mod process;
+mod steps;
+
+pub use config::{EarlyStopping, GenerationConfig};
+pub use model::{CachedModel, LanguageModel, Rows, WholeModel, with_cache, without_cache};
+pub use process::{min_p, repetition_penalty, temperature, top_k, top_p};
+
+use module_core::{Error, Result, Tensor, no_grad};
+
+/// The prompts `[batch, length]` and what the model says behind them, `[batch, length + new]`, with at most
+/// `max_new_tokens` new ones. A text that has ended is padded.
+///
+/// The most likely token is taken, or with `do_sample` one is drawn; with `num_beams` the text of the greatest
+/// probability is searched among the best so far. No gradient is followed. Put the model into evaluation before.
+///
+/// # Errors
+///
+/// Prompts that are no whole numbers of two dimensions, or empty; a configuration that is refused; those of the model.
+pub fn generate<M: LanguageModel + ?Sized>(
+    model: &mut M,
+    prompt: &Tensor,
+    config: &GenerationConfig,
+) -> Result<Tensor> {
+    config.check()?;
+    let &[batch, length] = &**prompt.shape() else {
+        return Err(prompt.shape().error("generate", "[batch, length]"));
+    };
+    if batch == 0 || length == 0 {
+        let problem = "must have a text and a token at least";
+        let shape = prompt.shape();
+        return Err(Error::argument("generate", "prompt", shape, problem));
+    }
+    no_grad(|| match config.num_beams {
+        1 => steps::generate(model, prompt, config),
+        _ => beams::generate(model, prompt, config),
+    })
+}

@@ -1,0 +1,130 @@
+use module_core::{Result, Tensor};
+
+use crate::KeyValueCache;
+
+/// A language model as [`generate`](super::generate()) calls it. It remembers the texts that it was given.
+pub trait LanguageModel {
+    /// The logits of the next token of each text, `[rows, vocabulary]`, or of each of the new tokens,
+    /// `[rows, new, vocabulary]`, of which the last is read. `ids` `[rows, new]` are those that follow what it was given
+    /// before: the prompts, and from then on one for each text.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the model refuses.
+    fn next_logits(&mut self, ids: Tensor) -> Result<Tensor>;
+
+    /// Goes on with these of its texts, `I64` `[rows]`, in this order; one can be named several times.
+    ///
+    /// # Errors
+    ///
+    /// Rows that there are not.
+    fn select(&mut self, rows: &Tensor) -> Result<()>;
+}
+
+/// What a model remembers of several texts.
+pub trait Rows: Sized {
+    /// What it remembers of these texts, `I64` `[rows]`, in this order.
+    ///
+    /// # Errors
+    ///
+    /// Rows that there are not.
+    fn select_rows(&self, rows: &Tensor) -> Result<Self>;
+}
+
+impl Rows for KeyValueCache {
+    fn select_rows(&self, rows: &Tensor) -> Result<Self> {
+        self.select(rows)
+    }
+}
+
+/// The first dimension is that of the texts.
+impl Rows for Tensor {
+    fn select_rows(&self, rows: &Tensor) -> Result<Self> {
+        self.index_select(0, rows)
+    }
+}
+
+impl<R: Rows> Rows for Vec<R> {
+    fn select_rows(&self, rows: &Tensor) -> Result<Self> {
+        self.iter().map(|own| own.select_rows(rows)).collect()
+    }
+}
+
+impl<A: Rows, B: Rows> Rows for (A, B) {
+    fn select_rows(&self, rows: &Tensor) -> Result<Self> {
+        Ok((self.0.select_rows(rows)?, self.1.select_rows(rows)?))
+    }
+}
+
+/// A [`LanguageModel`] that is given new tokens and what it remembers; [`with_cache`] makes it.
+pub struct CachedModel<C, F> {
+    cache: C,
+    forward: F,
+}
+
+/// A model that maps new token ids `[rows, new]` and what it remembers to logits and what it remembers then: a
+/// [`KeyValueCache`], a `Vec` of one for each layer, or whatever has [`Rows`].
+pub const fn with_cache<C, F>(cache: C, forward: F) -> CachedModel<C, F>
+where
+    C: Rows + Default,
+    F: FnMut(Tensor, C) -> Result<(Tensor, C)>,
+{
+    CachedModel { cache, forward }
+}
+
+impl<C, F> CachedModel<C, F> {
+    /// What the model remembers.
+    pub const fn cache(&self) -> &C {
+        &self.cache
+    }
+}
+
+impl<C, F> LanguageModel for CachedModel<C, F>
+where
+    C: Rows + Default,
+    F: FnMut(Tensor, C) -> Result<(Tensor, C)>,
+{
+    fn next_logits(&mut self, ids: Tensor) -> Result<Tensor> {
+        // It is handed over, so that the memory behind it has one owner.
+        let (logits, cache) = (self.forward)(ids, std::mem::take(&mut self.cache))?;
+        self.cache = cache;
+        Ok(logits)
+    }
+
+    fn select(&mut self, rows: &Tensor) -> Result<()> {
+        self.cache = self.cache.select_rows(rows)?;
+        Ok(())
+    }
+}
+
+/// A [`LanguageModel`] that is given all tokens each time; [`without_cache`] makes it.
+pub struct WholeModel<F> {
+    ids: Vec<Tensor>,
+    forward: F,
+}
+
+/// A model that maps all token ids `[rows, length]` to logits.
+pub const fn without_cache<F>(forward: F) -> WholeModel<F>
+where
+    F: FnMut(Tensor) -> Result<Tensor>,
+{
+    let ids = Vec::new();
+    WholeModel { ids, forward }
+}
+
+impl<F> LanguageModel for WholeModel<F>
+where
+    F: FnMut(Tensor) -> Result<Tensor>,
+{
+    fn next_logits(&mut self, ids: Tensor) -> Result<Tensor> {
+        self.ids.push(ids);
+        let ids = Tensor::cat(&self.ids, 1)?;
+        self.ids = vec![ids.clone()];
+        (self.forward)(ids)
+    }
+
+    fn select(&mut self, rows: &Tensor) -> Result<()> {
+        self.ids = self.ids.select_rows(rows)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! What changes the scores of the next token, `[rows, vocabulary]`: logits, or logarithms of probabilities.
+
+use module_core::{DType, Result, Tensor};
+
+/// Scores divided by a temperature: below 1 likely tokens become likelier.
+///
+/// # Errors
+///
+/// Scores that are no floating numbers.
+pub fn temperature(scores: &Tensor, temperature: f64) -> Result<Tensor> {
+    scores.div(temperature)
+}
+
+/// The scores of tokens that occur in `ids` `[rows, length]` divided by a penalty, or multiplied with it where they are
+/// negative; each once.
+///
+/// Source: Keskar et al., *CTRL: A Conditional Transformer Language Model for Controllable Generation* (2019).
+///
+/// # Errors
+///
+/// Other shapes, ids beyond the vocabulary.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let scores = Tensor::from([[2.0_f32, -2.0, 1.0]]);
+/// let scores = module_nn::generate::repetition_penalty(&scores, &Tensor::from([[0_i64, 1, 1]]), 2.0)?;
+/// assert_eq!(scores.to_vec::<f32>()?, [1.0, -4.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn repetition_penalty(scores: &Tensor, ids: &Tensor, penalty: f64) -> Result<Tensor> {
+    let of_ids = scores.gather(1, ids)?;
+    let less = of_ids
+        .lt(0.0)?
+        .where_(&of_ids.mul(penalty)?, &of_ids.div(penalty)?)?;
+    scores.scatter(1, ids, &less)
+}
+
+/// Minus infinity for all but the `k` greatest scores of each row, and those that are equal to the last of them.
+///
+/// # Errors
+///
+/// Other shapes than `[rows, vocabulary]`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let scores = module_nn::generate::top_k(&Tensor::from([[2.0_f32, 3.0, 1.0]]), 2)?;
+/// assert_eq!(scores.to_vec::<f32>()?, [2.0, 3.0, f32::NEG_INFINITY]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn top_k(scores: &Tensor, k: usize) -> Result<Tensor> {
+    let k = k.clamp(1, scores.size(-1)?.max(1));
+    let (greatest, _) = scores.topk(k, -1)?;
+    let least = greatest.narrow(-1, k - 1..k)?;
+    scores.masked_fill(&scores.lt(&least)?, f64::NEG_INFINITY)
+}
+
+/// Minus infinity for all but the fewest tokens of each row that have the probability `p` together, the most likely;
+/// `kept` of them stay in any case.
+///
+/// Source: Holtzman et al., *The Curious Case of Neural Text Degeneration* (2019).
+///
+/// # Errors
+///
+/// Other shapes than `[rows, vocabulary]`.
+pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
+    let vocabulary = scores.size(-1)?;
+    let (sorted, order) = scores.sort(-1)?;
+    let unlikely = sorted.softmax(-1)?.cumsum(-1)?.le(1.0 - p)?;
+    let places = Tensor::arange(0, i64::try_from(vocabulary).unwrap_or(i64::MAX), ())?;
+    let others = i64::try_from(vocabulary.saturating_sub(kept)).unwrap_or(i64::MAX);
+    let places = places.to_device(&scores.device())?.lt(others)?;
+    let unlikely = unlikely.logical_and(&places)?;
+    let unlikely = unlikely.scatter(1, &order, &unlikely)?;
+    scores.masked_fill(&unlikely, f64::NEG_INFINITY)
+}
+
+/// Minus infinity for the tokens of each row whose probability is below `p` times that of the most likely one; `kept`
+/// stay in any case.
+///
+/// Source: Nguyen et al., *Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM Outputs* (2024).
+///
+/// # Errors
+///
+/// Other shapes than `[rows, vocabulary]`.
+pub fn min_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
+    let probabilities = scores.softmax(-1)?;
+    let (_, likely) = probabilities.topk(kept.clamp(1, scores.size(-1)?.max(1)), -1)?;
+    let least = probabilities.amax_keepdim(-1)?.mul(p)?;
+    let stay = Tensor::zeros(likely.shape(), (DType::Bool, &likely.device()))?;
+    let unlikely = probabilities.lt(&least)?.scatter(1, &likely, &stay)?;
+    scores.masked_fill(&unlikely, f64::NEG_INFINITY)
+}

@@ -1,0 +1,7 @@
+use module_nn::prelude::*;
+
+use super::{Entry, layer};
+
+pub(super) fn entries() -> Vec<Entry> {
+    vec![layer("TransposedLinear", TransposedLinear::config)]
+}

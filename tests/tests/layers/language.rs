@@ -1,0 +1,22 @@
+//! What ports of language models are made of, against Hugging Face's transformers.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod attention;
+mod cache;
+mod rotary;
+mod texts;
+mod transposed;
+
+use module_nn::prelude::*;
+use module_tests::golden;
+use serde_json::Value;
+
+/// The cases of a kind, and all recorded tensors.
+fn recorded(kind: &str) -> (Vec<Value>, StateDict) {
+    let (cases, tensors) = golden::load("language_models.safetensors");
+    (cases[kind].as_array().unwrap().clone(), tensors)
+}
+
+fn number(value: &Value) -> usize {
+    usize::try_from(value.as_u64().unwrap()).unwrap()
+}

@@ -25,7 +25,7 @@ fn bottom_right_masks_and_windows_are_those_that_are_written_out() {
             .scaled_dot_product_attention(&key, &value, options)
             .unwrap();
         assert_close(&out, &of("out"), Tolerance::CONTRACTION, &format!("{case}"));
-        out.mul(&of("gout"))
+        out.mul(of("gout"))
             .unwrap()
             .sum(..)
             .unwrap()
@@ -126,7 +126,7 @@ fn layers_are_those_of_transformers_whole_and_in_pieces() {
             .iter()
             .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?.to_owned(), value.clone())))
             .collect();
-        layer.load_state_dict(&state).unwrap();
+        let _ = layer.load_state_dict(&state).unwrap();
         let x = of("x");
         let whole = layer.call(x.clone()).unwrap();
         assert_close(

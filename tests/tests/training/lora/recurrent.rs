@@ -29,7 +29,7 @@ fn output_with(lstm: &LSTM, parts: &[(&str, f64)]) -> Tensor {
                 |of: &str| lstm.get_parameter(&format!("adapters.{key}.lora_{of}.{name}.weight"));
             if let (Ok(a), Ok(b)) = (factor("A"), factor("B")) {
                 let delta = b.detach().matmul(&a.detach()).unwrap();
-                value = value.add(&delta.mul(*scale).unwrap()).unwrap();
+                value = value.add(delta.mul(*scale).unwrap()).unwrap();
             }
         }
         parameter.set(value).unwrap();

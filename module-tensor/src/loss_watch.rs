@@ -22,7 +22,21 @@ thread_local! {
     static WATCHERS: Watchers<dyn Fn(LossCall<'_>)> = const { Watchers::new() };
 }
 
-impl LossCall<'_> {
+impl<'l> LossCall<'l> {
+    /// A loss of classes.
+    pub(crate) fn of_classes(
+        name: &'static str,
+        [input, target]: [&'l Tensor; 2],
+        ignore_index: i64,
+    ) -> Self {
+        Self {
+            name,
+            input,
+            target,
+            ignore_index: Some(ignore_index),
+        }
+    }
+
     /// Shows it to those who watch; where nobody does, it is one look at a flag.
     ///
     /// # Example

@@ -191,9 +191,8 @@ pub(super) fn check(
         Err(LoraError::NotAdaptable { path, kind, reason }.into())
     };
     let Some(place) = place.filter(|place| place.adaptable() != Adaptable::Copied) else {
-        let reason = "only Linear, TransposedLinear, Conv1d to Conv3d, Embedding, MultiheadAttention and \
-                      recurrent layers hold \
-                      adapters; select them by their own paths";
+        let reason = "only Linear, TransposedLinear, Conv1d to Conv3d, Embedding, MultiheadAttention \
+                      and recurrent layers hold adapters; select them by their own paths";
         return refused(reason.to_owned());
     };
     let Some(weight) = place.weight else {

@@ -52,7 +52,7 @@ impl Tensor {
         if let Some(out) = AutocastPolicy::Float32.apply([self, target], [options.weight], loss) {
             return out;
         }
-        show_loss(NAME, [self, target], options.ignore_index);
+        LossCall::of_classes(NAME, [self, target], options.ignore_index).show();
         self.storage.check_plain(NAME)?;
         if !(0.0..=1.0).contains(&options.label_smoothing) {
             let problem = "must be between 0 and 1";
@@ -127,7 +127,7 @@ impl Tensor {
         if let Some(out) = AutocastPolicy::Float32.apply([self, target], [options.weight], loss) {
             return out;
         }
-        show_loss(NAME, [self, target], options.ignore_index);
+        LossCall::of_classes(NAME, [self, target], options.ignore_index).show();
         let dim = self.check_classes(NAME, options.weight)?;
         let target = &self.classes(NAME, target, dim)?;
         let entropy = Entropy {
@@ -199,17 +199,6 @@ impl Tensor {
             Reduction::Mean => losses.sum(..)?.div(losses.numel() as f64),
         }
     }
-}
-
-/// Shows a loss of classes to those who watch.
-fn show_loss(name: &'static str, [input, target]: [&Tensor; 2], ignore_index: i64) {
-    LossCall {
-        name,
-        input,
-        target,
-        ignore_index: Some(ignore_index),
-    }
-    .show();
 }
 
 /// The weights as a column that broadcasts along the classes.

@@ -23,11 +23,18 @@ impl PeftAdapter {
     /// use module_nn::lora::{self, LoraConfig, PeftAdapter, TargetModules};
     /// use module_nn::prelude::*;
     ///
-    /// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(GRU::new(8, 2)?);
-    /// lora::add_adapter(&mut net, "default", ["0", "1.weight_hh_l0"], &LoraConfig::new().r(2))?;
+    /// #[derive(Module)]
+    /// struct Tagger {
+    ///     recurrent: GRU,
+    ///     classes: Linear,
+    /// }
+    ///
+    /// let mut net = Tagger { recurrent: GRU::new(8, 4)?, classes: Linear::new(4, 2)? };
+    /// let select = ["classes", "recurrent.weight_hh_l0"];
+    /// lora::add_adapter(&mut net, "default", select, &LoraConfig::new().r(2))?;
     /// let adapter = PeftAdapter::of(&net, "default")?;
-    /// assert_eq!(adapter.config.target_modules, TargetModules::from(["0"]));
-    /// assert_eq!(adapter.config.target_parameters, ["1.weight_hh_l0"]);
+    /// assert_eq!(adapter.config.target_modules, TargetModules::from(["classes"]));
+    /// assert_eq!(adapter.config.target_parameters, ["recurrent.weight_hh_l0"]);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn of<M: Module + ?Sized>(model: &M, name: &str) -> Result<Self> {

@@ -49,13 +49,13 @@ fn matches_that_cannot_be_adapted_are_named() {
             "norm",
             plain(),
             "LayerNorm",
-            "only Linear, Conv1d to Conv3d",
+            "only Linear, TransposedLinear, Conv1d to Conv3d",
         ),
         (
             "limited",
             plain(),
             "Embedding",
-            "only Linear, Conv1d to Conv3d",
+            "only Linear, TransposedLinear, Conv1d to Conv3d",
         ),
         ("", plain(), "Zoo", "select them by their own paths"),
         (

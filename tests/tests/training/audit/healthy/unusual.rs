@@ -62,7 +62,7 @@ fn a_teacher_that_follows_its_student() {
             let loss = super::step(model, &mut optimizer, distance(model)?)?;
             let (teacher, student) = (model.teacher.parameters(), model.student.parameters());
             for (teacher, student) in teacher.zip(student) {
-                let way = student.detach().sub(&teacher.detach())?;
+                let way = student.detach().sub(teacher.detach())?;
                 teacher.set(teacher.detach().add(way.mul(0.1)?)?)?;
             }
             Ok(loss)

@@ -4,13 +4,17 @@
 //! with fresh weights, and `from_pretrained`, which reads a directory with both. What a configuration asks for
 //! and the model does not have is an error, never ignored.
 
+pub mod bert;
 pub mod convnext;
 pub mod dcgan;
 pub mod ddpm;
+pub mod gpt2;
+pub mod llama;
 pub mod mobilenet_v3;
 pub mod pretrained;
 pub mod resnet;
 pub mod timm;
+pub mod transformers;
 pub mod unet;
 pub mod vae;
 pub mod vision_transformer;

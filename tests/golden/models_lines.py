@@ -1,7 +1,8 @@
 """models/lines.json: lines of code of the classes and functions that each file of examples/models stands for.
 
 Without empty lines, comments and docstrings. Of general classes (diffusers' `Attention`) all is counted that stands in
-them, because the original needs them as they are; of files only what the model uses.
+them, because the original needs them as they are; of files only what the model uses. transformers' configurations count, because the
+files here have them too; of Mistral and Qwen3 what is not Llama's.
 """
 
 import inspect
@@ -18,6 +19,12 @@ from diffusers.models.upsampling import Upsample2D
 from timm.models import convnext
 from timm.models import vision_transformer as vit
 from torchvision.models import mobilenetv3, resnet
+from transformers import BertConfig, GPT2Config, LlamaConfig, MistralConfig, Qwen3Config
+from transformers.models.bert import modeling_bert as bert
+from transformers.models.gpt2 import modeling_gpt2 as gpt2
+from transformers.models.llama import modeling_llama as llama
+from transformers.models.mistral import modeling_mistral as mistral
+from transformers.models.qwen3 import modeling_qwen3 as qwen3
 
 from published import MODELS, count_lines, source
 
@@ -27,6 +34,9 @@ ORIGINALS = {
     "convnext": ("timm", [convnext.ConvNeXtBlock, convnext.ConvNeXtStage, convnext.ConvNeXt, convnext._init_weights]),
     "vision_transformer": ("timm", [timm.layers.PatchEmbed, timm.layers.attention.Attention, vit.Block, vit.VisionTransformer]),
     "ddpm": ("diffusers", [UNet2DModel, ResnetBlock2D, Downsample2D, Upsample2D, Timesteps, get_timestep_embedding, TimestepEmbedding, blocks.DownBlock2D, blocks.AttnDownBlock2D, blocks.UNetMidBlock2D, blocks.UpBlock2D, blocks.AttnUpBlock2D, DDPMScheduler]),
+    "gpt2": ("transformers", [GPT2Config, gpt2.eager_attention_forward, gpt2.GPT2Attention, gpt2.GPT2MLP, gpt2.GPT2Block, gpt2.GPT2PreTrainedModel, gpt2.GPT2Model, gpt2.GPT2LMHeadModel]),
+    "bert": ("transformers", [BertConfig, bert.BertEmbeddings, bert.eager_attention_forward, bert.BertSelfAttention, bert.BertSelfOutput, bert.BertAttention, bert.BertIntermediate, bert.BertOutput, bert.BertLayer, bert.BertEncoder, bert.BertPooler, bert.BertPreTrainedModel, bert.BertModel]),
+    "llama": ("transformers", [LlamaConfig, llama.LlamaRMSNorm, llama.LlamaRotaryEmbedding, llama.rotate_half, llama.apply_rotary_pos_emb, llama.LlamaMLP, llama.repeat_kv, llama.eager_attention_forward, llama.LlamaAttention, llama.LlamaDecoderLayer, llama.LlamaPreTrainedModel, llama.LlamaModel, llama.LlamaForCausalLM, MistralConfig, mistral.MistralModel, Qwen3Config, qwen3.Qwen3Attention, qwen3.Qwen3Model]),
 }
 
 # Scripts, of which the classes count.

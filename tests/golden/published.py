@@ -4,7 +4,7 @@
 
     input, grad_output             of both modes; inputs of several tensors are input0, input1, ...
     <mode>/<dtype>/output          train or eval, f32 or f64
-    <mode>/<dtype>/grad_input
+    <mode>/<dtype>/grad_input      unless the input is whole numbers
     <mode>/<dtype>/grad/<key>      gradients of all parameters for `grad_output`; in f32 of the first mode
     <mode>/<dtype>/after/<key>     buffers after a pass in training
 
@@ -97,8 +97,10 @@ def record(name, model, inputs, modes=("train", "eval"), gradients=("train", "ev
                 assert parameter.grad.any() and parameter.grad.isfinite().all(), key
                 tensors[f"{at}/grad/{key}"] = parameter.grad
             if mode == "train":
+                saved = net.state_dict()
                 for key, buffer in net.named_buffers():
-                    tensors[f"{at}/after/{key}"] = buffer
+                    if key in saved:
+                        tensors[f"{at}/after/{key}"] = buffer
     tensors = {key: value for key, value in tensors.items() if value is not None}
     write_safetensors(f"models/{name}.safetensors", tensors, {"model": name})
     size = sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file() and path.parent.name == name or path.stem == name)

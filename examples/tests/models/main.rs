@@ -4,6 +4,7 @@
 
 mod compare;
 mod ddpm;
+mod language;
 mod lines;
 mod resnet;
 mod vision;

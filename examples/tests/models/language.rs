@@ -186,3 +186,46 @@ fn what_a_language_model_has_no_choice_of_is_refused() {
     assert!(Llama::from_pretrained(directory("bert")).is_err());
     assert!(Bert::from_pretrained(directory("llama")).is_err());
 }
+
+#[test]
+fn fresh_weights_are_as_wide_as_the_configuration_says() {
+    let mut config: GPT2Config = read_config(directory("gpt2")).unwrap();
+    config.n_embd = 96;
+    config.n_layer = 8;
+    let model = fork_rng(0, || GPT2::new(&config)).unwrap();
+    let std = |key: &str| {
+        let values = model.get_parameter(key).unwrap().detach();
+        let mean_square = values.mul(&values).unwrap().mean(..).unwrap();
+        mean_square.item::<f32>().unwrap().sqrt()
+    };
+    for (key, expected) in [
+        ("transformer.wte.weight", 0.4),
+        ("transformer.h.7.attn.c_attn.weight", 0.4),
+        ("transformer.h.7.attn.c_proj.weight", 0.1),
+        ("transformer.h.0.mlp.c_proj.weight", 0.1),
+    ] {
+        assert!((std(key) / expected - 1.0).abs() < 0.05, "{key}");
+    }
+    assert_eq!(std("transformer.h.0.mlp.c_fc.bias"), 0.0);
+}
+
+#[test]
+fn gpt2_of_the_first_files_is_read_by_two_rules() {
+    let config = read_config(directory("gpt2")).unwrap();
+    let [expected, model] = [(); 2].map(|()| GPT2::new(&config).unwrap());
+    let state = StateDict::load(directory("gpt2")).unwrap();
+    let _ = expected.load_state_dict(&state).unwrap();
+
+    let mut older = state.strip_prefix("transformer").unwrap();
+    let mask = Tensor::ones([1, 1, 24, 24], DType::F32).unwrap();
+    for layer in 0..2 {
+        let _ = older.insert(format!("h.{layer}.attn.bias"), mask.clone());
+    }
+    assert!(model.load_state_dict(&older).is_err());
+    let rules = LoadOptions::new()
+        .remap(Remap::new().prefix("", "transformer"))
+        .ignore("**.attn.bias");
+    let _ = model.load_state_dict_with(&older, rules).unwrap();
+    let [model, expected] = [model, expected].map(|model| model.state_dict().unwrap());
+    assert!(model.equal(&expected).unwrap());
+}

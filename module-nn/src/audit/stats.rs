@@ -30,12 +30,23 @@ impl Stats {
     fn add(&mut self, block: &[f32]) -> f64 {
         self.count += block.len();
         // In lanes, which vector instructions add.
-        let (mut sums, mut largest) = ([0.0_f32; 8], [0.0_f32; 8]);
-        for values in block.chunks(8) {
-            for ((&value, sum), max) in values.iter().zip(&mut sums).zip(&mut largest) {
-                *sum += value * value;
-                *max = max.max(value.abs());
+        let (mut sums, mut largest) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+        let (whole, rest) = block.as_chunks::<LANES>();
+        for values in whole {
+            for i in 0..LANES {
+                sums[i] += values[i] * values[i];
+                // One instruction, which `max` is not because of NaN; those show in the sums.
+                let value = values[i].abs();
+                largest[i] = if value > largest[i] {
+                    value
+                } else {
+                    largest[i]
+                };
             }
+        }
+        for ((value, sum), max) in rest.iter().zip(&mut sums).zip(&mut largest) {
+            *sum += value * value;
+            *max = max.max(value.abs());
         }
         let sum: f32 = sums.iter().sum();
         if sum.is_finite() {
@@ -70,25 +81,36 @@ impl Stats {
 
 const BLOCK: usize = 256;
 
+/// The sums that are added side by side.
+const LANES: usize = 32;
+
+/// The bytes of a tensor of `F32` in row-major order, if that is how they lie in memory.
+fn f32_bytes(tensor: &Tensor) -> Option<&[u8]> {
+    let bytes = tensor.as_le_bytes();
+    bytes.filter(|_| tensor.dtype() == DType::F32)
+}
+
 /// Shows the values in row-major order as `F32`, in blocks; none of a tensor that holds none, or none that is a real
 /// floating-point number.
 fn for_each_block(tensor: &Tensor, f: &mut dyn FnMut(&[f32])) {
-    let bytes = tensor
-        .as_le_bytes()
-        .filter(|_| tensor.dtype() == DType::F32);
-    let Some(bytes) = bytes else {
+    let Some(bytes) = f32_bytes(tensor) else {
         values(tensor).unwrap_or_default().chunks(BLOCK).for_each(f);
         return;
     };
     // Where they lie, because most of the time goes into reading weights and gradients.
     let mut block = [0.0; BLOCK];
     for bytes in bytes.chunks(4 * BLOCK) {
-        let values = bytes.as_chunks::<4>().0;
-        for (value, &bytes) in block.iter_mut().zip(values) {
-            *value = f32::from_le_bytes(bytes);
-        }
-        f(&block[..values.len()]);
+        f(read_block(bytes, &mut block));
     }
+}
+
+/// The numbers in some bytes, at most a block of them.
+fn read_block<'b>(bytes: &[u8], block: &'b mut [f32; BLOCK]) -> &'b [f32] {
+    let values = bytes.as_chunks::<4>().0;
+    for (value, &bytes) in block.iter_mut().zip(values) {
+        *value = f32::from_le_bytes(bytes);
+    }
+    &block[..values.len()]
 }
 
 /// The values in row-major order as `F32`; `None` of a tensor that holds none, or none that is a real
@@ -120,16 +142,38 @@ pub(super) fn change(before: &Tensor, after: &Tensor) -> Option<f64> {
     if before.shares_memory_with(after) {
         return Some(0.0);
     }
-    let (before, after) = (values(before)?, values(after)?);
-    let blocks = before.chunks(BLOCK).zip(after.chunks(BLOCK));
-    let squares = blocks.map(|(before, after)| {
-        let mut sums = [0.0_f32; 8];
-        for (before, after) in before.chunks(8).zip(after.chunks(8)) {
-            for ((before, after), sum) in before.iter().zip(after).zip(&mut sums) {
-                *sum += (after - before) * (after - before);
+    let mut squares = 0.0;
+    match (f32_bytes(before), f32_bytes(after)) {
+        (Some(before), Some(after)) => {
+            let mut blocks = [[0.0; BLOCK]; 2];
+            let [of_before, of_after] = &mut blocks;
+            for (before, after) in before.chunks(4 * BLOCK).zip(after.chunks(4 * BLOCK)) {
+                let before = read_block(before, of_before);
+                squares += sum_of_squared_differences(before, read_block(after, of_after));
             }
         }
-        f64::from(sums.iter().sum::<f32>())
-    });
-    Some(squares.sum::<f64>().sqrt())
+        _ => {
+            let (before, after) = (values(before)?, values(after)?);
+            let blocks = before.chunks(BLOCK).zip(after.chunks(BLOCK));
+            squares += blocks
+                .map(|(a, b)| sum_of_squared_differences(a, b))
+                .sum::<f64>();
+        }
+    }
+    Some(squares.sqrt())
+}
+
+fn sum_of_squared_differences(before: &[f32], after: &[f32]) -> f64 {
+    let mut sums = [0.0_f32; LANES];
+    let ((before, before_rest), (after, after_rest)) =
+        (before.as_chunks::<LANES>(), after.as_chunks::<LANES>());
+    for (before, after) in before.iter().zip(after) {
+        for i in 0..LANES {
+            sums[i] += (after[i] - before[i]) * (after[i] - before[i]);
+        }
+    }
+    for ((before, after), sum) in before_rest.iter().zip(after_rest).zip(&mut sums) {
+        *sum += (after - before) * (after - before);
+    }
+    f64::from(sums.iter().sum::<f32>())
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::lock::lock;
 #[cfg(feature = "threads")]
@@ -48,9 +48,15 @@ pub fn num_threads() -> usize {
         return 1;
     }
     match MAX_THREADS.load(Ordering::Relaxed) {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        0 => num_processors(),
         most => most,
     }
+}
+
+/// The processors that the program may use. The system is asked once: it reads files for the answer.
+fn num_processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Output of a parallel loop, which can be split between items.

@@ -286,13 +286,13 @@ impl Bert {
         Ok(model)
     }
 
-    /// The network of a directory with `config.json` and weights.
+    /// The network of a directory with `config.json` and weights; the positions that older files hold are not read.
     ///
     /// # Errors
     ///
     /// As [`pretrained::from_pretrained`].
     pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
+        pretrained::from_pretrained_without(&["embeddings.position_ids"], dir, Self::new)
     }
 }
 

@@ -27,13 +27,22 @@ pub fn read_config<C: DeserializeOwned>(dir: impl AsRef<Path>) -> Result<C> {
     read_json(dir.as_ref().join("config.json"))
 }
 
-/// Loads the weights of a directory, strictly: its only file of weights, whatever its name (`netG.pth`,
+/// Loads the weights of a directory, strictly.
+///
+/// # Errors
+///
+/// Those of [`read_weights`]; keys or shapes that are not exactly the model's.
+pub fn load_weights(model: &(impl Module + ?Sized), dir: impl AsRef<Path>) -> Result<LoadReport> {
+    model.load_state_dict(&read_weights(dir)?)
+}
+
+/// The weights of a directory: its only file of weights, whatever its name (`netG.pth`,
 /// `diffusion_pytorch_model.safetensors`), or the file or the shards with the names that [`StateDict::load`] knows.
 ///
 /// # Errors
 ///
-/// Those of reading the files; keys or shapes that are not exactly the model's.
-pub fn load_weights(model: &(impl Module + ?Sized), dir: impl AsRef<Path>) -> Result<LoadReport> {
+/// Those of reading the files.
+pub fn read_weights(dir: impl AsRef<Path>) -> Result<StateDict> {
     let dir = dir.as_ref();
     let files = std::fs::read_dir(dir)
         .map_err(|error| Error::custom(format!("{}: {error}", dir.display())))?
@@ -44,8 +53,8 @@ pub fn load_weights(model: &(impl Module + ?Sized), dir: impl AsRef<Path>) -> Re
     };
     let weights: Vec<_> = files.filter(|path| is_weights(path)).collect();
     match &weights[..] {
-        [file] => model.load(file),
-        _ => model.load(dir),
+        [file] => StateDict::load(file),
+        _ => StateDict::load(dir),
     }
 }
 
@@ -59,10 +68,27 @@ pub fn from_pretrained<C: DeserializeOwned, M: Module>(
     dir: impl AsRef<Path>,
     build: impl FnOnce(&C) -> Result<M>,
 ) -> Result<M> {
+    from_pretrained_without(&[], dir, build)
+}
+
+/// [`from_pretrained`] without the weights of some keys, if there are such.
+///
+/// # Errors
+///
+/// As there.
+pub fn from_pretrained_without<C: DeserializeOwned, M: Module>(
+    keys: &[&str],
+    dir: impl AsRef<Path>,
+    build: impl FnOnce(&C) -> Result<M>,
+) -> Result<M> {
     let dir = dir.as_ref();
     let config = read_config(dir)?;
     let model = deferred(|| build(&config))?;
-    let _ = load_weights(&model, dir)?;
+    let mut weights = read_weights(dir)?;
+    for key in keys {
+        weights.remove(key);
+    }
+    let _ = model.load_state_dict(&weights)?;
     model.eval();
     Ok(model)
 }

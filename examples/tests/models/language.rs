@@ -229,3 +229,23 @@ fn gpt2_of_the_first_files_is_read_by_two_rules() {
     let [model, expected] = [model, expected].map(|model| model.state_dict().unwrap());
     assert!(model.equal(&expected).unwrap());
 }
+
+#[test]
+fn bert_of_older_files_is_read_without_their_positions() {
+    let dir = std::env::temp_dir().join(format!("bert-positions-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::copy(
+        directory("bert").join("config.json"),
+        dir.join("config.json"),
+    )
+    .unwrap();
+    let mut state = StateDict::load(directory("bert")).unwrap();
+    let positions = Tensor::arange(0, 16, DType::I64).unwrap();
+    let positions = positions.unsqueeze(0).unwrap();
+    let _ = state.insert("embeddings.position_ids", positions);
+    state.save(dir.join("model.safetensors")).unwrap();
+    let [older, newer] = [dir.clone(), directory("bert")]
+        .map(|dir| Bert::from_pretrained(dir).unwrap().state_dict().unwrap());
+    assert!(older.equal(&newer).unwrap());
+    std::fs::remove_dir_all(dir).unwrap();
+}

@@ -27,15 +27,6 @@ pub fn read_config<C: DeserializeOwned>(dir: impl AsRef<Path>) -> Result<C> {
     read_json(dir.as_ref().join("config.json"))
 }
 
-/// Loads the weights of a directory, strictly.
-///
-/// # Errors
-///
-/// Those of [`read_weights`]; keys or shapes that are not exactly the model's.
-pub fn load_weights(model: &(impl Module + ?Sized), dir: impl AsRef<Path>) -> Result<LoadReport> {
-    model.load_state_dict(&read_weights(dir)?)
-}
-
 /// The weights of a directory: its only file of weights, whatever its name (`netG.pth`,
 /// `diffusion_pytorch_model.safetensors`), or the file or the shards with the names that [`StateDict::load`] knows.
 ///
@@ -58,12 +49,12 @@ pub fn read_weights(dir: impl AsRef<Path>) -> Result<StateDict> {
     }
 }
 
-/// Builds a model from the configuration of a directory and loads its weights. Nothing is drawn, and the model is
+/// Builds a model from the configuration of a directory and loads its weights, strictly. Nothing is drawn, and the model is
 /// in evaluation mode.
 ///
 /// # Errors
 ///
-/// Those of [`read_config`], `build` and [`load_weights`].
+/// Those of [`read_config`], `build` and [`read_weights`]; keys or shapes that are not exactly the model's.
 pub fn from_pretrained<C: DeserializeOwned, M: Module>(
     dir: impl AsRef<Path>,
     build: impl FnOnce(&C) -> Result<M>,

@@ -12,7 +12,7 @@ use super::resample_axis::{AxisWeights, ResampleAxis};
 use super::simd::run_at_best_level;
 use super::sum_loops::{AddLine, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
 use crate::Scalar;
-use crate::zip::zip;
+use crate::zip::{zip, zip_mut};
 
 /// A linear map along one dimension of planes that are `[outer, size, inner]`.
 pub(super) struct SumPass<T> {
@@ -143,13 +143,35 @@ impl<T: Number> Sums<T> {
                 continue;
             };
             let sum = match factors.and_then(<[T]>::split_first) {
-                None => rest.iter().fold(first, |sum, &v| sum.plus(v)),
+                None => sum_of(first, rest),
                 Some((factor, factors)) => zip(rest, factors)
                     .fold(first * *factor, |sum, (&v, &factor)| sum.plus(v * factor)),
             };
             to[output] = self.after[output].of(sum);
         }
     }
+}
+
+/// The sum of a number and a line. That of a long line is added up in several sums, because each addition waits for the
+/// one before.
+fn sum_of<T: Number>(first: T, rest: &[T]) -> T {
+    const LANES: usize = 16;
+    let (blocks, ends) = rest.as_chunks::<LANES>();
+    let mut sums = [T::zero(); LANES];
+    for block in blocks {
+        zip_mut(&mut sums, block).for_each(|(sum, &v)| *sum = sum.plus(v));
+    }
+    let sum = ends.iter().fold(first, |sum, &v| sum.plus(v));
+    if blocks.is_empty() {
+        return sum;
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (low, high) = sums.split_at_mut(half);
+        zip_mut(low, &*high).for_each(|(sum, &v)| *sum = sum.plus(v));
+        half /= 2;
+    }
+    sum.plus(sums[0])
 }
 
 /// Division by the numbers, as a product where that is the same: by powers of two.

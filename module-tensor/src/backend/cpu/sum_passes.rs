@@ -143,7 +143,9 @@ impl<T: Number> Sums<T> {
                 continue;
             };
             let sum = match factors.and_then(<[T]>::split_first) {
-                None => sum_of(first, rest),
+                // Of the mean of a whole line, there is no other sum to compute meanwhile.
+                None if self.ranges.len() == 1 => sum_by_lanes(first, rest),
+                None => rest.iter().fold(first, |sum, &v| sum.plus(v)),
                 Some((factor, factors)) => zip(rest, factors)
                     .fold(first * *factor, |sum, (&v, &factor)| sum.plus(v * factor)),
             };
@@ -152,9 +154,9 @@ impl<T: Number> Sums<T> {
     }
 }
 
-/// The sum of a number and a line. That of a long line is added up in several sums, because each addition waits for the
-/// one before.
-fn sum_of<T: Number>(first: T, rest: &[T]) -> T {
+/// The sum of a number and a line, whose blocks of sixteen are added up side by side, because each addition waits for the
+/// one before. Then the halves of the sixteen sums are added, until one is left.
+fn sum_by_lanes<T: Number>(first: T, rest: &[T]) -> T {
     const LANES: usize = 16;
     let (blocks, ends) = rest.as_chunks::<LANES>();
     let mut sums = [T::zero(); LANES];

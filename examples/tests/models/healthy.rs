@@ -6,6 +6,7 @@ use module_examples::models::dcgan::{Discriminator, Generator};
 use module_examples::models::ddpm::{DDPMScheduler, UNet2DModel};
 use module_examples::models::gpt2::GPT2;
 use module_examples::models::llama::Llama;
+use module_examples::models::mobilenet_v3::MobileNetV3;
 use module_examples::models::pretrained::read_json;
 use module_examples::models::resnet::ResNet;
 use module_examples::models::unet::UNet;
@@ -71,6 +72,26 @@ fn resnets() {
         let config = config(name, json!({ "model_args": args }));
         healthy(|| ResNet::new(&config), |model| classified(model, 64));
     }
+}
+
+#[test]
+fn mobilenet_v3() {
+    // Wide enough for sixteen units that squeeze: of eight, all may start silent, as they do in torchvision with the
+    // recorded sizes and the first seed, and that is a finding.
+    let block = |input: usize, output: usize, use_hs: bool, stride: usize| {
+        json!({
+            "input_channels": input, "kernel": 3, "expanded_channels": 64, "out_channels": output,
+            "use_se": true, "use_hs": use_hs, "stride": stride, "dilation": 1,
+        })
+    };
+    let blocks = [
+        block(16, 16, false, 2),
+        block(16, 24, true, 2),
+        block(24, 24, true, 1),
+    ];
+    let changes = json!({"inverted_residual_setting": blocks, "last_channel": 32});
+    let config = config("mobilenet_v3", changes);
+    healthy(|| MobileNetV3::new(&config), |model| classified(model, 32));
 }
 
 #[test]

@@ -92,11 +92,7 @@ fn products_and_convolutions_compute_what_is_asked_for() -> Result<()> {
         (x.matmul(&w)?, &w),
         (x.mul(w.narrow(0, 0..3)?)?, &w),
         (x.div(w.narrow(0, 0..3)?)?, &w),
-        (
-            x.reshape([1, 1, 3, 4])?
-                .conv2d(&k, Default::default())?,
-            &k,
-        ),
+        (x.reshape([1, 1, 3, 4])?.conv2d(&k, Default::default())?, &k),
     ];
     for (y, other) in &outputs {
         let each = [&x, *other].map(|input| grad(&[&total(y)], &[input], retain()));

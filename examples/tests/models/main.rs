@@ -4,6 +4,7 @@
 
 mod compare;
 mod ddpm;
+mod healthy;
 mod language;
 mod lines;
 mod resnet;

@@ -8,3 +8,5 @@ mod language;
 mod lines;
 mod resnet;
 mod vision;
+mod whisper;
+mod word_language_model;

@@ -9,3 +9,5 @@ mod language;
 mod lines;
 mod resnet;
 mod vision;
+mod whisper;
+mod word_language_model;

@@ -27,20 +27,26 @@
 
 extern crate self as module_nn;
 
+#[cfg(feature = "audit")]
 pub mod audit;
 pub mod config;
+#[cfg(feature = "data")]
 pub mod data;
 pub mod functional;
+#[cfg(feature = "generate")]
 pub mod generate;
 pub mod init;
+#[cfg(feature = "inspect")]
 pub mod inspect;
 pub mod layers;
 pub mod log;
 pub mod lora;
 pub mod loss;
+#[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod optim;
 pub mod parametrize;
+#[cfg(feature = "plot")]
 pub mod plot;
 pub mod quantize;
 pub mod rnn;
@@ -60,7 +66,9 @@ pub mod prelude {
     pub use crate::ConfigArguments as _;
     #[cfg(feature = "fs")]
     pub use crate::TrainingCheckpoint;
+    #[cfg(feature = "audit")]
     pub use crate::audit::Audit;
+    #[cfg(feature = "inspect")]
     pub use crate::inspect::{
         FeatureExtractor, GradientFlag, GradientInspector, Summary, Trace, summary,
     };

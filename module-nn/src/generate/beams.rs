@@ -48,14 +48,18 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     let mut searches: Vec<Search> = prompts.iter().map(|ids| Search::new(ids, beams)).collect();
     // The prompts are read once, and what was read of each is then shared by its beams.
     let logits = next_logits(model, tensor(&prompts, prompt)?)?;
-    let rows: Vec<usize> = (0..prompts.len())
-        .flat_map(|row| std::iter::repeat_n(row, beams))
-        .collect();
+    let mut rows = Vec::with_capacity(prompts.len() * beams);
+    for row in 0..prompts.len() {
+        rows.resize(rows.len() + beams, row);
+    }
     let rows = indices(&rows, prompt)?;
     model.select(&rows)?;
     let mut logits = logits.index_select(0, &rows)?;
     for generated in 1..=config.max_new_tokens {
-        let all: Vec<Vec<i64>> = running(&searches).map(|text| text.ids.clone()).collect();
+        let all: Vec<Vec<i64>> = running(&searches)
+            .iter()
+            .map(|text| text.ids.clone())
+            .collect();
         let scores = config.process(&tensor(&all, prompt)?, length, logits.log_softmax(-1)?)?;
         let (kept, of_all) = candidates(&searches, &scores, config, generated)?;
         let mut rows = Vec::new();
@@ -73,6 +77,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
         }
         model.select(&indices(&rows, prompt)?)?;
         let last: Vec<Vec<i64>> = running(&searches)
+            .iter()
             .map(|text| {
                 text.ids
                     .iter()
@@ -100,8 +105,12 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     tensor(&best, prompt)
 }
 
-fn running(searches: &[Search]) -> impl Iterator<Item = &Running> {
-    searches.iter().flat_map(|search| &search.running)
+fn running(searches: &[Search]) -> Vec<&Running> {
+    let mut all = Vec::new();
+    for search in searches {
+        all.extend(&search.running);
+    }
+    all
 }
 
 fn indices(rows: &[usize], prompt: &Tensor) -> Result<Tensor> {
@@ -126,7 +135,7 @@ fn candidates(
         let problem = format!("has too few tokens for {kept} continuations");
         return Err(Error::argument(NAME, "vocabulary", vocabulary, problem));
     }
-    let so_far: Vec<f32> = running(searches).map(|text| text.score).collect();
+    let so_far: Vec<f32> = running(searches).iter().map(|text| text.score).collect();
     let so_far = Tensor::from_vec(so_far, [searches.len() * beams, 1])?;
     let sums = scores.add(&so_far.to_device(&scores.device())?)?;
     let sums = sums.reshape([searches.len(), beams * vocabulary])?;

@@ -73,12 +73,13 @@ impl Init for Dirac {
             .iter()
             .fold(0, |place, &size| place * size + size / 2);
         let each = outputs / groups;
-        let places = (0..groups).flat_map(|group| {
-            (0..each.min(inputs)).map(move |channel| (group * each + channel) * inputs + channel)
-        });
-        let places: Vec<i64> = places
-            .map(|place| (place * field + middle) as i64)
-            .collect();
+        let mut places: Vec<i64> = Vec::with_capacity(groups * each.min(inputs));
+        for group in 0..groups {
+            for channel in 0..each.min(inputs) {
+                let place = (group * each + channel) * inputs + channel;
+                places.push((place * field + middle) as i64);
+            }
+        }
         let count = places.len();
         let index = Tensor::from_vec(places, count)?;
         let flat = zeros.reshape(zeros.numel())?.scatter(0, &index, 1.0)?;

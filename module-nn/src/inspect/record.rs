@@ -123,11 +123,13 @@ impl Recorder {
         }
         self.running.push((self.calls.len(), module.id()));
         self.has_calls.push(false);
-        let sources = self.origins.iter().flat_map(|origins| {
-            let sources = inputs.iter().flat_map(|input| origins.of(input));
-            sources.collect::<Vec<_>>()
-        });
-        self.sources.push(sources.collect());
+        let mut sources = Vec::new();
+        if let Some(origins) = &self.origins {
+            for input in inputs {
+                sources.extend(origins.of(input));
+            }
+        }
+        self.sources.push(sources);
         let is_leaf = module.children().next().is_none();
         self.calls.push(TracedCall {
             path: path.to_owned(),

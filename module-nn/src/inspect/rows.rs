@@ -132,10 +132,10 @@ pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
             .clone()
             .map(|row| row.mult_adds)
             .fold(0, u64::saturating_add);
-        let shown: HashSet<TensorId> = below
-            .filter_map(|row| modules.get(&row.path))
-            .flat_map(|module| module.parameters().map(|parameter| parameter.id()))
-            .collect();
+        let mut shown: HashSet<TensorId> = HashSet::new();
+        for module in below.filter_map(|row| modules.get(&row.path)) {
+            shown.extend(module.parameters().map(|parameter| parameter.id()));
+        }
         let Some(module) = modules.get(&rows[i].path) else {
             continue;
         };

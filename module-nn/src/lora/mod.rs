@@ -62,6 +62,7 @@ mod fresh;
 mod merge;
 mod parts;
 mod patterns;
+#[cfg(feature = "peft")]
 mod peft;
 mod pissa;
 mod saved;
@@ -76,8 +77,9 @@ pub use config::{InitLoraWeights, LoraBias, LoraConfig};
 pub use error::LoraError;
 pub use merge::{merge, merge_and_unload, unload, unmerge};
 pub use patterns::Patterns;
+#[cfg(feature = "peft")]
 pub use peft::{PeftAdapter, PeftConfig, PeftError, TargetModules};
-#[cfg(feature = "fs")]
+#[cfg(all(feature = "fs", feature = "peft"))]
 pub use peft::{load_pretrained, save_pretrained};
 pub use switch::{
     adaptable_layers, adapted_layers, adapter_config, adapter_names, delete_adapter,

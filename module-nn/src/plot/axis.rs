@@ -58,14 +58,16 @@ impl Axis {
         };
         let every = (decades / TICKS / 1.5).ceil().max(1.0) as i32;
         let (first, last) = (low.floor() as i32, high.ceil() as i32);
-        let powers = (first..=last).filter(|power| power.rem_euclid(every) == 0);
-        let ticks = powers.flat_map(|power| {
-            // By its text, because a power of ten that is computed may miss it by a bit.
-            let of = move |factor: &f64| format!("{factor}e{power}").parse::<f64>().ok();
-            factors.iter().filter_map(of)
-        });
-        let ticks = ticks.filter(|at| *at > 0.0 && (low..=high).contains(&at.log10()));
-        let ticks = ticks.map(|at| (at, log_name(at))).collect();
+        let mut ticks = Vec::new();
+        for power in (first..=last).filter(|power| power.rem_euclid(every) == 0) {
+            for factor in factors {
+                // By its text, because a power of ten that is computed may miss it by a bit.
+                let at = format!("{factor}e{power}").parse().unwrap_or(0.0);
+                if at > 0.0 && (low..=high).contains(&f64::log10(at)) {
+                    ticks.push((at, log_name(at)));
+                }
+            }
+        }
         Self {
             low,
             high,

@@ -149,8 +149,11 @@ impl Curves {
     }
 
     fn area(&self) -> Area {
-        let x = self.curves.iter().flat_map(|(_, points)| points);
-        let (mut xs, mut ys) = (x.clone().map(|point| point.0), x.map(|point| point.1));
+        let mut points = Vec::new();
+        for (_, of_curve) in &self.curves {
+            points.extend_from_slice(of_curve);
+        }
+        let (mut xs, mut ys) = (points.iter().map(|p| p.0), points.iter().map(|p| p.1));
         let [is_log_x, is_log_y] = self.is_log;
         let x = match is_log_x {
             true => Axis::log(&mut xs),

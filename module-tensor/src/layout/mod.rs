@@ -9,7 +9,7 @@ mod shape;
 mod sizes;
 pub(crate) mod view;
 
-pub(crate) use runs::{MergedDim, Runs, merge_dims};
+pub(crate) use runs::{MergedDim, Runs, merge_dims, offsets};
 use std::cmp::Ordering;
 
 pub use dims::{Dim, Dims};

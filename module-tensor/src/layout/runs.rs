@@ -26,6 +26,21 @@ pub(crate) struct Run<const N: usize> {
     pub(crate) length: usize,
 }
 
+/// The offsets of all elements in row-major order, from that of the first.
+pub(crate) fn offsets(first: usize, shape: &[usize], strides: &[usize]) -> Vec<usize> {
+    let mut all = vec![first];
+    for (&size, &stride) in shape.iter().zip(strides) {
+        let outer = std::mem::take(&mut all);
+        all.reserve_exact(outer.len() * size);
+        for start in outer {
+            for i in 0..size {
+                all.push(start + i * stride);
+            }
+        }
+    }
+    all
+}
+
 /// A dimension, or several that lie as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MergedDim {

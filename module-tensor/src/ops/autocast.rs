@@ -65,41 +65,33 @@ impl AutocastPolicy {
         f: impl FnOnce([&Tensor; N], [Option<&Tensor>; M]) -> Result<R>,
     ) -> Option<Result<R>> {
         let lower = AutocastState::current().dtype()?;
-        let mut casts = [const { None }; N];
-        let mut optional_casts = [const { None }; M];
+        let casts = match self.casts(lower, &operands, &optional)? {
+            Ok(casts) => casts,
+            Err(error) => return Some(Err(error)),
+        };
         let (mut operands, mut optional) = (operands, optional);
-        if let Err(error) = self.cast_all(
-            lower,
-            (&operands, &mut casts),
-            (&optional, &mut optional_casts),
-        )? {
-            return Some(Err(error));
-        }
-        replace_cast(&mut operands, &casts);
-        replace_cast_optional(&mut optional, &optional_casts);
+        replace_casts(&casts, &mut operands, &mut optional);
         Some(outside_autocast(|| f(operands, optional)))
     }
 
-    /// The casts of the operands that need one; `None` where the operation goes on with what it was given. Apart from
-    /// [`apply`](Self::apply), because that is compiled for each operation.
-    fn cast_all(
+    /// The casts of the operands that need one, and of the optional ones; `None` where the operation goes on with
+    /// what it was given. Apart from [`apply`](Self::apply), because that is compiled for each operation.
+    fn casts(
         self,
         lower: DType,
-        (operands, casts): (&[&Tensor], &mut [Option<Tensor>]),
-        (optional, optional_casts): (&[Option<&Tensor>], &mut [Option<Tensor>]),
-    ) -> Option<Result<()>> {
+        operands: &[&Tensor],
+        optional: &[Option<&Tensor>],
+    ) -> Option<Result<Vec<Option<Tensor>>>> {
         let all = operands.iter().chain(optional.iter().flatten());
-        let dtype = self.dtype(lower, all.map(|x| x.dtype()));
-        let Some(dtype) = dtype else {
-            return (self != Self::Promote).then_some(Ok(()));
+        let Some(dtype) = self.dtype(lower, all.map(|x| x.dtype())) else {
+            return (self != Self::Promote).then(|| Ok(Vec::new()));
         };
-        let all = operands.iter().zip(casts);
-        let optional = optional.iter().zip(optional_casts);
-        let mut all = all.chain(optional.filter_map(|(x, cast)| Some((x.as_ref()?, cast))));
-        Some(all.try_for_each(|(x, cast)| {
-            *cast = x.as_policy_has_it(dtype)?;
-            Ok(())
-        }))
+        let given = operands.iter().map(|x| Some(*x));
+        let casts = given.chain(optional.iter().copied()).map(|x| match x {
+            Some(x) => x.as_policy_has_it(dtype),
+            None => Ok(None),
+        });
+        Some(casts.collect())
     }
 
     /// The dtype that operands of these dtypes are cast to, if any is.
@@ -133,15 +125,18 @@ impl AutocastPolicy {
     }
 }
 
-fn replace_cast<'a>(operands: &mut [&'a Tensor], casts: &'a [Option<Tensor>]) {
-    for (x, cast) in operands.iter_mut().zip(casts) {
-        *x = cast.as_ref().unwrap_or(x);
+/// Puts the casts that there are in the place of operands and of optional ones.
+fn replace_casts<'a>(
+    casts: &'a [Option<Tensor>],
+    operands: &mut [&'a Tensor],
+    optional: &mut [Option<&'a Tensor>],
+) {
+    let mut casts = casts.iter().map(Option::as_ref);
+    for x in operands {
+        *x = casts.next().flatten().unwrap_or(*x);
     }
-}
-
-fn replace_cast_optional<'a>(optional: &mut [Option<&'a Tensor>], casts: &'a [Option<Tensor>]) {
-    for (x, cast) in optional.iter_mut().zip(casts) {
-        *x = cast.as_ref().or(*x);
+    for x in optional {
+        *x = casts.next().flatten().or(*x);
     }
 }
 

@@ -309,7 +309,10 @@ fn parse_equation(
             axes,
         });
     }
-    let all: Vec<char> = terms.iter().flat_map(|term| term.letters.clone()).collect();
+    let mut all: Vec<char> = Vec::new();
+    for term in &terms {
+        all.extend_from_slice(&term.letters);
+    }
     let count = |letter: &char| all.iter().filter(|other| *other == letter).count();
     let output = match output {
         Some(term) => term,

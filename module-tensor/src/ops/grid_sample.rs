@@ -213,9 +213,9 @@ impl Tensor {
                 ones.with_no_influence_of(NAME, &flat)
             }
             GridSampleMode::Bilinear => {
-                products(&axes, |rest| Ok(vec![rest.neg()?.add(1.0)?, rest.clone()]))?
+                products(&axes, &|rest| Ok(vec![rest.neg()?.add(1.0)?, rest.clone()]))?
             }
-            GridSampleMode::Bicubic => products(&axes, cubic_weights)?,
+            GridSampleMode::Bicubic => products(&axes, &cubic_weights)?,
         };
         let axes: Vec<Self> = axes.iter().map(Self::detach).collect();
         let at = Self::stack(&axes.iter().collect::<Vec<_>>(), 1)?;
@@ -383,7 +383,7 @@ impl Axis {
 
 /// The weights of all neighbors, `[batch, taps…, locations]`, from those along each dimension, which
 /// `weights` gives by the distance of the location from the pixel before it.
-fn products(axes: &[Tensor], weights: impl Fn(&Tensor) -> Result<Vec<Tensor>>) -> Result<Tensor> {
+fn products(axes: &[Tensor], weights: &dyn Fn(&Tensor) -> Result<Vec<Tensor>>) -> Result<Tensor> {
     let mut all: Vec<Tensor> = Vec::new();
     for at in axes {
         let along = weights(&at.sub(&at.detach().floor()?)?)?;
@@ -391,8 +391,13 @@ fn products(axes: &[Tensor], weights: impl Fn(&Tensor) -> Result<Vec<Tensor>>) -
             all = along;
             continue;
         }
-        let pairs = all.iter().flat_map(|a| along.iter().map(move |b| a.mul(b)));
-        all = pairs.collect::<Result<_>>()?;
+        let mut pairs = Vec::with_capacity(all.len() * along.len());
+        for a in &all {
+            for b in &along {
+                pairs.push(a.mul(b)?);
+            }
+        }
+        all = pairs;
     }
     Tensor::stack(&all.iter().collect::<Vec<_>>(), 1)
 }

@@ -68,10 +68,11 @@ impl Tensor {
             .fold(0, |sum: usize, &n| sum.saturating_add(n));
         Shape::from(length).checked_numel(NAME, size_of::<i64>())?;
         check_host_allocatable::<i64>(length)?;
-        let indices = (0_i64..)
-            .zip(counts)
-            .flat_map(|(index, n)| repeat_n(index, n));
-        let indices = Self::from_vec(indices.collect::<Vec<i64>>(), length)?;
+        let mut indices: Vec<i64> = Vec::with_capacity(length);
+        for (index, n) in (0..).zip(counts) {
+            indices.resize(indices.len() + n, index);
+        }
+        let indices = Self::from_vec(indices, length)?;
         self.index_select(dim as isize, &indices.to_device(&self.device())?)
     }
 

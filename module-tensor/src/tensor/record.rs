@@ -15,33 +15,25 @@ impl Tensor {
         inputs: impl IntoIterator<Item = &'a Self>,
         function: impl FnOnce(&Self) -> F,
     ) -> Self {
-        let out = self.without_edge();
-        match out.inputs_to_record(&mut inputs.into_iter()) {
-            None => out,
-            Some(inputs) => {
-                let function = Arc::new(function(&out));
-                out.with_node(function, inputs)
-            }
+        let mut out = self;
+        if let Some(inputs) = out.inputs_to_record(&mut inputs.into_iter()) {
+            let function = Arc::new(function(&out));
+            out.add_node(function, inputs);
         }
+        out
     }
 
-    #[inline]
-    fn without_edge(mut self) -> Self {
+    /// The inputs of the operation whose output this is, if a gradient can flow; the output has no node yet.
+    fn inputs_to_record(&mut self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
         self.edge = None;
-        self
-    }
-
-    /// The inputs of the operation whose output this is, if a gradient can flow.
-    fn inputs_to_record(&self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
         if !self.is_differentiable() {
             return None;
         }
         tracked(inputs)
     }
 
-    fn with_node(mut self, function: Arc<dyn Function>, inputs: Inputs) -> Self {
+    fn add_node(&mut self, function: Arc<dyn Function>, inputs: Inputs) {
         self.edge = Some(Edge::first(recompute::node(function, inputs, 1)));
-        self
     }
 
     /// Records `outputs` as those of one operation on `inputs`, as [`record`](Self::record) does for one:

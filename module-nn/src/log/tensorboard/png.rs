@@ -42,7 +42,13 @@ pub(super) fn image(image: &Tensor) -> Result<Message> {
     };
     // Gray is written as RGB, as by PyTorch.
     let (bytes, channels) = match channels {
-        1 => (bytes.into_iter().flat_map(|gray| [gray; 3]).collect(), 3),
+        1 => {
+            let mut rgb = Vec::with_capacity(3 * bytes.len());
+            for gray in bytes {
+                rgb.extend_from_slice(&[gray; 3]);
+            }
+            (rgb, 3)
+        }
         _ => (bytes, channels),
     };
     let mut lines = Vec::with_capacity(bytes.len() + height);

@@ -75,10 +75,10 @@ impl Message {
 
     #[must_use]
     pub(super) fn doubles(self, field: u64, values: &[f64]) -> Self {
-        let bytes: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
+        let mut bytes = Vec::with_capacity(size_of_val(values));
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
         self.bytes(field, &bytes)
     }
 }

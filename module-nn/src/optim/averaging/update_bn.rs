@@ -79,12 +79,15 @@ impl<'m> Averaging<'m> {
         if norms.is_empty() {
             return Ok(None);
         }
-        let kept = norms.iter().flat_map(|(norm, _)| norm.statistics());
+        let mut kept = Vec::new();
+        for (norm, _) in &norms {
+            kept.extend(norm.statistics());
+        }
         let mut flags = Flags(Vec::new());
         model.modules().for_each(|module| module.visit(&mut flags));
         let modes = flags.0.into_iter();
         let averaging = Self {
-            kept: kept.collect(),
+            kept,
             modes: modes.map(|flag| (flag, flag.is_training())).collect(),
             norms: norms
                 .iter()

@@ -7,8 +7,7 @@ use super::lanes::update;
 use super::view::{array_view, to_cow};
 use super::{Operand, elements};
 use crate::Result;
-use crate::layout::Layout;
-use crate::zip::zip;
+use crate::layout::{Layout, offsets};
 
 /// The mask where it lies: what is expanded is neither copied nor read twice from memory.
 pub(super) struct Mask<'a, T: Clone> {
@@ -80,11 +79,7 @@ impl<'a, T: Float> Mask<'a, T> {
         else {
             return Err(shape.error("attention", "a mask of two dimensions or more"));
         };
-        let mut starts = vec![layout.offset()];
-        for (&size, &stride) in zip(lead, lead_strides) {
-            let inner = |&start: &usize| (0..size).map(move |i| start + i * stride);
-            starts = starts.iter().flat_map(inner).collect();
-        }
+        let starts = offsets(layout.offset(), lead, lead_strides);
         if starts.len() != batch {
             return Err(shape.error("attention", "a mask for each element of the batch"));
         }

@@ -57,7 +57,22 @@ impl Backend for CpuBackend {
     }
 
     fn download(&self, x: &Operand) -> Result<HostData> {
-        dispatch!(x.storage.dtype(), T => Ok(T::into_host(view::to_vec::<T>(x)?)))
+        let dtype = x.storage.dtype();
+        if !dtype.is_storage_only() {
+            return dispatch_computed!("to_vec", dtype, T => Ok(T::into_host(view::to_vec::<T>(x)?)));
+        }
+        // Elements that are only stored are put in order as those of another dtype.
+        let x = match x.layout.is_contiguous() {
+            true => x.clone(),
+            false => Operand {
+                storage: self.contiguous(x.clone())?,
+                layout: Layout::contiguous(x.layout.shape().clone()),
+            },
+        };
+        dispatch!(dtype, T => {
+            let values = view::slice::<T>(&x)?.unwrap_or_default();
+            Ok(T::into_host(view::copied(values)?))
+        })
     }
 
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {

@@ -4,6 +4,7 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use super::half_precision::widen;
+use super::map::carrier;
 use super::number::Convert;
 use super::view::{map_slices, map1, to_vec};
 use super::{CpuStorage, Operand, Storage};
@@ -34,28 +35,56 @@ pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
         DType::I32 => CpuStorage::wrap(map1(&x, i32::to_i64)?),
         DType::U8 => CpuStorage::wrap(map1(&x, u8::to_i64)?),
         DType::Bool => CpuStorage::wrap(map1(&x, bool::to_i64)?),
-        DType::I8 => CpuStorage::wrap(map1(&x, |v: i8| i64::from(v))?),
-        DType::I16 => CpuStorage::wrap(map1(&x, |v: i16| i64::from(v))?),
-        DType::U16 => CpuStorage::wrap(map1(&x, |v: u16| i64::from(v))?),
-        DType::U32 => CpuStorage::wrap(map1(&x, |v: u32| i64::from(v))?),
-        DType::F8E4M3 => CpuStorage::wrap(map1(&x, F8E4M3::to_f32)?),
-        DType::F8E5M2 => CpuStorage::wrap(map1(&x, F8E5M2::to_f32)?),
-        DType::Complex64 => match dtype {
-            DType::Complex64 => return Ok(CpuStorage::wrap(to_vec::<Complex<f32>>(&x)?)),
-            // Nothing is lost that a truth value could hold.
-            DType::Bool => {
-                let truth = |v: Complex<f32>| v.re != 0.0 || v.im != 0.0;
-                return Ok(CpuStorage::wrap(map1(&x, truth)?));
-            }
-            _ => CpuStorage::wrap(map1(&x, |v: Complex<f32>| v.re)?),
+        stored => match carrier(stored) {
+            Some(carrier) => widened_from(stored, x.clone(), carrier)?,
+            None => return cast_complex(&x, dtype),
         },
     };
-    if wide.dtype() == dtype {
-        return Ok(wide);
+    cast_on(wide, &x, dtype)
+}
+
+/// The cast of what an operand was cast to.
+fn cast_on(storage: Storage, x: &Operand, dtype: DType) -> Result<Storage> {
+    if storage.dtype() == dtype {
+        return Ok(storage);
     }
     let layout = Layout::contiguous(x.layout.shape().clone());
-    let storage = wide;
     cast(Operand { storage, layout }, dtype)
+}
+
+fn cast_complex(x: &Operand, dtype: DType) -> Result<Storage> {
+    Ok(match dtype {
+        DType::Complex64 => CpuStorage::wrap(to_vec::<Complex<f32>>(x)?),
+        // Nothing is lost that a truth value could hold.
+        DType::Bool => {
+            let truth = |v: Complex<f32>| v.re != 0.0 || v.im != 0.0;
+            CpuStorage::wrap(map1(x, truth)?)
+        }
+        _ => {
+            let real = CpuStorage::wrap(map1(x, |v: Complex<f32>| v.re)?);
+            return cast_on(real, x, dtype);
+        }
+    })
+}
+
+/// Elements of a dtype that is only stored, in the wide one that holds them. They are read as the bits of the dtype as
+/// which they are moved, so that there are fewer loops to compile.
+fn widened_from(dtype: DType, mut x: Operand, carrier: DType) -> Result<Storage> {
+    x.storage = CpuStorage::view(x.storage, carrier)?;
+    Ok(match dtype {
+        DType::I8 => CpuStorage::wrap(map1(&x, |bits: u8| i64::from(bits as i8))?),
+        DType::I16 => CpuStorage::wrap(map1(&x, |v: f16| i64::from(v.to_bits() as i16))?),
+        DType::U16 => CpuStorage::wrap(map1(&x, |v: f16| i64::from(v.to_bits()))?),
+        DType::U32 => CpuStorage::wrap(map1(&x, |bits: i32| i64::from(bits as u32))?),
+        DType::F8E4M3 => {
+            let f = |bits: u8| bytemuck::cast::<_, F8E4M3>(bits).to_f32();
+            CpuStorage::wrap(map1(&x, f)?)
+        }
+        _ => {
+            let f = |bits: u8| bytemuck::cast::<_, F8E5M2>(bits).to_f32();
+            CpuStorage::wrap(map1(&x, f)?)
+        }
+    })
 }
 
 fn cast_from<T: Convert>(x: Operand, dtype: DType) -> Result<Storage> {
@@ -84,13 +113,20 @@ fn stored(x: Operand, dtype: DType) -> Result<Storage> {
         let storage = cast(x, wide)?;
         return stored(Operand { storage, layout }, dtype);
     }
-    Ok(match dtype {
-        DType::I8 => CpuStorage::wrap(map1(&x, |v: i64| v as i8)?),
-        DType::I16 => CpuStorage::wrap(map1(&x, |v: i64| v as i16)?),
-        DType::U16 => CpuStorage::wrap(map1(&x, |v: i64| v as u16)?),
-        DType::U32 => CpuStorage::wrap(map1(&x, |v: i64| v as u32)?),
-        DType::F8E4M3 => CpuStorage::wrap(map1(&x, F8E4M3::from_f32)?),
-        DType::F8E5M2 => CpuStorage::wrap(map1(&x, F8E5M2::from_f32)?),
+    // Written as the bits of the dtype as which they are moved, as they are read.
+    let bits = match dtype {
+        DType::I8 => CpuStorage::wrap(map1(&x, |v: i64| v as u8)?),
+        DType::I16 | DType::U16 => CpuStorage::wrap(map1(&x, |v: i64| f16::from_bits(v as u16))?),
+        DType::U32 => CpuStorage::wrap(map1(&x, |v: i64| v as i32)?),
+        DType::F8E4M3 => {
+            let f = |v: f32| bytemuck::cast::<_, u8>(F8E4M3::from_f32(v));
+            CpuStorage::wrap(map1(&x, f)?)
+        }
+        DType::F8E5M2 => {
+            let f = |v: f32| bytemuck::cast::<_, u8>(F8E5M2::from_f32(v));
+            CpuStorage::wrap(map1(&x, f)?)
+        }
         _ => CpuStorage::wrap(map1(&x, |v: f32| Complex::new(v, 0.0))?),
-    })
+    };
+    CpuStorage::view(bits, dtype)
 }

@@ -33,11 +33,13 @@ impl Plan {
         let mut starts = vec![0];
         for (order, stride) in indices.iter().zip(layout.strides()).take(rows) {
             check_allocatable::<usize>(starts.len().saturating_mul(order.len()))?;
-            let next = starts.iter().flat_map(|start| {
-                let along = order.iter();
-                along.map(move |index| start + index * stride)
-            });
-            starts = next.collect();
+            let mut next = Vec::with_capacity(starts.len() * order.len());
+            for start in &starts {
+                for index in order {
+                    next.push(start + index * stride);
+                }
+            }
+            starts = next;
         }
         let mut stretches: Vec<(usize, usize)> = Vec::new();
         let inner = layout.strides().get(rows).copied().unwrap_or(1);

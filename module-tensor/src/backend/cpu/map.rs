@@ -57,23 +57,25 @@ pub(super) fn through_wide<const N: usize>(
     operands: [Operand; N],
     kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
 ) -> Result<Storage> {
-    let narrow = |dtype: &DType| *dtype != wide(*dtype);
-    let dtype = operands.first().map(|x| x.storage.dtype());
-    match dtype.filter(narrow) {
-        Some(dtype) => narrowed(kernel(all_widened(operands)?)?, dtype),
-        None => kernel(operands),
+    let mut operands = operands;
+    let narrow = widen_all(&mut operands)?;
+    let out = kernel(operands)?;
+    match narrow {
+        Some(dtype) => narrowed(out, dtype),
+        None => Ok(out),
     }
 }
 
-fn all_widened<const N: usize>(operands: [Operand; N]) -> Result<[Operand; N]> {
-    let mut failure = None;
-    let operands = operands.map(|x| {
-        widened(&x).unwrap_or_else(|error| {
-            failure = Some(error);
-            x
-        })
-    });
-    failure.map_or(Ok(operands), Err)
+/// Widens operands of a narrow dtype, which is returned: that of the first.
+fn widen_all(operands: &mut [Operand]) -> Result<Option<DType>> {
+    let dtype = operands.first().map(|x| x.storage.dtype());
+    let narrow = dtype.filter(|&dtype| dtype != wide(dtype));
+    if narrow.is_some() {
+        for x in operands {
+            *x = widened(x)?;
+        }
+    }
+    Ok(narrow)
 }
 
 /// All elements in the dtype that they were widened from.
@@ -134,7 +136,7 @@ pub(super) fn by_width<O: AsMut<[Operand]>>(
 }
 
 /// The dtype as which elements that are only stored are moved.
-fn carrier(dtype: DType) -> Option<DType> {
+pub(super) fn carrier(dtype: DType) -> Option<DType> {
     match dtype {
         DType::I8 | DType::F8E4M3 | DType::F8E5M2 => Some(DType::U8),
         DType::I16 | DType::U16 => Some(DType::F16),

@@ -10,7 +10,7 @@ use super::number::Number;
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
-use crate::layout::{Layout, Shape};
+use crate::layout::{Layout, Shape, offsets};
 use crate::{Error, Result};
 
 /// `[…, m, k]` times `[…, k, n]`.
@@ -148,16 +148,7 @@ impl Starts {
     fn of(batch: &Layout) -> Self {
         match batch.reshape(&batch.shape().numel().into()) {
             Some(even) => Self::Step(even.strides().first().copied().unwrap_or(0)),
-            None => {
-                let mut starts = vec![0];
-                for (&size, &stride) in batch.shape().iter().zip(batch.strides()) {
-                    let outer = starts.into_iter();
-                    starts = outer
-                        .flat_map(|start| (0..size).map(move |i| start + i * stride))
-                        .collect();
-                }
-                Self::At(starts.into())
-            }
+            None => Self::At(offsets(0, batch.shape(), batch.strides()).into()),
         }
     }
 

@@ -90,10 +90,12 @@ impl Passes {
             let distance = heights.size * widths.size;
             passes.push(Pass::Rows(Rows::new(1, depths, slice, slice, distance)));
         }
-        let starts = depths.ranges.iter().flat_map(|depth| {
-            let rows = heights.ranges.iter();
-            rows.map(|row| (depth.start * heights.size + row.start) * widths.size)
-        });
+        let mut starts = Vec::with_capacity(depths.ranges.len() * heights.ranges.len());
+        for depth in &depths.ranges {
+            for row in &heights.ranges {
+                starts.push((depth.start * heights.size + row.start) * widths.size);
+            }
+        }
         let reach = |windows: &Windows| windows.ranges.iter().map(|range| range.len() - 1).max();
         let [deepest, highest, widest_window] =
             [depths, heights, widths].map(|windows| reach(windows).unwrap_or(0));
@@ -101,7 +103,7 @@ impl Passes {
             passes,
             reach: (deepest * heights.size + highest) * widths.size + widest_window,
             largest: (rows * widest.max(widths.size)).max(slice * slices),
-            rows: starts.collect(),
+            rows: starts,
             // Less than the size of a plane.
             columns: widths
                 .ranges

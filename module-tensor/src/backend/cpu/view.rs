@@ -1,6 +1,7 @@
 //! Operands as slices, and the loops over them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
@@ -71,14 +72,17 @@ fn layout_error(layout: &Layout, error: &ndarray::ShapeError) -> Error {
 /// The elements in row-major order.
 pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
     match slice(x)? {
-        Some(values) => {
-            check_allocatable::<T>(values.len())?;
-            let mut copy = vec_with_capacity(values.len())?;
-            copy.extend_from_slice(values);
-            Ok(copy)
-        }
+        Some(values) => copied(values),
         None => copy(x),
     }
+}
+
+/// A copy of elements that lie side by side.
+pub(super) fn copied<T: Element>(values: &[T]) -> Result<Vec<T>> {
+    check_allocatable::<T>(values.len())?;
+    let mut copy = vec_with_capacity(values.len())?;
+    copy.extend_from_slice(values);
+    Ok(copy)
 }
 
 /// The elements in row-major order, copied only if they lie otherwise.
@@ -377,10 +381,18 @@ fn in_parts<U: Send, const N: usize>(
     let item = values.len() / sizes[dim];
     let work = item.saturating_mul(steps);
     parallel_for(sizes[dim], work, Items(values, item), &|range, out| {
-        let part = |layout: &Layout| layout.slice(dim, range.start, range.len(), 1);
-        f(layouts.map(part), out.0);
+        f(slices_of(layouts, dim, range), out.0);
         Ok(())
     })
+}
+
+/// The same range of one dimension of each layout.
+fn slices_of<const N: usize>(
+    layouts: [&Layout; N],
+    dim: usize,
+    range: Range<usize>,
+) -> [Layout; N] {
+    layouts.map(|layout| layout.slice(dim, range.start, range.len(), 1))
 }
 
 /// Takes the first elements off a slice.

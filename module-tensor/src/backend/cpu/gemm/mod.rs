@@ -121,8 +121,12 @@ fn with_lines<'a, T: Tile>(x: Matrix<'a, T>, copy: &'a mut Vec<T>) -> Matrix<'a,
     if x.has_lines() {
         return x;
     }
-    let row = |i| (0..x.columns).map(move |j| x.at(i, j));
-    copy.extend((0..x.rows).flat_map(row));
+    copy.reserve_exact(x.rows * x.columns);
+    for i in 0..x.rows {
+        for j in 0..x.columns {
+            copy.push(x.at(i, j));
+        }
+    }
     Matrix::new(copy, x.rows)
 }
 

@@ -1,16 +1,16 @@
 //! The safetensors format: the length of the header, the header as JSON, the elements.
 
-mod description;
 mod header;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+
 use super::output::Output;
 use super::words::shorten;
 use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
-use crate::{Error, Result, StateDict, Tensor};
-use description::{Description, FileDtype, check};
+use crate::{DType, Error, Result, StateDict, Tensor};
 use header::Header;
 pub(super) use header::StringMap;
 #[cfg(feature = "fs")]
@@ -78,9 +78,11 @@ type NamedPlaces = Vec<(String, TensorPlace)>;
 fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, StringMap), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
-    let mut tensors: Vec<(String, Description)> = header.tensors.into_iter().collect();
-    tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
-    let (taken, present) = (check(&tensors)?, length - start);
+    let mut tensors: Vec<(String, TensorInfo)> = header.tensors.into_iter().collect();
+    tensors.sort_by_key(|(_, info)| info.data_offsets);
+    // This refuses gaps, overlaps, and sizes that do not follow from shape and dtype.
+    let tensors = Metadata::new(None, tensors).map_err(|e| e.to_string())?;
+    let (taken, present) = (tensors.data_len(), length - start);
     if taken != present {
         let cut = match taken > present {
             true => "the file ends early (truncated?); download or save it again: ",
@@ -92,13 +94,14 @@ fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, StringMap), Form
         .into());
     }
     let mut described = Vec::new();
-    for (key, tensor) in tensors {
-        let dtype = tensor.dtype.dtype().ok_or_else(|| {
-            let (key, dtype) = (shorten(&key), tensor.dtype.name());
-            FormatError::Unsupported(format!("dtype {dtype} of `{key}` is not supported"))
+    for key in tensors.offset_keys() {
+        let info = tensors.info(&key).ok_or("a tensor without a description")?;
+        let dtype = from_file(info.dtype).ok_or_else(|| {
+            let key = shorten(&key);
+            FormatError::Unsupported(format!("dtype {} of `{key}` is not supported", info.dtype))
         })?;
-        let (first, last) = tensor.data_offsets;
-        let place = TensorPlace::new(dtype, tensor.shape, start + first..start + last);
+        let (first, last) = info.data_offsets;
+        let place = TensorPlace::new(dtype, info.shape.clone(), start + first..start + last);
         described.push((key, place));
     }
     Ok((described, header.metadata))
@@ -184,7 +187,7 @@ pub(super) fn write_tensors(
     ties: StringMap,
     output: &mut Output<'_>,
 ) -> Result<()> {
-    tensors.sort_by_key(|(key, tensor)| (Reverse(FileDtype::of(tensor.dtype()).ok()), *key));
+    tensors.sort_by_key(|(key, tensor)| (Reverse(to_file(tensor.dtype()).ok()), *key));
     let mut header = Header {
         metadata: ties,
         ..Default::default()
@@ -201,13 +204,45 @@ pub(super) fn write_tensors(
         let too_large = || tensor.shape().error("save", "fewer elements in all");
         let size = tensor.numel() * tensor.dtype().size_in_bytes();
         end = end.checked_add(size).ok_or_else(too_large)?;
-        let description = Description {
-            dtype: FileDtype::of(tensor.dtype())?,
+        let info = TensorInfo {
+            dtype: to_file(tensor.dtype())?,
             shape: tensor.shape().to_vec(),
             data_offsets: (start, end),
         };
-        header.tensors.insert((*key).to_owned(), description);
+        header.tensors.insert((*key).to_owned(), info);
     }
     output.bytes(&header.to_bytes().map_err(Error::custom)?)?;
     tensors.into_iter().try_for_each(|(_, x)| output.tensor(x))
+}
+
+/// Our dtypes as the format names them.
+const DTYPES: [(DType, Dtype); 15] = [
+    (DType::F32, Dtype::F32),
+    (DType::F64, Dtype::F64),
+    (DType::F16, Dtype::F16),
+    (DType::BF16, Dtype::BF16),
+    (DType::I64, Dtype::I64),
+    (DType::I32, Dtype::I32),
+    (DType::U8, Dtype::U8),
+    (DType::Bool, Dtype::BOOL),
+    (DType::I8, Dtype::I8),
+    (DType::I16, Dtype::I16),
+    (DType::U16, Dtype::U16),
+    (DType::U32, Dtype::U32),
+    (DType::F8E4M3, Dtype::F8_E4M3),
+    (DType::F8E5M2, Dtype::F8_E5M2),
+    (DType::Complex64, Dtype::C64),
+];
+
+fn to_file(dtype: DType) -> Result<Dtype> {
+    let named = DTYPES.iter().find(|(ours, _)| *ours == dtype);
+    named.map(|(_, theirs)| *theirs).ok_or_else(|| {
+        let problem = "the safetensors format has no name for it";
+        Error::argument("save", "dtype", dtype, problem)
+    })
+}
+
+fn from_file(dtype: Dtype) -> Option<DType> {
+    let named = DTYPES.iter().find(|(_, theirs)| *theirs == dtype);
+    named.map(|(ours, _)| *ours)
 }

@@ -4,18 +4,18 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use indexmap::IndexMap;
+use safetensors::tensor::{Dtype, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::super::sorted::Sorted;
-use super::description::Description;
 use crate::MAX_RANK;
 use module_tensor::error::quote;
 
 #[derive(Default)]
 pub(super) struct Header {
     pub(super) metadata: StringMap,
-    pub(super) tensors: IndexMap<String, Description>,
+    pub(super) tensors: IndexMap<String, TensorInfo>,
 }
 
 /// StringMap by their names; for metadata, by what is read and written in their order.
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
                     return Err(duplicate_error(METADATA));
                 }
             } else {
-                insert_once(&mut tensors, key, &mut map)?;
+                insert_once(&mut tensors, key, &mut map, |Info(info)| info)?;
             }
         }
         let metadata = metadata.flatten().map(|Unique(texts)| texts);
@@ -128,8 +128,28 @@ impl<'de> Visitor<'de> for HeaderVisitor {
     }
 }
 
-/// At most [`MAX_RANK`] sizes, which are counted while they are read.
-pub(super) struct Few(pub(super) Vec<usize>);
+/// The description of a tensor, whose dimensions are counted while they are read.
+struct Info(TensorInfo);
+
+impl<'de> Deserialize<'de> for Info {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Fields {
+            dtype: Dtype,
+            shape: Few,
+            data_offsets: (usize, usize),
+        }
+        let fields = Fields::deserialize(deserializer)?;
+        Ok(Self(TensorInfo {
+            dtype: fields.dtype,
+            shape: fields.shape.0,
+            data_offsets: fields.data_offsets,
+        }))
+    }
+}
+
+/// At most [`MAX_RANK`] sizes.
+struct Few(Vec<usize>);
 
 impl<'de> Deserialize<'de> for Few {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -187,21 +207,22 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for UniqueVisitor<V> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique<V>, A::Error> {
         let mut unique = IndexMap::new();
         while let Some(key) = map.next_key()? {
-            insert_once(&mut unique, key, &mut map)?;
+            insert_once(&mut unique, key, &mut map, |value| value)?;
         }
         Ok(Unique(unique))
     }
 }
 
-fn insert_once<'de, V: Deserialize<'de>, A: MapAccess<'de>>(
-    to: &mut IndexMap<String, V>,
+fn insert_once<'de, V: Deserialize<'de>, T, A: MapAccess<'de>>(
+    to: &mut IndexMap<String, T>,
     key: String,
     map: &mut A,
+    made: impl FnOnce(V) -> T,
 ) -> Result<(), A::Error> {
     if to.contains_key(&key) {
         return Err(duplicate_error(&key));
     }
-    to.insert(key, map.next_value()?);
+    to.insert(key, made(map.next_value()?));
     Ok(())
 }
 

@@ -1,10 +1,14 @@
 //! The data that the examples train on, the network that learns it, and models that others published.
 
 mod digits_net;
+mod fashion_mnist;
+mod fashion_net;
 #[path = "../models/mod.rs"]
 pub mod models;
 
 pub use digits_net::DigitsNet;
+pub use fashion_mnist::FashionMnist;
+pub use fashion_net::FashionNet;
 use module_nn::data::TensorDataset;
 use module_nn::prelude::*;
 

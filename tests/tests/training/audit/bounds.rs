@@ -31,7 +31,7 @@ fn bounded(
     bound: f64,
     set: fn(&mut AuditThresholds, f64),
     input: f64,
-    model: &(impl Module + Forward<Tensor, Output = Tensor>),
+    model: &impl Forward<Tensor, Output = Tensor>,
 ) -> Result<AuditReport> {
     let audit = Audit::new(model)
         .steps(1)

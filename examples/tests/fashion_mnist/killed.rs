@@ -1,0 +1,133 @@
+//! The training is killed again and again, and ends as one that was not.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{collections::BTreeMap, fs, thread};
+
+use module_examples::FashionMnist;
+use module_nn::data::LabeledImages;
+use module_nn::prelude::*;
+
+#[path = "../../fashion_mnist.rs"]
+#[allow(dead_code)]
+mod example;
+
+/// Set in a child: where it trains.
+const PLACE: &str = "FASHION_MNIST_PLACE";
+/// Three batches each.
+const EPOCHS: u64 = 2;
+
+/// Not a test, but what the children run: it does nothing where nobody asks for it.
+#[test]
+fn child() {
+    let Ok(place) = std::env::var(PLACE) else {
+        return;
+    };
+    let mut data = FashionMnist::digits().unwrap();
+    let some = |of: &LabeledImages, count| {
+        let images = of.images().narrow(0, 0..count)?;
+        LabeledImages::new(images, of.labels().narrow(0, 0..count)?)
+    };
+    data.train = some(&data.train, 3 * 128).unwrap();
+    data.test = some(&data.test, 50).unwrap();
+    example::train(Path::new(&place), &data, EPOCHS, 1).unwrap();
+}
+
+/// A child that trains to the end, or is killed as soon as it has saved a step.
+fn live(place: &Path, kill: bool) {
+    let before = step(place);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed::child", "--test-threads=1"])
+        .env(PLACE, place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while kill && step(place) == before && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    if kill {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    } else {
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+fn step(place: &Path) -> u64 {
+    match place.join("checkpoint.json").exists() {
+        true => TrainingCheckpoint::load(place).map_or(0, |checkpoint| checkpoint.step()),
+        false => 0,
+    }
+}
+
+/// The bytes of all parts of a checkpoint, saved anew so that the files have the same names.
+fn bytes(place: &Path) -> BTreeMap<String, Vec<u8>> {
+    let again = place.join("again");
+    TrainingCheckpoint::load(place)
+        .unwrap()
+        .save(&again)
+        .unwrap();
+    let files = fs::read_dir(again).unwrap().map(|file| {
+        let file = file.unwrap();
+        let name = file.file_name().to_string_lossy().into_owned();
+        (name, fs::read(file.path()).unwrap())
+    });
+    files.collect()
+}
+
+fn place(name: &str) -> PathBuf {
+    let place = std::env::temp_dir().join(format!("fashion-mnist-{name}-{}", std::process::id()));
+    let _not_there = fs::remove_dir_all(&place);
+    place
+}
+
+#[test]
+fn a_killed_training_ends_with_the_same_bits() {
+    let (killed, whole) = (place("killed"), place("whole"));
+    live(&whole, false);
+    let mut begun = Vec::new();
+    while step(&killed) < 3 * EPOCHS - 1 {
+        live(&killed, true);
+        begun.push(step(&killed));
+    }
+    live(&killed, false);
+    let in_an_epoch = begun.iter().filter(|step| **step % 3 != 0).count();
+    assert!(in_an_epoch >= 2, "killed after the steps {begun:?}");
+
+    let (found, expected) = (bytes(&killed), bytes(&whole));
+    assert_eq!(step(&whole), 3 * EPOCHS);
+    assert!(expected.len() > 7, "{:?}", expected.keys());
+    for (name, expected) in &expected {
+        assert!(
+            found.get(name) == Some(expected),
+            "{name} differs, killed after the steps {begun:?}"
+        );
+    }
+
+    let svg = |place: &Path| fs::read_to_string(place.join("confusion_matrix.svg")).unwrap();
+    assert_eq!(svg(&killed), svg(&whole));
+    // The entries are the fifty test images.
+    let svg = svg(&whole);
+    let counts = svg.split("<title>true ").skip(1).map(|cell| {
+        let count = cell.split([':', '(']).nth(1).unwrap();
+        count.trim().parse::<u64>().unwrap()
+    });
+    assert_eq!(counts.sum::<u64>(), 50);
+
+    // Every life has its file of events, which TensorBoard reads as one run.
+    let events = |place: &Path| fs::read_dir(place.join("log")).unwrap().count();
+    assert_eq!((events(&killed), events(&whole)), (begun.len() + 1, 1));
+    for file in fs::read_dir(whole.join("log")).unwrap() {
+        let file = fs::read(file.unwrap().path()).unwrap();
+        for tag in ["train/loss", "test/accuracy", "train/lr"] {
+            let named = file
+                .windows(tag.len())
+                .filter(|bytes| *bytes == tag.as_bytes());
+            assert!(named.count() >= EPOCHS as usize, "{tag}");
+        }
+    }
+    fs::remove_dir_all(killed).unwrap();
+    fs::remove_dir_all(whole).unwrap();
+}

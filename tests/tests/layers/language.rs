@@ -18,7 +18,7 @@ fn recorded(kind: &str) -> (Vec<Value>, StateDict) {
 
 /// The cases of a kind in a file, and all its tensors.
 fn recorded_in(file: &str, kind: &str) -> (Vec<Value>, StateDict) {
-    let (cases, tensors) = golden::load(&format!("{file}.safetensors"));
+    let (cases, tensors) = golden::load(format!("{file}.safetensors"));
     (cases[kind].as_array().unwrap().clone(), tensors)
 }
 

@@ -23,7 +23,7 @@ use module_nn::optim::AnnealStrategy;
 use module_nn::prelude::*;
 use module_nn::{plot, rng::default_generator};
 
-const EPOCHS: u64 = 8;
+const EPOCHS: u64 = 15;
 /// Steps between two checkpoints.
 const SAVE: u64 = 50;
 

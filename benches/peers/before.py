@@ -29,7 +29,7 @@ UNITS = {"ps": 1e-3, "ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 def newest(target, bench):
     """The bench's program that was built last."""
-    programs = pathlib.Path(target, "release", "deps").glob(f"{bench}-*")
+    programs = pathlib.Path(target, "release", "deps").resolve().glob(f"{bench}-*")
     return max((p for p in programs if not p.suffix and os.access(p, os.X_OK)), key=lambda p: p.stat().st_mtime)
 
 

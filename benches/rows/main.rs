@@ -14,6 +14,7 @@ mod networks;
 mod normalizations;
 mod optimizers;
 mod products;
+mod published;
 mod recurrent;
 mod row;
 mod small;
@@ -37,6 +38,7 @@ fn main() -> Result<()> {
     recurrent::add(&mut rows);
     optimizers::add(&mut rows);
     networks::add(&mut rows);
+    published::add(&mut rows);
     small::add(&mut rows);
     for line in io::stdin().lock().lines() {
         let line = line?;

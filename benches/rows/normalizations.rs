@@ -1,5 +1,7 @@
 //! Normalizations and softmax.
 
+use module_nn::Tensor;
+
 use crate::row::Rows;
 
 pub(crate) fn add(rows: &mut Rows) {
@@ -24,6 +26,14 @@ pub(crate) fn add(rows: &mut Rows) {
         "batch_norm [1024, 256]",
         &[&[1024, 256], &[256], &[256]],
         |x| Ok(x[0].batch_norm_train(Some(&x[1]), Some(&x[2]), 1e-5)?.0),
+    );
+    rows.both(
+        "batch_norm in evaluation [8, 64, 32, 32]",
+        &[image, &[64], &[64]],
+        |x| {
+            let (mean, var) = (Tensor::zeros([64], ())?, Tensor::ones([64], ())?);
+            x[0].batch_norm(&mean, &var, Some(&x[1]), Some(&x[2]), 1e-5)
+        },
     );
     rows.both("softmax [12, 128, 128]", &[&[12, 128, 128]], |x| {
         x[0].softmax(-1)

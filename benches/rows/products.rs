@@ -25,6 +25,20 @@ pub(crate) fn add(rows: &mut Rows) {
         let (a, b) = (randn(&[4, 1024])?, randn(&[4096, 1024])?.t()?);
         work(move || a.matmul(&b).map(drop))
     });
+    for (name, a_transposed, b_transposed) in [
+        ("a transposed", true, false),
+        ("b transposed", false, true),
+        ("both transposed", true, true),
+    ] {
+        rows.add(format!("matmul 1024, {name}"), move || {
+            let operand = |is_transposed| {
+                let x = randn(&[1024, 1024])?;
+                if is_transposed { x.t() } else { Ok(x) }
+            };
+            let (a, b) = (operand(a_transposed)?, operand(b_transposed)?);
+            work(move || a.matmul(&b).map(drop))
+        });
+    }
     rows.both(
         "matmul, 96 of 128x64x128",
         &[&[96, 128, 64], &[96, 64, 128]],

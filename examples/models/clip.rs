@@ -152,10 +152,8 @@ impl CLIP {
 impl Forward<(Tensor, Tensor, Option<Tensor>)> for CLIP {
     type Output = (Tensor, Tensor);
 
-    fn forward(
-        &self,
-        (ids, images, mask): (Tensor, Tensor, Option<Tensor>),
-    ) -> Result<Self::Output> {
+    fn forward(&self, input: (Tensor, Tensor, Option<Tensor>)) -> Result<Self::Output> {
+        let (ids, images, mask) = input;
         let image_embeds = normalize(&self.get_image_features(images)?, 2.0, -1, 0.0)?;
         let text_embeds = normalize(&self.get_text_features(ids, mask)?, 2.0, -1, 0.0)?;
         let scale = self.logit_scale.tensor().exp()?;

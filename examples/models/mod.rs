@@ -20,3 +20,5 @@ pub mod transformers;
 pub mod unet;
 pub mod vae;
 pub mod vision_transformer;
+pub mod whisper;
+pub mod word_language_model;

@@ -2,7 +2,8 @@
 //!
 //! A loop is compiled once for each level, and the program detects the level when it runs, because
 //! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
-//! a product with a sum nor adds in another order, and what is written fused is fused at every level.
+//! a product with a sum nor adds in another order, and what is written fused is fused at every level. The exception are
+//! loops of multiply-adds ([`FusedLoop`], the tiles of products): without an instruction for them they round twice.
 //!
 //! The `unsafe` here is the call of a function that is compiled for a level: it needs a
 //! processor that has the instructions, which was checked just before.
@@ -160,6 +161,49 @@ impl Level {
     }
 }
 
+/// A loop of multiply-adds; `run` is inlined, as must be all that it calls in the loop.
+pub(crate) trait FusedLoop {
+    type Output;
+
+    /// `FUSED` says whether there is an instruction for `a * b + c`. Where there is none, `mul_add` is a call into the
+    /// platform's library.
+    fn run<const FUSED: bool>(self) -> Self::Output;
+}
+
+/// Runs a loop of multiply-adds at the highest level.
+#[inline]
+pub(crate) fn run_fused<L: FusedLoop>(work: L) -> L::Output {
+    Level::highest().run(Fused(work))
+}
+
+struct Fused<L>(L);
+
+impl<L: FusedLoop> Leveled for Fused<L> {
+    type Output = L::Output;
+
+    #[inline(always)]
+    fn run_avx512(self) -> L::Output {
+        self.0.run::<true>()
+    }
+
+    #[inline(always)]
+    fn run_avx2(self) -> L::Output {
+        self.0.run::<true>()
+    }
+
+    #[inline(always)]
+    fn run_baseline(self) -> L::Output {
+        match BASELINE_HAS_FMA {
+            true => self.0.run::<true>(),
+            false => self.0.run::<false>(),
+        }
+    }
+}
+
+/// Whether every processor of the target has an instruction for `a * b + c`.
+pub(crate) const BASELINE_HAS_FMA: bool =
+    cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+
 /// Runs the loop at the highest level.
 #[inline]
 pub(crate) fn run_at_best_level<L: Loop>(work: L) -> L::Output {
@@ -181,7 +225,7 @@ pub(crate) fn has_fma() -> bool {
     match Level::highest().0 {
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx512 | Instructions::Avx2 => true,
-        Instructions::Baseline => cfg!(any(target_feature = "fma", target_arch = "aarch64")),
+        Instructions::Baseline => BASELINE_HAS_FMA,
     }
 }
 

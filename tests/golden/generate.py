@@ -63,6 +63,7 @@ import schedules
 import stored_dtypes
 import strict
 import summaries
+import suppressed_texts
 import timm_inits
 import torch_optimizers
 import training_curves
@@ -71,7 +72,7 @@ import trees
 from common import DATA
 
 
-EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms, gguf_files, bitsandbytes_files, quantize, lora, peft_digits, peft_files, language_models]
+EVERY = [arguments, init, inits, lbfgs, ops, optimizer_runs, optimizers, schedules, trees, strict, hook_orders, gradient_hooks, clip_grads, digits_files, ops_data, creation, printing, ops_normalization, ops_windows, ops_more, checkpoints, checkpoint_objects, rnn_sequences, ops_shuffle, ops_activations, ops_rest, ops_edges, ops_functions, ops_products, ops_grids, ops_indexing, ops_counting, ops_running, linalg, summaries, resnet, timm_inits, stored_dtypes, training_runs, data_loading, metrics, event_files, training_curves, torch_optimizers, activation_checkpoints, averaging, autocast, dataset_files, image_transforms, gguf_files, bitsandbytes_files, quantize, lora, peft_digits, peft_files, language_models, suppressed_texts]
 
 # By `peer_databases.py`.
 OF_PEERS = ["layers_module_db.safetensors", "peer_ops.safetensors"]

@@ -2,7 +2,8 @@
 
 Without empty lines, comments and docstrings. Of general classes (diffusers' `Attention`) all is counted that stands in
 them, because the original needs them as they are; of files only what the model uses. transformers' configurations count, because the
-files here have them too; of Mistral and Qwen3 what is not Llama's.
+files here have them too; of Mistral and Qwen3 what is not Llama's;
+of Whisper the front end with its filters, and of its generation the methods that the file here stands for.
 """
 
 import inspect
@@ -20,7 +21,7 @@ from timm.models import convnext
 from timm.models import vision_transformer as vit
 from torchvision.models import mobilenetv3, resnet
 from transformers import BertConfig, CLIPConfig, CLIPTextConfig, CLIPVisionConfig, GPT2Config, LlamaConfig, MistralConfig
-from transformers import Qwen3Config, T5Config
+from transformers import Qwen3Config, T5Config, WhisperConfig, WhisperFeatureExtractor, audio_utils
 from transformers.models.bert import modeling_bert as bert
 from transformers.models.clip import modeling_clip as clip
 from transformers.models.gpt2 import modeling_gpt2 as gpt2
@@ -28,6 +29,8 @@ from transformers.models.llama import modeling_llama as llama
 from transformers.models.mistral import modeling_mistral as mistral
 from transformers.models.qwen3 import modeling_qwen3 as qwen3
 from transformers.models.t5 import modeling_t5 as t5
+from transformers.models.whisper import modeling_whisper as whisper
+from transformers.models.whisper.generation_whisper import WhisperGenerationMixin as generation
 
 from published import MODELS, count_lines, source
 
@@ -42,13 +45,15 @@ ORIGINALS = {
     "llama": ("transformers", [LlamaConfig, llama.LlamaRMSNorm, llama.LlamaRotaryEmbedding, llama.rotate_half, llama.apply_rotary_pos_emb, llama.LlamaMLP, llama.repeat_kv, llama.eager_attention_forward, llama.LlamaAttention, llama.LlamaDecoderLayer, llama.LlamaPreTrainedModel, llama.LlamaModel, llama.LlamaForCausalLM, MistralConfig, mistral.MistralModel, Qwen3Config, qwen3.Qwen3Attention, qwen3.Qwen3Model]),
     "t5": ("transformers", [T5Config, t5.T5LayerNorm, t5.T5DenseActDense, t5.T5DenseGatedActDense, t5.T5LayerFF, t5.eager_attention_forward, t5.T5Attention, t5.T5LayerSelfAttention, t5.T5LayerCrossAttention, t5.T5Block, t5.T5PreTrainedModel, t5.T5Stack, t5.T5ForConditionalGeneration]),
     "clip": ("transformers", [CLIPTextConfig, CLIPVisionConfig, CLIPConfig, clip._get_vector_norm, clip.CLIPOutput, clip.CLIPVisionEmbeddings, clip.CLIPTextEmbeddings, clip.eager_attention_forward, clip.CLIPAttention, clip.CLIPMLP, clip.CLIPEncoderLayer, clip._init_child_weight, clip.CLIPPreTrainedModel, clip.CLIPEncoder, clip.CLIPTextModel, clip.CLIPVisionModel, clip.CLIPModel]),
+    "whisper": ("transformers", [WhisperConfig, whisper.sinusoids, whisper.WhisperPositionalEmbedding, whisper.eager_attention_forward, whisper.WhisperAttention, whisper.WhisperEncoderLayer, whisper.WhisperDecoderLayer, whisper.WhisperPreTrainedModel, whisper.WhisperEncoder, whisper.WhisperDecoder, whisper.WhisperModel, whisper.WhisperForConditionalGeneration, WhisperFeatureExtractor, audio_utils.hertz_to_mel, audio_utils.mel_to_hertz, audio_utils._create_triangular_filter_bank, audio_utils.mel_filter_bank, generation._set_language_and_task, generation._retrieve_init_tokens, generation.detect_language, generation._retrieve_logit_processors, generation._set_max_new_tokens_and_length]),
 }
 
-# Scripts, of which the classes count.
+# Scripts, of which the classes count, or those that are named.
 SCRIPTS = {
     "unet": ("milesial's Pytorch-UNet", ["Pytorch-UNet/unet/unet_parts.py", "Pytorch-UNet/unet/unet_model.py"]),
     "dcgan": ("PyTorch's examples", ["examples/dcgan/main.py"]),
     "vae": ("PyTorch's examples", ["examples/vae/main.py"]),
+    "word_language_model": ("PyTorch's examples", ["examples/word_language_model/model.py:RNNModel"]),
 }
 
 
@@ -58,6 +63,7 @@ def write():
         count = sum(count_lines(textwrap.dedent(inspect.getsource(part))) for part in parts)
         lines[name] = {"library": library, "lines": count}
     for name, (library, paths) in SCRIPTS.items():
-        lines[name] = {"library": library, "lines": sum(count_lines(source(path), classes=True) for path in paths)}
+        files = (path.partition(":") for path in paths)
+        lines[name] = {"library": library, "lines": sum(count_lines(source(path), classes=kind or True) for path, _, kind in files)}
     (MODELS / "lines.json").write_text(json.dumps(lines, indent=1) + "\n")
     return len(lines)

@@ -5,7 +5,7 @@
     input, grad_output             of both modes; inputs of several tensors are input0, input1, ...
     <mode>/<dtype>/output          train or eval, f32 or f64
     <mode>/<dtype>/grad_input      unless the input is whole numbers
-    <mode>/<dtype>/grad/<key>      gradients of all parameters for `grad_output`; in f32 of the first mode
+    <mode>/<dtype>/grad/<key>      gradients of all trained parameters for `grad_output`; in f32 of the first mode
     <mode>/<dtype>/after/<key>     buffers after a pass in training
 
 Originals that no package has are read from clones in the folder that `MODEL_SOURCES` names (README.md).
@@ -93,7 +93,8 @@ def record(name, model, inputs, modes=("train", "eval"), gradients=("train", "ev
             if mode not in gradients or (mode != modes[0] and dtype == torch.float32):
                 continue
             tensors[f"{at}/grad_input"] = given[0].grad
-            for key, parameter in net.named_parameters():
+            trained = ((key, parameter) for key, parameter in net.named_parameters() if parameter.requires_grad)
+            for key, parameter in trained:
                 assert parameter.grad.any() and parameter.grad.isfinite().all(), key
                 tensors[f"{at}/grad/{key}"] = parameter.grad
             if mode == "train":
@@ -109,10 +110,11 @@ def record(name, model, inputs, modes=("train", "eval"), gradients=("train", "ev
 
 
 def count_lines(text, classes=False):
-    """Lines of code, of all or of the classes: without empty lines, comments and docstrings."""
+    """Lines of code, of all, of the classes or of the class of a name: without empty lines, comments and docstrings."""
     tree = ast.parse(text)
     if classes:
-        spans = [(node.lineno, node.end_lineno) for node in tree.body if isinstance(node, ast.ClassDef)]
+        spans = [(node.lineno, node.end_lineno) for node in tree.body
+                 if isinstance(node, ast.ClassDef) and classes in (True, node.name)]
         lines = text.splitlines()
         return sum(count_lines("\n".join(lines[first - 1 : last])) for first, last in spans)
     documentation = set()

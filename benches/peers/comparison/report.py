@@ -6,6 +6,8 @@ import json
 import statistics
 from math import log2
 
+import table
+
 PEERS = {"torch": "PyTorch", "candle": "candle"}
 
 
@@ -105,7 +107,17 @@ def text(result):
     return "\n".join([*padded, *summary(result), ""])
 
 
-def markdown(results, machine):
+def below_goals(result, limits):
+    """Lines that say what limits the rows that are below their goals."""
+    rows = {}
+    for row in result.rows:
+        if not result.reached(row):
+            ratio = f"{row.name} ({result.ratio(row, 'torch')[0]:.2f} of {row.goal:g})"
+            rows.setdefault(table.find_limit(limits, row) or "Not looked into.", []).append(ratio)
+    return [f"- {text} *{'; '.join(names)}*" for text, names in rows.items()]
+
+
+def markdown(results, machine, limits):
     """The tables of all numbers of threads."""
     lines = [
         "# Rows beside PyTorch and candle",
@@ -120,6 +132,7 @@ def markdown(results, machine):
         head, *rest = summary(result)
         lines += ["", f"## {head}", "", *(f"{line}  " for line in rest), "", table_line(HEADER), "|---" * len(HEADER) + "|"]
         lines += [table_line(cells(result, row)) for row in result.rows]
+        lines += ["", "Below their goals, with the ratio and the goal of each:", "", *below_goals(result, limits)]
     return "\n".join(lines) + "\n"
 
 
@@ -161,5 +174,6 @@ def chart(result):
 def save(results, machine, directory):
     """Write all forms beside the driver."""
     (directory / "latest.json").write_text(as_json(results, machine))
-    (directory / "latest.md").write_text(markdown(results, machine))
+    limits = table.read_limits(directory / "limits.tsv")
+    (directory / "latest.md").write_text(markdown(results, machine, limits))
     (directory / "latest.svg").write_text(chart(results[0]))

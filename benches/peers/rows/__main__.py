@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """PyTorch's side of `benches/run`: does the work of `benches/rows` under the same names.
 
-Needs a Python with torch and torchvision. It answers requests as `benches/rows/main.rs` does.
+Needs a Python with torch, torchvision, timm and transformers. It answers requests as `benches/rows/main.rs` does.
 """
 
 import os
 
 import networks
 import operations
+import published
 import torch
 from row import Rows
 
@@ -18,6 +19,7 @@ def main():
     rows = Rows()
     operations.add(rows)
     networks.add(rows)
+    published.add(rows)
     rows.serve()
 
 

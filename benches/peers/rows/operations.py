@@ -16,6 +16,9 @@ def products(rows):
         rows.add(name, lambda m=m, k=k, n=n: forward(torch.matmul, [torch.randn(m, k), torch.randn(k, n)]))
     name = "matmul 4x1024x4096, b transposed"
     rows.add(name, lambda: forward(torch.matmul, [torch.randn(4, 1024), torch.randn(4096, 1024).t()]))
+    for name, a, b in [("a transposed", 1, 0), ("b transposed", 0, 1), ("both transposed", 1, 1)]:
+        x, y = (torch.randn(1024, 1024).t() if turned else torch.randn(1024, 1024) for turned in (a, b))
+        rows.add(f"matmul 1024, {name}", lambda x=x, y=y: forward(torch.matmul, [x, y]))
     rows.both("matmul, 96 of 128x64x128", [(96, 128, 64), (96, 64, 128)], torch.matmul)
     for batch in (128, 1):
         name = f"linear 768 to 3072, {batch} rows"
@@ -72,6 +75,11 @@ def normalizations(rows):
     rows.both("group_norm [8, 64, 32, 32], 8 groups", [image, (64,), (64,)], lambda x, w, b: F.group_norm(x, 8, w, b))
     rows.both("batch_norm [8, 64, 32, 32]", [image, (64,), (64,)], batch_norm)
     rows.both("batch_norm [1024, 256]", [(1024, 256), (256,), (256,)], batch_norm)
+    rows.both(
+        "batch_norm in evaluation [8, 64, 32, 32]",
+        [image, (64,), (64,)],
+        lambda x, w, b: F.batch_norm(x, torch.zeros(64), torch.ones(64), w, b),
+    )
     rows.both("softmax [12, 128, 128]", [(12, 128, 128)], lambda x: x.softmax(-1))
     rows.both("softmax [8, 256, 128], dimension 1", [(8, 256, 128)], lambda x: x.softmax(1))
     rows.both("log_softmax [256, 1024]", [(256, 1024)], lambda x: x.log_softmax(-1))

@@ -209,9 +209,8 @@ impl Forward<(Tensor, Option<Tensor>)> for TextModel {
             is_seen = is_seen.logical_and(&mask.ne(0)?.unsqueeze(1)?.unsqueeze(1)?)?;
         }
         let x = self.embeddings.call(ids.clone())?;
-        let x = self
-            .final_layer_norm
-            .call(self.encoder.call((x, Some(is_seen)))?)?;
+        let x = self.encoder.call((x, Some(is_seen)))?;
+        let x = self.final_layer_norm.call(x)?;
         let is_end = match self.eos_token_id {
             // Older configurations say 2, and mean the greatest id.
             2 => ids,
@@ -253,9 +252,8 @@ impl Forward for VisionEmbeddings {
     fn forward(&self, images: Tensor) -> Result<Tensor> {
         let size = self.image_size;
         if !images.shape().ends_with(&[size, size]) {
-            return Err(images
-                .shape()
-                .error("CLIP", format!("[N, channels, {size}, {size}]")));
+            let expected = format!("[N, channels, {size}, {size}]");
+            return Err(images.shape().error("CLIP", expected));
         }
         let patches = self.patch_embedding.call(images)?;
         let patches = patches.flatten(2, -1)?.transpose(1, 2)?;
@@ -273,7 +271,7 @@ impl Forward for VisionModel {
 
     fn forward(&self, images: Tensor) -> Result<Tensor> {
         let x = self.pre_layrnorm.call(self.embeddings.call(images)?)?;
-        self.post_layernorm
-            .call(self.encoder.call((x, None))?.select(1, 0)?)
+        let x = self.encoder.call((x, None))?.select(1, 0)?;
+        self.post_layernorm.call(x)
     }
 }

@@ -115,9 +115,11 @@ fn configurations_of_older_files_are_read() {
     });
     let model = deferred(|| CLIP::new(&config(&given))).unwrap();
     assert_eq!(model.num_parameters(), 151_277_313);
-    // What is left out is as the first had it.
-    let short =
-        json!({"model_type": "clip", "text_config": {"eos_token_id": 2}, "vision_config": {}});
+    // What a tower leaves out is as the first had it.
+    let short = json!({
+        "initializer_factor": 1.0, "logit_scale_init_value": 2.6592, "model_type": "clip", "projection_dim": 512,
+        "text_config": {"eos_token_id": 2}, "vision_config": {}
+    });
     let model = deferred(|| CLIP::new(&config(&short))).unwrap();
     assert_eq!(model.num_parameters(), 151_277_313);
     // What the oldest have beside it counts.

@@ -69,8 +69,8 @@ pub(crate) fn compare_tensor(actual: &Tensor, expected: &Tensor, bound: f64) {
     assert_eq!(difference(actual, expected, bound, largest(expected)), None);
 }
 
-/// Compares a model with what is recorded of the original: outputs, gradients of the input and of all parameters,
-/// and the buffers that training leaves, in both modes and dtypes.
+/// Compares a model with what is recorded of the original: outputs, gradients of the input and of all parameters that are
+/// trained, and the buffers that training leaves, in both modes and dtypes.
 ///
 /// Differences are relative to the largest element of a tensor; those of a gradient to the largest of the gradients
 /// of its layer, because that of a bias before a normalization is 0 but for rounding.
@@ -127,7 +127,8 @@ pub(crate) fn compare<M: Module>(
                 let gradient = given[0].grad().unwrap();
                 check("grad_input", &gradient, of_input, largest(of_input));
             }
-            for (key, parameter) in model.named_parameters() {
+            let parameters = model.named_parameters();
+            for (key, parameter) in parameters.filter(|(_, parameter)| !parameter.is_frozen()) {
                 let layer = key.rsplit_once('.').map_or(&*key, |(layer, _)| layer);
                 let prefix = format!("{at}/grad/{layer}");
                 let layer = recorded.iter().filter(|(key, _)| key.starts_with(&prefix));

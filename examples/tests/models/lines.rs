@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::compare::directory;
 
 /// Files that are to stay within the share of the original that `README.md` promises.
-const SHORT: [&str; 8] = [
+const SHORT: [&str; 9] = [
     "bert",
     "clip",
     "convnext",
@@ -14,6 +14,7 @@ const SHORT: [&str; 8] = [
     "llama",
     "t5",
     "vision_transformer",
+    "whisper",
 ];
 
 /// Lines of code of a file and of those in the folder of its name, without empty ones and comments.

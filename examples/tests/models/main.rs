@@ -5,8 +5,11 @@
 mod clip;
 mod compare;
 mod ddpm;
+mod healthy;
 mod language;
 mod lines;
 mod resnet;
 mod t5;
 mod vision;
+mod whisper;
+mod word_language_model;

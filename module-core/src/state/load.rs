@@ -198,7 +198,7 @@ impl<'m> Plan<'m> {
         problems.transpose = orientation::hint(&weights, problems.mismatched.len());
         let known: HashSet<&str> = keys().collect();
         let unexpected = find_unexpected(root, &known, state);
-        let ignored = find_ignored(&options.ignore, &unexpected, &known)?;
+        let ignored = find_ignored(options, &unexpected, &known)?;
         let select = &options.select;
         let set_aside = |key: &String| {
             let selected = select.as_ref().is_none_or(|select| select.covers(key));
@@ -261,26 +261,35 @@ impl<'m> Plan<'m> {
 
 /// The keys of the state dict, among those that the module lacks, that are to be set aside.
 fn find_ignored(
-    select: &Option<Select>,
+    options: &LoadOptions,
     unexpected: &[String],
     known: &HashSet<&str>,
 ) -> Result<HashSet<String>> {
-    let Some(select) = select else {
-        return Ok(HashSet::new());
+    let refused = |option, select: &Select| {
+        let key = known.iter().filter(|key| select.covers(key)).min()?;
+        let problem = format!(
+            "covers `{key}`, which the module has: leave it out of the load by \
+             `select(Select::all().exclude(\"{key}\"))`"
+        );
+        Some(Error::argument(option, "pattern", select, problem))
     };
-    match select.resolve(unexpected.iter().map(String::as_str)) {
-        Ok(keys) => Ok(keys.into_iter().map(str::to_owned).collect()),
-        Err(error) => match known.iter().filter(|key| select.covers(key)).min() {
-            Some(key) => {
-                let problem = format!(
-                    "covers `{key}`, which the module has: leave it out of the load by \
-                     `select(Select::all().exclude(\"{key}\"))`"
-                );
-                Err(Error::argument("ignore", "pattern", select, problem))
-            }
-            None => Err(error),
-        },
+    let keys = || unexpected.iter().map(String::as_str);
+    let mut ignored = HashSet::new();
+    if let Some(select) = &options.ignore {
+        let found = select.resolve(keys());
+        ignored.extend(found.map_err(|error| refused("ignore", select).unwrap_or(error))?);
     }
+    if let Some(select) = &options.ignore_if_present {
+        select.check()?;
+        let mut covered = keys().filter(|key| select.covers(key)).peekable();
+        if covered.peek().is_none()
+            && let Some(error) = refused("ignore_if_present", select)
+        {
+            return Err(error);
+        }
+        ignored.extend(covered);
+    }
+    Ok(ignored.into_iter().map(str::to_owned).collect())
 }
 
 /// The keys that an option selects, if it does.

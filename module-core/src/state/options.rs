@@ -22,6 +22,7 @@ pub struct LoadOptions {
     pub(super) unpack: Option<Select>,
     pub(super) transpose: Option<Transpose>,
     pub(super) ignore: Option<Select>,
+    pub(super) ignore_if_present: Option<Select>,
     pub(super) remap: Option<Remap>,
     #[cfg_attr(not(feature = "fs"), allow(dead_code))]
     pub(crate) entry: Option<String>,
@@ -38,6 +39,7 @@ impl LoadOptions {
             unpack: None,
             transpose: None,
             ignore: None,
+            ignore_if_present: None,
             remap: None,
             entry: None,
         }
@@ -141,6 +143,31 @@ impl LoadOptions {
     pub fn ignore(self, select: impl Into<Select>) -> Self {
         Self {
             ignore: Some(select.into()),
+            ..self
+        }
+    }
+
+    /// [`ignore`](Self::ignore) of keys that only some of the files have, such as buffers that older versions saved: a
+    /// pattern that covers nothing is no error. One that covers a key of the module, and none to set aside, is.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{LoadOptions, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::from(1.0_f32))?];
+    /// let older = StateDict::from_iter(["0", "position_ids"].map(|key| (key, Tensor::from(2.0_f32))));
+    /// for state in [model.state_dict()?, older] {
+    ///     let options = LoadOptions::new().ignore_if_present("position_ids");
+    ///     let report = model.load_state_dict_with(&state, options)?;
+    ///     assert_eq!(report.loaded, ["0"]);
+    /// }
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ignore_if_present(self, select: impl Into<Select>) -> Self {
+        Self {
+            ignore_if_present: Some(select.into()),
             ..self
         }
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::graph::Graph;
 use super::options::AuditOptions;
-use super::probe::{ProbeOptions, is_probing, probe};
+use super::probe::{ProbeLeaves, ProbeOptions, is_probing, probe};
 use super::record::{
     BufferRecord, CallRecord, GradSlot, KnownNumbers, LossRecord, Mode, ModuleRecord,
     ParameterRecord, ParameterState, PassRecord, Record, Seen, State, Step, lock,
@@ -31,7 +31,14 @@ pub(super) fn watch<'m>(
         let leaks = |step: &Step| step.probes.records.iter().any(|probe| probe.leak.is_some());
         // Where rows of a batch are tied, the next step looks for the module that ties them.
         let within = record.steps.last().is_some_and(leaks);
-        let step = watch_step(&record, within, || step(number))?;
+        let probes = record.steps.iter().flat_map(|step| &step.probes.records);
+        let settled = probes.filter(|probe| probe.settles());
+        let probes = ProbeOptions {
+            within,
+            batch_dim: record.options.batch_dim,
+            settled: settled.map(|probe| probe.id).collect(),
+        };
+        let step = watch_step(&record, probes, || step(number))?;
         record.steps.push(step);
     }
     Ok(record)
@@ -148,6 +155,8 @@ struct Recorder {
     /// Each watches one gradient.
     hooks: Vec<GradHookHandle>,
     grads: HashMap<u64, GradSlot>,
+    /// The leaves that are those of probes: what is one of them is not tracked by the training.
+    leaves: ProbeLeaves,
 }
 
 impl Recorder {
@@ -167,6 +176,7 @@ impl Recorder {
             watched: HashSet::new(),
             hooks: Vec::new(),
             grads: HashMap::new(),
+            leaves: ProbeLeaves::default(),
         }
     }
 
@@ -216,6 +226,7 @@ impl Recorder {
 
     fn see(&mut self, tensor: &Tensor, again: bool) -> Result<Seen> {
         let node = tensor.graph_node();
+        let node = node.filter(|node| !self.leaves.borrow().contains(&node.id()));
         let seen = Seen::new(tensor, node.as_ref());
         let Some(node) = node.filter(|_| self.passing == 0) else {
             return Ok(seen);
@@ -301,7 +312,7 @@ fn next_node() -> u64 {
 
 fn watch_step(
     record: &Record<'_>,
-    within: bool,
+    options: ProbeOptions,
     step: impl FnOnce() -> Result<Vec<Tensor>>,
 ) -> Result<Step> {
     let start = state(record);
@@ -309,11 +320,9 @@ fn watch_step(
     let known = record.by_id();
     let (result, probes) = probe(
         move |id| known.contains_key(&id),
-        ProbeOptions {
-            within,
-            batch_dim: record.options.batch_dim,
-        },
-        || {
+        options,
+        |leaves| {
+            recorder.borrow_mut().leaves = leaves;
             let before = recorder.clone();
             let pre = register_module_forward_pre_hook(move |call| {
                 let inputs = call.tracked_inputs();
@@ -344,7 +353,7 @@ fn watch_step(
     for (_, roots) in &passes {
         roots.iter().for_each(|root| graph.add(root));
     }
-    graph.forget(&probes.leaves);
+    graph.forget(&probes.leaves.borrow());
     let mut calls = std::mem::take(&mut recorder.calls);
     calls
         .iter_mut()
@@ -358,7 +367,7 @@ fn watch_step(
     });
     let passes = passes.collect();
     let losses = losses.iter().map(Tensor::detach).collect();
-    Ok(Step {
+    let mut step = Step {
         start,
         end: state(record),
         calls,
@@ -369,5 +378,7 @@ fn watch_step(
         known: KnownNumbers::default(),
         graph,
         probes,
-    })
+    };
+    step.read_parameters(&record.parameters);
+    Ok(step)
 }

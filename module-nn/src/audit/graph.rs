@@ -55,11 +55,11 @@ impl Graph {
     }
 
     /// Takes out leaves and all that was computed from nothing else, as if they had never been tracked.
-    pub(super) fn forget(&mut self, leaves: &[u64]) {
+    pub(super) fn forget(&mut self, leaves: &HashSet<u64>) {
         let mut nodes: Vec<u64> = self.nodes.keys().copied().collect();
         // Each node is younger than those of its inputs.
         nodes.sort_unstable();
-        let mut forgotten: HashSet<u64> = leaves.iter().copied().collect();
+        let mut forgotten = leaves.clone();
         for node in nodes {
             let Some(info) = self.nodes.get_mut(&node) else {
                 continue;
@@ -79,11 +79,18 @@ impl Graph {
 
     /// What computed the values of a node, behind changes of their shape and dtype.
     pub(super) fn values_of(&self, node: u64) -> Option<&NodeInfo> {
-        let mut info = self.get(node)?;
-        while KEEPING_VALUES.contains(&info.name) {
-            info = self.get(*info.inputs.first()?)?;
+        self.get(self.source_of(node)?)
+    }
+
+    /// The node that computed the values of a node, behind changes of their shape and dtype.
+    pub(super) fn source_of(&self, mut node: u64) -> Option<u64> {
+        loop {
+            let info = self.get(node)?;
+            if !KEEPING_VALUES.contains(&info.name) {
+                return Some(node);
+            }
+            node = *info.inputs.first()?;
         }
-        Some(info)
     }
 
     /// The nodes, in no order.
@@ -93,10 +100,20 @@ impl Graph {
 
     /// The nodes that these were computed from, with themselves.
     pub(super) fn ancestors(&self, roots: impl IntoIterator<Item = u64>) -> HashSet<u64> {
+        self.ancestors_by(roots, |_, _| true)
+    }
+
+    /// The same by ways through nodes that `follow` accepts.
+    pub(super) fn ancestors_by(
+        &self,
+        roots: impl IntoIterator<Item = u64>,
+        follow: impl Fn(u64, &NodeInfo) -> bool,
+    ) -> HashSet<u64> {
         let mut open: Vec<u64> = roots.into_iter().collect();
         let mut found: HashSet<u64> = open.iter().copied().collect();
         while let Some(node) = open.pop() {
-            for &input in self.get(node).map_or(&[][..], |info| &info.inputs) {
+            let info = self.get(node).filter(|info| follow(node, info));
+            for &input in info.map_or(&[][..], |info| &info.inputs) {
                 if found.insert(input) {
                     open.push(input);
                 }

@@ -3,6 +3,7 @@
 mod check;
 mod checks;
 mod cuts;
+mod dependence;
 mod engine;
 mod error;
 mod finding;

@@ -1,17 +1,17 @@
 //! Which elements of its input what a model gives depends on, by gradients that are taken while a step runs.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::autograd::{PassEvent, grad_with, watch_passes};
+use super::dependence::{rows, unused};
+use crate::autograd::{PassEvent, watch_passes};
 use crate::hooks::{
     ForwardCall, ForwardPreCall, register_module_forward_hook_with,
     register_module_forward_pre_hook,
 };
 use crate::module::ModuleId;
-use crate::{
-    BackwardOptions, DType, HookOptions, Module, Result, Shape, Tensor, is_grad_enabled, no_grad,
-};
+use crate::{HookOptions, Leaf, Module, Result, Shape, Tensor, is_grad_enabled, no_grad};
 
 thread_local! {
     static PROBING: Cell<bool> = const { Cell::new(false) };
@@ -23,13 +23,18 @@ pub(super) fn is_probing() -> bool {
 }
 
 /// What is probed.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct ProbeOptions {
     /// Whether the calls within outermost ones are probed as well.
     pub(super) within: bool,
     /// The dimension of the batch, where it was declared.
     pub(super) batch_dim: Option<usize>,
+    /// The modules of which a call has shown no part of the input to be unused, so that no other call can.
+    pub(super) settled: HashSet<ModuleId>,
 }
+
+/// The leaves that the inputs of a step were made of for its probes, which are no parameters.
+pub(super) type ProbeLeaves = Rc<RefCell<HashSet<u64>>>;
 
 /// What was seen of a call.
 pub(super) struct ProbeRecord {
@@ -46,18 +51,23 @@ pub(super) struct ProbeRecord {
 #[derive(Default)]
 pub(super) struct Probes {
     pub(super) records: Vec<ProbeRecord>,
-    /// The leaves that inputs were made of, which are no parameters.
-    pub(super) leaves: Vec<u64>,
+    /// The leaves that inputs were made of.
+    pub(super) leaves: ProbeLeaves,
 }
 
-/// Runs a step with each outermost call of `modules` probed.
+/// Runs a step, which is told of the leaves, with each outermost call of `modules` probed.
 pub(super) fn probe<R>(
     modules: impl Fn(ModuleId) -> bool + 'static,
     options: ProbeOptions,
-    step: impl FnOnce() -> R,
+    step: impl FnOnce(ProbeLeaves) -> R,
 ) -> (R, Probes) {
+    let leaves = ProbeLeaves::default();
     let state = Rc::new(RefCell::new(State {
         options,
+        probes: Probes {
+            leaves: leaves.clone(),
+            ..Probes::default()
+        },
         ..State::default()
     }));
     let before = state.clone();
@@ -69,9 +79,14 @@ pub(super) fn probe<R>(
     let always = HookOptions::new().always_call(true);
     let post = register_module_forward_hook_with(always, move |call| {
         // The borrow ends first: the gradients may run modules again.
-        let frame = after.borrow_mut().end(call);
-        if let Some(record) = frame.and_then(|frame| frame.probe(call, options)) {
-            after.borrow_mut().probes.records.push(record);
+        let ended = after.borrow_mut().end(call);
+        let Some((frame, options)) = ended else {
+            return;
+        };
+        let record = frame.probe(call, &options);
+        frame.let_go();
+        if let Some(record) = record {
+            after.borrow_mut().add(record);
         }
     });
     let passes = state.clone();
@@ -82,7 +97,7 @@ pub(super) fn probe<R>(
             _ => state.passing.saturating_sub(1),
         };
     };
-    let result = watch_passes(watch, step);
+    let result = watch_passes(watch, || step(leaves));
     drop((pre, post));
     let probes = std::mem::take(&mut state.borrow_mut().probes);
     (result, probes)
@@ -107,6 +122,8 @@ struct Frame {
     /// Whether it, or a call within it, computes statistics of its batch, by which its rows are meant to be tied.
     ties_rows: bool,
     inputs: Vec<Tensor>,
+    /// Those of the inputs that nothing else tracks.
+    leaves: Vec<Leaf>,
     /// What embeddings within an outermost call made of indices, whose rows are those of the batch.
     embedded: Option<Tensor>,
     /// The shape of the first input of the outermost call.
@@ -120,11 +137,11 @@ impl State {
         }
         let outermost = self.frames.is_empty();
         let probed = known && is_grad_enabled() && (outermost || self.options.within);
-        let mut inputs = Vec::new();
+        let (mut inputs, mut leaves) = (Vec::new(), Vec::new());
         if probed {
             inputs = call.tracked_inputs();
             if outermost {
-                self.track(&mut inputs)?;
+                leaves = self.track(&mut inputs);
                 call.set_inputs(inputs.clone())?;
             }
         }
@@ -141,6 +158,7 @@ impl State {
             probed,
             ties_rows: false,
             inputs,
+            leaves,
             embedded: None,
             given,
         });
@@ -148,18 +166,30 @@ impl State {
     }
 
     /// Makes leaves of the inputs that nothing tracks.
-    fn track(&mut self, inputs: &mut [Tensor]) -> Result<()> {
-        for input in inputs {
-            if !input.requires_grad() && input.dtype().is_floating_point() {
-                *input = input.with_grad()?;
-                let node = input.graph_node();
-                self.probes.leaves.extend(node.map(|node| node.id()));
-            }
-        }
-        Ok(())
+    fn track(&mut self, inputs: &mut [Tensor]) -> Vec<Leaf> {
+        let untracked = inputs
+            .iter_mut()
+            .filter(|input| !input.requires_grad() && input.dtype().is_floating_point());
+        let leaves: Vec<Leaf> = untracked
+            .map(|input| {
+                let leaf = Leaf::new();
+                *input = leaf.track(input);
+                leaf
+            })
+            .collect();
+        let nodes = leaves.iter().map(|leaf| leaf.graph_node().id());
+        self.probes.leaves.borrow_mut().extend(nodes);
+        leaves
     }
 
-    fn end(&mut self, call: &ForwardCall<'_>) -> Option<Frame> {
+    fn add(&mut self, record: ProbeRecord) {
+        if record.settles() {
+            self.options.settled.insert(record.id);
+        }
+        self.probes.records.push(record);
+    }
+
+    fn end(&mut self, call: &ForwardCall<'_>) -> Option<(Frame, ProbeOptions)> {
         if self.passing > 0 || is_probing() {
             return None;
         }
@@ -173,7 +203,7 @@ impl State {
         if let Some(outermost) = self.frames.first_mut().filter(|frame| frame.probed) {
             outermost.take_embedded(call);
         }
-        (frame.probed && !call.failed()).then_some(frame)
+        (frame.probed && !call.failed()).then(|| (frame, self.options.clone()))
     }
 }
 
@@ -196,7 +226,14 @@ impl Frame {
         self.embedded = output.filter(|it| it.requires_grad() && sizes[0] == sizes[1]);
     }
 
-    fn probe(&self, call: &ForwardCall<'_>, options: ProbeOptions) -> Option<ProbeRecord> {
+    /// Lets the pass of the training leave out the gradients of inputs that only probes ask for.
+    fn let_go(&self) {
+        for leaf in &self.leaves {
+            leaf.set_requires_grad(false);
+        }
+    }
+
+    fn probe(&self, call: &ForwardCall<'_>, options: &ProbeOptions) -> Option<ProbeRecord> {
         struct Probing;
 
         impl Drop for Probing {
@@ -217,22 +254,24 @@ impl Frame {
         PROBING.set(true);
         let _probing = Probing;
         // What has no gradient says nothing here; the backward pass of the training will.
-        let leak = match self.ties_rows {
+        let rows = match self.ties_rows {
             true => None,
             false => {
                 let dims = self.batch_dims(output, input, options.batch_dim);
-                leak(output, input, &dims).ok().flatten()
+                no_grad(|| rows(output, input, &dims)).ok()
             }
         };
-        let unused = match self.outermost && given.is_some() {
-            true => unused(&outputs, input, options.batch_dim).unwrap_or_default(),
-            false => Vec::new(),
-        };
+        let rows = rows.unwrap_or_default();
+        let asked = given.filter(|_| self.outermost && !options.settled.contains(&self.id));
+        let unused = asked.map(|input| {
+            let batch = options.batch_dim.unwrap_or(0);
+            no_grad(|| unused(&outputs, input, batch, rows.of_own.as_ref())).unwrap_or_default()
+        });
         Some(ProbeRecord {
             id: self.id,
             outermost: self.outermost,
-            leak,
-            unused,
+            leak: rows.leak,
+            unused: unused.unwrap_or_default(),
         })
     }
 
@@ -269,118 +308,9 @@ impl Frame {
     }
 }
 
-/// The largest absolute gradients of the elements of `input`, from these of `outputs`, with every dimension but one
-/// taken together.
-fn magnitudes(
-    outputs: &[Tensor],
-    grads: &[Tensor],
-    input: &Tensor,
-    dims: &[usize],
-) -> Result<Option<Vec<Vec<f32>>>> {
-    let outputs: Vec<&Tensor> = outputs.iter().collect();
-    let grads: Vec<&Tensor> = grads.iter().collect();
-    let keep = BackwardOptions::new().retain_graph(true);
-    let Some(grad) = grad_with(&outputs, &grads, &[input], keep)?.pop().flatten() else {
-        return Ok(None);
-    };
-    let grad = grad.to_dtype(DType::F32)?.abs()?;
-    let of_dim = |&dim: &usize| {
-        let rest = (0..grad.rank())
-            .filter(|&other| other != dim)
-            .map(|dim| dim as isize);
-        let rest: Vec<isize> = rest.collect();
-        let magnitudes = if rest.is_empty() {
-            grad.clone()
-        } else {
-            grad.amax(rest)?
-        };
-        magnitudes.to_vec::<f32>()
-    };
-    dims.iter()
-        .map(of_dim)
-        .collect::<Result<Vec<_>>>()
-        .map(Some)
-}
-
-/// Numbers for each element that do not cancel out in sums, as those of a softmax.
-fn weights(output: &Tensor) -> Result<Tensor> {
-    let numbers = Tensor::arange(1, output.numel() as i64 + 1, DType::F32)?.sin()?;
-    numbers
-        .reshape(output.shape().clone())?
-        .to_dtype(output.dtype())
-}
-
-/// A row of the output, and another row of the input on which it depends, along the first of `dims`, which are those of
-/// the output and of the input; `None` where rows stay apart along any of them.
-fn leak(
-    output: &Tensor,
-    input: &Tensor,
-    dims: &[(usize, usize)],
-) -> Result<Option<(usize, usize)>> {
-    let mut leak = None;
-    for &(of_output, of_input) in dims {
-        let sizes = [(output, of_output), (input, of_input)];
-        let [rows, count] = sizes.map(|(tensor, dim)| tensor.shape().get(dim).copied());
-        let (Some(count), true) = (count, rows == count) else {
-            continue;
-        };
-        match leak_along(output, input, (of_output, of_input), count)? {
-            Some(found) => leak = leak.or(Some(found)),
-            None => return Ok(None),
-        }
+impl ProbeRecord {
+    /// Whether it shows that no part of the module's input is unused by all calls.
+    pub(super) fn settles(&self) -> bool {
+        self.outermost && self.unused.is_empty()
     }
-    Ok(leak)
-}
-
-/// [`leak`] along one dimension, of so many rows.
-fn leak_along(
-    output: &Tensor,
-    input: &Tensor,
-    (of_output, of_input): (usize, usize),
-    count: usize,
-) -> Result<Option<(usize, usize)>> {
-    if count < 2 {
-        return Ok(None);
-    }
-    let row = count / 2;
-    let grad = no_grad(|| {
-        let rows = Tensor::arange(0, count as i64, DType::I64)?.eq(row as i64)?;
-        let mut sizes = vec![1; output.rank()];
-        sizes[of_output] = count;
-        let rows = rows.to_dtype(output.dtype())?.reshape(sizes)?;
-        weights(output)?.mul(&rows)
-    })?;
-    let found = magnitudes(std::slice::from_ref(output), &[grad], input, &[of_input])?;
-    let others = found.unwrap_or_default().pop().unwrap_or_default();
-    let other = others
-        .iter()
-        .enumerate()
-        .find(|&(other, &size)| other != row && size > 0.0);
-    Ok(other.map(|(other, _)| (row, other)))
-}
-
-/// The indices of an input, by dimension, of which nothing in the outputs depends.
-fn unused(
-    outputs: &[Tensor],
-    input: &Tensor,
-    batch_dim: Option<usize>,
-) -> Result<Vec<(usize, Vec<usize>)>> {
-    let grads = no_grad(|| outputs.iter().map(weights).collect::<Result<Vec<_>>>())?;
-    let batch = batch_dim.unwrap_or(0);
-    let dims: Vec<usize> = (0..input.rank()).filter(|&dim| dim != batch).collect();
-    let Some(found) = magnitudes(outputs, &grads, input, &dims)? else {
-        return Ok(Vec::new());
-    };
-    let indices = dims.into_iter().zip(found).map(|(dim, sizes)| {
-        let indices = sizes.iter().enumerate().filter(|&(_, &size)| size == 0.0);
-        (
-            dim,
-            indices.map(|(index, _)| index).collect::<Vec<_>>(),
-            sizes.len(),
-        )
-    });
-    // Of an input that is not used at all, or of which a whole dimension is not, something else is to be said.
-    let partly =
-        indices.filter(|(_, indices, count)| !indices.is_empty() && indices.len() < *count);
-    Ok(partly.map(|(dim, indices, _)| (dim, indices)).collect())
 }

@@ -94,6 +94,7 @@ pub(super) struct State {
 
 pub(super) struct ParameterState {
     pub(super) value: Tensor,
+    /// As long as something is asked of it: until the step was read.
     pub(super) grad: Option<Tensor>,
     /// Whether it is trained.
     pub(super) requires_grad: bool,
@@ -118,8 +119,12 @@ impl ParameterState {
 
     /// Whether it is a matrix, of a size that others can be compared with: not nothing, nor nearly so.
     pub(super) fn is_sized_matrix(&self) -> bool {
-        let stats = self.stats();
-        self.value.rank() > 1 && stats.rms > NEARLY_NOTHING && stats.is_finite()
+        self.value.rank() > 1 && !self.is_nearly_nothing() && self.stats().is_finite()
+    }
+
+    /// Whether it has no size.
+    pub(super) fn is_nearly_nothing(&self) -> bool {
+        self.stats().rms <= NEARLY_NOTHING
     }
 }
 
@@ -255,6 +260,23 @@ impl Step {
         let mut known = self.known.grads.borrow_mut();
         let compute = || self.grad_of(node).map(|grad| Stats::of(&grad));
         *known.entry(node).or_insert_with(compute)
+    }
+
+    /// Reads what the checks ask of the parameters that the step trains, while the processor has it at hand, and lets
+    /// gradients go that nothing more is asked of.
+    pub(super) fn read_parameters(&mut self, parameters: &[ParameterRecord<'_>]) {
+        for (index, known) in parameters.iter().enumerate() {
+            self.end.parameters[index].grad = None;
+            if !self.passes.iter().any(|pass| pass.stale.contains(&index)) {
+                self.start.parameters[index].grad = None;
+            }
+            if self.trains(known.leaf) {
+                let _ = self.start.parameters[index].stats();
+                self.change(index);
+                self.grad_stats(known.leaf);
+                self.grads.remove(&known.leaf);
+            }
+        }
     }
 
     /// The norm of what the step added to a parameter.

@@ -126,6 +126,25 @@ pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
     }
 }
 
+/// Whether all rows of a tensor hold the same values, of which there are some.
+pub(super) fn equal_rows(tensor: &Tensor) -> bool {
+    let Ok(rows) = tensor.size(0) else {
+        return false;
+    };
+    let size = tensor.numel() / rows.max(1);
+    // Read where they lie, because the first two rows tell of most weights.
+    if let Some(bytes) = f32_bytes(tensor) {
+        let values = bytes.as_chunks::<4>().0;
+        let value = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
+        let mut rows = values.chunks(size.max(1));
+        return rows.next().is_some_and(|first| {
+            rows.all(|row| row.iter().map(value).eq(first.iter().map(value)))
+        });
+    }
+    values(tensor)
+        .is_some_and(|values| size > 0 && values.chunks(size).all(|row| row == &values[..size]))
+}
+
 /// Whether two tensors hold the same values.
 pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
     if a.shares_memory_with(b) {

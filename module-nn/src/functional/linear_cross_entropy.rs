@@ -323,6 +323,9 @@ impl Function for Chunked {
         ];
         let needed: Vec<usize> = (0..ctx.input_count()).filter(|&i| ctx.needs(i)).collect();
         let mut gradients: Gradients = (0..ctx.input_count()).map(|_| None).collect();
+        if needed.is_empty() {
+            return Ok(gradients);
+        }
         if is_grad_enabled() {
             // A gradient of the gradient needs all logits.
             let [input, weight] = [&self.input, &self.linear_weight];

@@ -1,7 +1,7 @@
 use module_core::{Error, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::process::{min_p, repetition_penalty, temperature, top_k, top_p};
+use super::process::{min_p, repetition_penalty, suppress_tokens, temperature, top_k, top_p};
 use crate::config::{check_between, check_positive, config};
 
 /// When a beam search ends before its texts are as long as they may be.
@@ -21,8 +21,8 @@ pub enum EarlyStopping {
 config! {
     /// How [`generate`](super::generate()) goes on with a text, by transformers' names.
     ///
-    /// What changes the scores of the next token comes in this order, as in transformers: the repetition penalty, and with
-    /// `do_sample` the temperature, `top_k`, `top_p` and `min_p`.
+    /// What changes the scores of the next token comes in this order, as in transformers: the repetition penalty, tokens that
+    /// are suppressed, and with `do_sample` the temperature, `top_k`, `top_p` and `min_p`.
     ///
     /// # Example
     ///
@@ -60,6 +60,10 @@ config! {
             min_p: Option<f64> = None,
             /// What the logits of tokens that occurred are divided by, or multiplied with where they are negative.
             repetition_penalty: f64 = 1.0,
+            /// Tokens that no text has behind its prompt.
+            suppress_tokens: Vec<i64> = Vec::new(),
+            /// Tokens that do not stand first behind a prompt.
+            begin_suppress_tokens: Vec<i64> = Vec::new(),
         }
     }
 }
@@ -99,10 +103,17 @@ impl GenerationConfig {
         Some(self.pad_token_id.unwrap_or(end))
     }
 
-    /// The scores of the next token, `[rows, vocabulary]`, changed for texts `[rows, length]`.
-    pub(super) fn process(&self, ids: &Tensor, mut scores: Tensor) -> Result<Tensor> {
+    /// The scores of the next token, `[rows, vocabulary]`, changed for texts `[rows, length]` whose first `begin` tokens
+    /// are the prompt.
+    pub(super) fn process(&self, ids: &Tensor, begin: usize, mut scores: Tensor) -> Result<Tensor> {
         if self.repetition_penalty != 1.0 {
             scores = repetition_penalty(&scores, ids, self.repetition_penalty)?;
+        }
+        if !self.suppress_tokens.is_empty() {
+            scores = suppress_tokens(&scores, &self.suppress_tokens)?;
+        }
+        if !self.begin_suppress_tokens.is_empty() && ids.size(1)? == begin {
+            scores = suppress_tokens(&scores, &self.begin_suppress_tokens)?;
         }
         if !self.do_sample {
             return Ok(scores);

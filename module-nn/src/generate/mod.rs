@@ -47,7 +47,7 @@ mod steps;
 
 pub use config::{EarlyStopping, GenerationConfig};
 pub use model::{CachedModel, LanguageModel, Rows, WholeModel, with_cache, without_cache};
-pub use process::{min_p, repetition_penalty, temperature, top_k, top_p};
+pub use process::{min_p, repetition_penalty, suppress_tokens, temperature, top_k, top_p};
 
 use module_core::{Error, Result, Tensor, no_grad};
 

@@ -38,6 +38,26 @@ pub fn repetition_penalty(scores: &Tensor, ids: &Tensor, penalty: f64) -> Result
     scores.scatter(1, ids, &less)
 }
 
+/// Minus infinity for these tokens of each row.
+///
+/// # Errors
+///
+/// Tokens beyond the vocabulary.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let scores = module_nn::generate::suppress_tokens(&Tensor::from([[2.0_f32, 3.0, 1.0]]), &[1])?;
+/// assert_eq!(scores.to_vec::<f32>()?, [2.0, f32::NEG_INFINITY, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn suppress_tokens(scores: &Tensor, tokens: &[i64]) -> Result<Tensor> {
+    let tokens = Tensor::from_vec(tokens.to_vec(), tokens.len())?;
+    scores.index_fill(-1, &tokens.to_device(&scores.device())?, f64::NEG_INFINITY)
+}
+
 /// Minus infinity for all but the `k` greatest scores of each row, and those that are equal to the last of them.
 ///
 /// # Errors

@@ -110,32 +110,42 @@ impl KeyValueCache {
     /// # Errors
     ///
     /// Other shapes than `[batch, num_kv_heads, length, head_dim]` with the sizes of what is there already, another dtype
-    /// or device: then it is as it was. Not enough memory: then it is empty.
+    /// or device, not enough memory: then it is as it was. It is empty only where a device fails as it writes into memory
+    /// that nothing else holds.
     pub fn append(&mut self, key: Tensor, value: Tensor) -> Result<(Tensor, Tensor)> {
         let more = self.check(&key, &value)?;
-        let seen = std::mem::take(&mut self.seen);
-        let mut entries = match self.entries.take() {
-            None if more >= self.capacity => Entries {
-                key,
-                value,
-                start: 0,
-                len: more,
-            },
-            None => Entries {
-                key: joined(&[key], self.capacity)?,
-                value: joined(&[value], self.capacity)?,
-                start: 0,
-                len: more,
-            },
-            Some(entries) => entries.append([key, value], more, self.capacity)?,
+        let entries = match &mut self.entries {
+            Some(entries) => {
+                if let Err(error) = entries.append([key, value], more, self.capacity) {
+                    if entries.key.shape() != entries.value.shape() {
+                        (self.entries, self.seen) = (None, 0);
+                    }
+                    return Err(error);
+                }
+                entries
+            }
+            None => {
+                let [key, value] = match more >= self.capacity {
+                    true => [key, value],
+                    false => [
+                        joined(&[key], self.capacity)?,
+                        joined(&[value], self.capacity)?,
+                    ],
+                };
+                self.entries.insert(Entries {
+                    key,
+                    value,
+                    start: 0,
+                    len: more,
+                })
+            }
         };
         let all = (entries.part(&entries.key)?, entries.part(&entries.value)?);
         if let Some(window) = self.window {
             let left = entries.len.saturating_sub(window - 1);
             (entries.start, entries.len) = (entries.start + left, entries.len - left);
         }
-        self.seen = seen + more;
-        self.entries = Some(entries);
+        self.seen += more;
         Ok(all)
     }
 
@@ -222,21 +232,23 @@ impl Entries {
         }
     }
 
-    fn append(self, parts: [Tensor; 2], more: usize, capacity: usize) -> Result<Self> {
+    /// Puts keys and values behind those in use. After an error they are as they were, or one is lost and has another
+    /// shape than the other.
+    fn append(&mut self, parts: [Tensor; 2], more: usize, capacity: usize) -> Result<()> {
         let room = self.key.size(2)?;
         let (end, needed) = (self.start + self.len, self.len + more);
         let olds = [self.part(&self.key)?, self.part(&self.value)?];
-        let Self { key, value, .. } = self;
         let tracked = olds.iter().chain(&parts).any(Tensor::requires_grad);
+        let [new_key, new_value] = parts;
         if !tracked && end + more <= room {
             drop(olds);
-            let [new_key, new_value] = parts;
-            return Ok(Self {
-                key: write(key, end, &new_key)?,
-                value: write(value, end, &new_value)?,
-                start: self.start,
-                len: needed,
-            });
+            let ends = [end, end + more].map(|end| i64::try_from(end).unwrap_or(i64::MAX));
+            let index = Tensor::arange(ends[0], ends[1], (DType::I64, &self.key.device()))?;
+            let index = index.reshape([more, 1])?.expand(new_key.shape())?;
+            write(&mut self.key, &index, &new_key)?;
+            write(&mut self.value, &index, &new_value)?;
+            self.len = needed;
+            return Ok(());
         }
         let room = match tracked {
             true => needed,
@@ -244,13 +256,13 @@ impl Entries {
             false => needed.saturating_mul(2),
         };
         let [old_key, old_value] = olds;
-        let [new_key, new_value] = parts;
-        Ok(Self {
+        *self = Self {
             key: joined(&[old_key, new_key], room)?,
             value: joined(&[old_value, new_value], room)?,
             start: 0,
             len: needed,
-        })
+        };
+        Ok(())
     }
 }
 
@@ -272,19 +284,24 @@ fn joined(parts: &[Tensor], room: usize) -> Result<Tensor> {
     Tensor::cat(&parts, 2)
 }
 
-/// The room with a part written into it from `start` on: in its own memory, if nobody else holds it.
-fn write(room: Tensor, start: usize, part: &Tensor) -> Result<Tensor> {
-    let length = part.size(2)?;
-    let ends = [start, start + length].map(|end| i64::try_from(end).unwrap_or(i64::MAX));
-    let index = Tensor::arange(ends[0], ends[1], (DType::I64, &room.device()))?;
-    let index = index.reshape([length, 1])?.expand(part.shape())?;
+/// Writes a part into the room: in its own memory, if nobody else holds it.
+fn write(room: &mut Tensor, index: &Tensor, part: &Tensor) -> Result<()> {
     let (device, layout) = (room.device(), Layout::contiguous(room.shape().clone()));
-    let operand = room.operand();
-    drop(room);
-    let storage = device
+    // The device copies what others hold, so that one handle more costs nothing.
+    let spare = (!room.storage().is_unshared()).then(|| room.clone());
+    let operand = std::mem::replace(room, part.clone()).operand();
+    let written = device
         .backend()
-        .scatter(operand, 2, index.operand(), part.operand())?;
-    Ok(Tensor::from_storage(storage, layout))
+        .scatter(operand, 2, index.operand(), part.operand());
+    match (written, spare) {
+        (Ok(storage), _) => *room = Tensor::from_storage(storage, layout),
+        (Err(error), None) => return Err(error),
+        (Err(error), Some(spare)) => {
+            *room = spare;
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Keys and values that are in use.

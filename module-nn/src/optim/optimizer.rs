@@ -50,7 +50,11 @@ pub trait Optimizer: Stateful {
 
     /// Sets the learning rate, as a schedule does. Where there are several groups, this is that of the first,
     /// and the others keep their proportions to it, through a rate of 0 too.
-    fn set_lr(&mut self, lr: f64);
+    ///
+    /// # Errors
+    ///
+    /// A learning rate that is negative or not a number, for any of the groups; then nothing is changed.
+    fn set_lr(&mut self, lr: f64) -> Result<()>;
 
     /// The learning rate of each group.
     fn group_lrs(&self) -> Vec<f64> {
@@ -61,14 +65,13 @@ pub trait Optimizer: Stateful {
     ///
     /// # Errors
     ///
-    /// A group that does not exist.
+    /// A group that does not exist, a learning rate that is negative or not a number; then nothing is changed.
     fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
         if group > 0 {
             let (op, groups) = ("set_group_lr", 1);
             return Err(OptimizerError::NoGroup { op, group, groups }.into());
         }
-        self.set_lr(lr);
-        Ok(())
+        self.set_lr(lr)
     }
 
     /// The learning rate of each group from before the first schedule: PyTorch's

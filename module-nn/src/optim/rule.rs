@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::param_groups::find_scales;
+use super::range::at_least_0;
 use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
 /// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of your own needs.
@@ -210,7 +211,7 @@ pub(super) fn update_copy<R: UpdateRule>(
 /// let model = Linear::new(2, 1)?;
 /// let config = SGDConfig::new(0.1).group("bias", |options| SGDConfig { lr: 0.2, ..options });
 /// let mut optimizer = config.build(&model)?;
-/// optimizer.set_lr(0.05);
+/// optimizer.set_lr(0.05)?;
 /// assert_eq!(optimizer.group_lrs(), [0.05, 0.1]);
 /// optimizer.set_group_lr(1, 0.3)?;
 /// assert_eq!(optimizer.groups()[1].options.lr, 0.3);
@@ -334,10 +335,14 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
         first.map_or(f64::NAN, |group| group.options.lr())
     }
 
-    fn set_lr(&mut self, lr: f64) {
+    fn set_lr(&mut self, lr: f64) -> Result<()> {
+        for scale in &self.lr_scales {
+            at_least_0(R::NAME, "lr", lr * scale)?;
+        }
         for (group, scale) in self.groups.iter_mut().zip(&self.lr_scales) {
             group.options.set_lr(lr * scale);
         }
+        Ok(())
     }
 
     fn group_lrs(&self) -> Vec<f64> {
@@ -351,6 +356,7 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
 
     fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
         let found = self.group_mut("set_group_lr", group)?;
+        at_least_0(R::NAME, "lr", lr)?;
         found.options.set_lr(lr);
         self.find_lr_scales(group);
         Ok(())

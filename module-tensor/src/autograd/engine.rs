@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::pending::Pending;
 use super::{BackwardOptions, anomaly, watch};
 use crate::tensor::{
-    Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
+    Asked, Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
     outside_autocast, post_accumulate_hooks_exist, with_grad_mode,
 };
 use crate::{AutogradError, Result};
@@ -127,6 +127,20 @@ impl Wanted {
                 is_asked_for || self.passes(node)
             }
         }
+    }
+
+    /// Which inputs of an operation lead to a gradient that is asked for; `None` where that is all.
+    fn asked_of(&self, op: &Op) -> Option<Asked> {
+        let Self::At { outputs, through } = self else {
+            return None;
+        };
+        let asked = |input: &Input| {
+            let order = input.node.order;
+            let output = (order, input.output());
+            through.binary_search(&order).is_ok() || outputs.binary_search(&output).is_ok()
+        };
+        let asked = |input: &Option<Input>| input.as_ref().is_some_and(asked);
+        Some(op.inputs.iter().map(asked).collect())
     }
 
     fn passes(&self, node: &Node) -> bool {
@@ -285,7 +299,7 @@ impl Pass {
             }
         };
         let function = function.ok_or(AutogradError::GraphFreed { op: op.name })?;
-        let Some(ctx) = Backward::new(reached, node.clone()) else {
+        let Some(ctx) = Backward::new(reached, node.clone(), self.wanted.asked_of(op)) else {
             return Ok(());
         };
         let grads = function.backward(&ctx)?;

@@ -1,4 +1,5 @@
 mod anomaly;
+mod asked;
 mod hooks;
 mod outputs;
 mod panics;

@@ -108,7 +108,7 @@ impl Storage {
 
     /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
     /// counted still.
-    pub(crate) fn is_unshared(&self) -> bool {
+    pub fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.data) == 1
     }
 

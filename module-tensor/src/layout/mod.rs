@@ -67,20 +67,17 @@ impl Layout {
 
     /// Whether the elements lie one after the other in row-major order.
     pub fn is_contiguous(&self) -> bool {
-        // Without elements there is no order; the other sizes may multiply to anything.
-        if self.shape.contains(&0) {
-            return true;
-        }
-        let mut step = 1;
+        // One loop, because every operation asks several times.
+        let (mut step, mut fits) = (1_usize, true);
         for (&size, &stride) in self.shape.iter().zip(self.strides.iter()).rev() {
-            if size != 1 {
-                if stride != step {
-                    return false;
-                }
-                step *= size;
+            // Without elements there is no order; the other sizes may multiply to anything.
+            if size == 0 {
+                return true;
             }
+            fits &= size == 1 || stride == step;
+            step = step.wrapping_mul(size);
         }
-        true
+        fits
     }
 
     /// The dimensions from the slowest to the fastest in memory, and the permutation that takes

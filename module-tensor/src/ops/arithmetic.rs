@@ -344,8 +344,8 @@ impl Function for Mul {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { a, b, shapes } = self;
         let slope = |shape| move |factor: &Tensor| ctx.grad().mul(factor)?.sum_to(shape);
-        let first = by_saved(b.as_ref(), slope(&shapes[0]))?;
-        Ok([first, by_saved(a.as_ref(), slope(&shapes[1]))?].into())
+        let first = by_saved(ctx, 0, b.as_ref(), slope(&shapes[0]))?;
+        Ok([first, by_saved(ctx, 1, a.as_ref(), slope(&shapes[1]))?].into())
     }
 }
 
@@ -365,6 +365,6 @@ impl Function for Div {
         let first = || ctx.grad().div(b)?.sum_to(from);
         let first = ctx.needs(0).then(first).transpose()?;
         let second = |a: &Tensor| ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape());
-        Ok([first, by_saved(a.as_ref(), second)?].into())
+        Ok([first, by_saved(ctx, 1, a.as_ref(), second)?].into())
     }
 }

@@ -302,14 +302,14 @@ impl Function for Convolution {
         } = self;
         let grad = ctx.grad();
         let form = |op, a: &Tensor, b: &Tensor| convolution(name, op, a, b, geometry.clone());
-        let first = by_saved(b.as_ref(), |b| match op {
+        let first = by_saved(ctx, 0, b.as_ref(), |b| match op {
             ConvOp::Forward => form(ConvOp::Input, grad, b),
             // The gradient replaces the input.
             ConvOp::Input => form(ConvOp::Forward, grad, b),
             // The gradient replaces the weight.
             ConvOp::Weight => form(ConvOp::Input, b, grad),
         })?;
-        let second = by_saved(a.as_ref(), |a| match op {
+        let second = by_saved(ctx, 1, a.as_ref(), |a| match op {
             ConvOp::Forward => form(ConvOp::Weight, a, grad),
             ConvOp::Input => form(ConvOp::Weight, grad, a),
             ConvOp::Weight => form(ConvOp::Forward, a, grad),

@@ -126,10 +126,10 @@ impl Function for Linear {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let grad = ctx.grad();
         let mut gradients = Gradients::new();
-        gradients.push(by_saved(self.weight.as_ref(), |weight| {
+        gradients.push(by_saved(ctx, 0, self.weight.as_ref(), |weight| {
             grad.matmul(weight)
         })?);
-        gradients.push(by_saved(self.x.as_ref(), |x| {
+        gradients.push(by_saved(ctx, 1, self.x.as_ref(), |x| {
             grad.as_rows()?.t()?.matmul(&x.as_rows()?)
         })?);
         if ctx.input_count() == 3 {

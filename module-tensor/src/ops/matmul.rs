@@ -202,8 +202,8 @@ impl Function for Matmul {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { a, b, shapes } = self;
         let first = |b: &Tensor| ctx.grad().matmul(&b.transpose(-1, -2)?)?.sum_to(&shapes[0]);
-        let first = by_saved(b.as_ref(), first)?;
+        let first = by_saved(ctx, 0, b.as_ref(), first)?;
         let second = |a: &Tensor| a.transpose(-1, -2)?.matmul(ctx.grad())?.sum_to(&shapes[1]);
-        Ok([first, by_saved(a.as_ref(), second)?].into())
+        Ok([first, by_saved(ctx, 1, a.as_ref(), second)?].into())
     }
 }

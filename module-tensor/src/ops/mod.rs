@@ -208,11 +208,14 @@ impl Tensor {
     }
 }
 
-/// The gradient of an input by what was saved for it, if it needs one.
+/// The gradient of input `i` by what was saved for it, if it needs one.
 fn by_saved(
+    ctx: &crate::Backward,
+    i: usize,
     saved: Option<&Tensor>,
     gradient: impl FnOnce(&Tensor) -> Result<Tensor>,
 ) -> Result<Option<Tensor>> {
+    let saved = saved.filter(|_| ctx.needs(i));
     saved.map(gradient).transpose()
 }
 

@@ -75,11 +75,16 @@ pub struct Backward {
     first: usize,
     /// Those of the outputs behind that one.
     others: Reached,
+    /// Which inputs the pass asks for, if that is not all that need a gradient.
+    asked: Option<Asked>,
 }
+
+/// Whether a pass asks for the gradient of each input of an operation.
+pub(crate) type Asked = SmallVec<[bool; 4]>;
 
 impl Backward {
     /// `None` if no gradient has reached any output.
-    pub(crate) fn new(mut reached: Reached, node: Arc<Node>) -> Option<Self> {
+    pub(crate) fn new(mut reached: Reached, node: Arc<Node>, asked: Option<Asked>) -> Option<Self> {
         let first = reached.iter().position(Option::is_some)?;
         let grad = reached[first].take()?;
         // Nothing is moved for an operation with one output.
@@ -92,6 +97,7 @@ impl Backward {
             grad,
             first,
             others,
+            asked,
         })
     }
 
@@ -109,10 +115,17 @@ impl Backward {
         }
     }
 
-    /// Whether input `i` needs a gradient.
+    /// Whether input `i` needs a gradient in this pass. One that leads to nothing that [`grad`](crate::autograd::grad)
+    /// asks for does not, and neither does a leaf that collects none; what is given for it is dropped.
     pub fn needs(&self, i: usize) -> bool {
+        if let Some(asked) = &self.asked {
+            return asked.get(i) == Some(&true);
+        }
         match &self.node.kind {
-            NodeKind::Op(op) => op.inputs.get(i).is_some_and(Option::is_some),
+            NodeKind::Op(op) => {
+                let input = op.inputs.get(i).and_then(Option::as_ref);
+                input.is_some_and(|input| !input.node.ignores_grad())
+            }
             NodeKind::Leaf(_) => false,
         }
     }

@@ -108,6 +108,14 @@ impl Node {
         Some(&**self.grad_hooks.get(output)?.get_or_init(Box::default))
     }
 
+    /// Whether it is a leaf that collects no gradient, and no hook asks for it either.
+    pub(super) fn ignores_grad(&self) -> bool {
+        match &self.kind {
+            NodeKind::Leaf(slot) => lock(slot).paused && self.grad_hooks_of(0).is_none(),
+            NodeKind::Op(_) => false,
+        }
+    }
+
     /// The slot that keeps the gradient of an output, if there is one.
     pub(crate) fn slot(&self, output: usize) -> Option<&Mutex<Slot>> {
         match &self.kind {

@@ -13,7 +13,12 @@ use serde_json::Value;
 
 /// The cases of a kind, and all recorded tensors.
 fn recorded(kind: &str) -> (Vec<Value>, StateDict) {
-    let (cases, tensors) = golden::load("language_models.safetensors");
+    recorded_in("language_models", kind)
+}
+
+/// The cases of a kind in a file, and all its tensors.
+fn recorded_in(file: &str, kind: &str) -> (Vec<Value>, StateDict) {
+    let (cases, tensors) = golden::load(&format!("{file}.safetensors"));
     (cases[kind].as_array().unwrap().clone(), tensors)
 }
 

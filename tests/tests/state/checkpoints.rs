@@ -276,7 +276,7 @@ where
         let y = model.call(x).unwrap();
         y.mul(&y).unwrap().mean(..).unwrap().backward().unwrap();
         // One that JSON must keep to the last bit.
-        optimizer.set_lr(1e-2 / (1.0 + 0.1 * step as f64));
+        optimizer.set_lr(1e-2 / (1.0 + 0.1 * step as f64)).unwrap();
         optimizer.step(model).unwrap();
     }
 }
@@ -518,7 +518,7 @@ fn restoring_says_which_hyperparameters_are_others() {
         .weight_decay(0.1)
         .build(&model)
         .unwrap();
-    saved.set_lr(3e-3);
+    saved.set_lr(3e-3).unwrap();
     let checkpoint = TrainingCheckpoint::new(0, 0)
         .with("optimizer", &saved)
         .unwrap();

@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{Int4Storage, Int8Storage, Nf4Storage};
-use module_core::{BackwardOptions, Tolerance};
+use module_core::{BackwardOptions, BlockFormat, Tolerance};
 use module_mirror::mirror;
 use module_nn::prelude::*;
 use module_nn::quantize::{Scheme, dequantize, quantize};
@@ -412,6 +412,38 @@ fn the_place_of_a_weight_stays() {
     assert_eq!(dequantize(&model, "0").unwrap(), ["0.weight"]);
     assert!(weight.requires_grad() && !weight.detach().is_packed());
     assert_near(&model.call(x).unwrap(), &packed, "dequantized");
+}
+
+#[test]
+fn layers_that_read_no_packed_weight_are_named_with_the_cure() {
+    let model = (
+        Sequential::new().push(Embedding::new(8, 32).unwrap()),
+        Sequential::new().push(Conv1d::new(1, 2, 32).unwrap()),
+    );
+    let mut state = model.state_dict().unwrap();
+    for key in ["0.0.weight", "1.0.weight"] {
+        let packed = BlockFormat::Q8_0.quantize(state.get(key).unwrap()).unwrap();
+        state.insert(key, packed);
+    }
+    let _ = model.load_state_dict(&state).unwrap();
+    let ids = Tensor::from([[1_i64, 7]]);
+    let errors = [
+        model.0.call(ids.clone()),
+        model.1.call(randn(0, &[2, 1, 40])),
+    ];
+    for (result, layer) in errors.into_iter().zip(["0 (Embedding)", "0 (Conv1d)"]) {
+        let error = result.unwrap_err().to_string();
+        for part in [layer, "packed as", "get plain ones with `unpack`"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    // The cure, of the model and of the load.
+    assert_eq!(dequantize(&model, "0").unwrap(), ["0.0.weight"]);
+    model.0.call(ids).unwrap();
+    let _ = model
+        .load_state_dict_with(&state, LoadOptions::new().unpack("**"))
+        .unwrap();
+    model.1.call(randn(0, &[2, 1, 40])).unwrap();
 }
 
 #[test]

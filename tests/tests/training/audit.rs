@@ -1,15 +1,19 @@
 //! The audit of training: a finding for each silent failure, and none for networks that train as they should.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod bounds;
+mod causes;
 mod data;
 mod healthy;
 mod leaks;
 mod modes;
+mod probes;
 mod reach;
 mod report;
 mod steps;
 mod support;
 mod targets;
 mod unchanged;
+mod units;
 mod values;
 mod whole;

@@ -89,7 +89,7 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
                 }
             }
             if let Some(rate) = case["rates"][step].as_f64() {
-                optimizer.set_lr(rate);
+                optimizer.set_lr(rate).unwrap();
                 assert_eq!(optimizer.lr(), rate);
             }
             optimizer.step(&model)?;

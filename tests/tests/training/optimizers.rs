@@ -97,7 +97,9 @@ fn train(model: &Sequential, optimizer: &mut dyn Optimizer, steps: std::ops::Ran
             (draw(3), draw(2))
         });
         // Rates that JSON must keep to the last bit, and 0 first, as a warm-up may have.
-        optimizer.set_lr(0.03 * f64::from(step) / (1.0 + 0.1 * f64::from(step)));
+        optimizer
+            .set_lr(0.03 * f64::from(step) / (1.0 + 0.1 * f64::from(step)))
+            .unwrap();
         regress(model, optimizer, x, &y);
     }
 }

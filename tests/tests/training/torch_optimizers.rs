@@ -409,7 +409,7 @@ fn an_entry_of_a_training_checkpoint_is_loaded_with_the_rates_of_its_schedule() 
             .contains("`argparse.Namespace`")
     );
 
-    optimizer.set_lr(0.02);
+    optimizer.set_lr(0.02).unwrap();
     for step in recorded.number("saved")..recorded.number("steps") {
         case.step(&mut optimizer, &model, step);
     }

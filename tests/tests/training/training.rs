@@ -2,6 +2,7 @@
 //! half made.
 #![allow(clippy::unwrap_used)]
 
+use module_nn::functional::{self, LinearCrossEntropyArguments, LinearCrossEntropyOptions};
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
 
@@ -70,4 +71,22 @@ fn a_state_that_a_cast_left_behind_is_an_error_before_anything_moves() {
         model.float().unwrap();
         step(&model, &mut *optimizer).unwrap();
     }
+}
+
+#[test]
+fn a_weight_that_is_paused_before_the_pass_gets_no_gradient() {
+    let head = LinearConfig::new(3, 7).bias(false).build().unwrap();
+    let options = LinearCrossEntropyOptions::new().batch_chunk_size(1);
+    let arguments = LinearCrossEntropyArguments {
+        options: Some(&options),
+        ..Default::default()
+    };
+    let x = Tensor::ones([2, 3], ()).unwrap();
+    let target = Tensor::from([0_i64, 6]);
+    let loss =
+        functional::linear_cross_entropy(&x, &head.weight().tensor(), &target, arguments).unwrap();
+    // Nothing is left that the pass could compute.
+    head.set_requires_grad(false);
+    loss.backward().unwrap();
+    assert!(head.weight().grad().is_none());
 }

@@ -1,5 +1,7 @@
 //! Gradients that vanish and values that explode: pitfall 40.
 
+use std::collections::HashSet;
+
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
@@ -16,12 +18,39 @@ impl Check for GradientScale {
     }
 }
 
+/// The nodes of each step that a gradient comes to by some way around branches that start at nearly nothing: what is added
+/// to other values after it was scaled by a parameter which is to open the branch as it is trained.
+fn outside_of_branches(record: &Record<'_>) -> Vec<HashSet<u64>> {
+    let of_step = |step: &Step| {
+        let parameters = record.parameters.iter().zip(&step.start.parameters);
+        let trained = parameters.filter(|(known, _)| step.trains(known.leaf));
+        let small = trained.filter(|(_, state)| state.is_nearly_nothing());
+        let small: HashSet<u64> = small.map(|(known, _)| known.leaf).collect();
+        let source = |input: &u64| step.graph.source_of(*input);
+        let added = step.graph.nodes().filter(|(_, info)| info.name == "add");
+        let added: HashSet<u64> = added
+            .flat_map(|(_, info)| info.inputs.iter().filter_map(source))
+            .collect();
+        let is_small = |input: &u64| source(input).is_some_and(|source| small.contains(&source));
+        let roots = step.adding_passes().flat_map(|pass| &pass.roots).copied();
+        step.graph.ancestors_by(roots, |node, info| {
+            info.name != "mul" || !added.contains(&node) || !info.inputs.iter().any(is_small)
+        })
+    };
+    record.steps.iter().map(of_step).collect()
+}
+
 /// The norm of the gradient as a part of that of the weight, the largest of all steps; `None` of what is no matrix,
-/// of a weight that starts at nearly nothing, and where there was no gradient.
-fn relative_gradient(record: &Record<'_>, parameter: usize) -> Option<f64> {
+/// of a weight that starts at nearly nothing or is in such a branch, and where there was no gradient.
+fn relative_gradient(
+    record: &Record<'_>,
+    outside: &[HashSet<u64>],
+    parameter: usize,
+) -> Option<f64> {
     let leaf = record.parameters[parameter].leaf;
-    let steps = record.steps.iter().filter(|step| step.trains(leaf));
-    let ratios = steps.filter_map(|step| {
+    let steps = record.steps.iter().zip(outside);
+    let steps = steps.filter(|(_, outside)| outside.contains(&leaf));
+    let ratios = steps.filter_map(|(step, _)| {
         let state = &step.start.parameters[parameter];
         let grad = step.grad_stats(leaf)?;
         let is_comparable = state.is_sized_matrix() && grad.is_finite();
@@ -31,7 +60,9 @@ fn relative_gradient(record: &Record<'_>, parameter: usize) -> Option<f64> {
 }
 
 fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
-    let ratios = (0..record.parameters.len()).map(|index| relative_gradient(record, index));
+    let outside = outside_of_branches(record);
+    let indices = 0..record.parameters.len();
+    let ratios = indices.map(|index| relative_gradient(record, &outside, index));
     let ratios: Vec<Option<f64>> = ratios.collect();
     let largest = ratios.iter().flatten().copied().fold(0.0, f64::max);
     let bound = record.options.thresholds.vanishing;

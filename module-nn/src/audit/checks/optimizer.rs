@@ -82,9 +82,9 @@ impl Check for OptimizerMissesParameter {
 /// Whether a parameter is moved by more than the rounding of a few of its elements.
 fn is_noticeable(record: &Record<'_>, parameter: usize) -> bool {
     record.steps.iter().any(|step| {
-        let norm = step.start.parameters[parameter].stats().norm();
+        let norm = || step.start.parameters[parameter].stats().norm();
         step.change(parameter)
-            .is_some_and(|change| change > 1e-7 * norm)
+            .is_some_and(|change| change > 0.0 && change > 1e-7 * norm())
     })
 }
 

@@ -6,7 +6,7 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
 use crate::audit::rows::rows_equal;
-use crate::audit::stats::{Stats, values};
+use crate::audit::stats::{Stats, equal_rows};
 
 /// Weights whose rows are equal as training starts, where this does harm: the rows stay equal, or nothing above
 /// gets a gradient. Rows of zeros beside another way, as those of LoRA, do none.
@@ -24,12 +24,11 @@ impl Check for SymmetricUnits {
                 continue;
             }
             let rows = shape[0];
-            let equal = |tensor: &Tensor| values(tensor).is_some_and(|it| equal_rows(&it, rows));
-            if !equal(start) {
+            if !equal_rows(start) {
                 continue;
             }
             let end = &last.end.parameters[index].value;
-            let stays = record.steps.iter().any(|step| step.moved(index)) && equal(end);
+            let stays = record.steps.iter().any(|step| step.moved(index)) && equal_rows(end);
             // Rows of one element are scales, which may well start equal.
             let is_constant = start.numel() > rows && Stats::of(start).max_abs > 0.0;
             let blocks = is_constant_model(first) && blocks_gradient(record, first, index);
@@ -62,11 +61,6 @@ impl Check for SymmetricUnits {
     }
 }
 
-fn equal_rows(values: &[f32], rows: usize) -> bool {
-    let size = values.len() / rows.max(1);
-    size > 0 && values.chunks(size).all(|row| row == &values[..size])
-}
-
 /// Whether the model gives the same for all rows of a batch, because nothing goes around a layer of zeros.
 fn is_constant_model(step: &Step) -> bool {
     let outermost = step
@@ -87,7 +81,8 @@ fn blocks_gradient(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
         calls.filter(|(_, module, _)| record.modules[*module].parameters.contains(&parameter));
     let blocked = own.map(|(_, _, call)| {
         let largest = |grad: Option<Tensor>| grad.map(|grad| Stats::of(&grad).max_abs);
-        let input = call.inputs.iter().find_map(|input| largest(step.grad_of(input.node?)));
+        let of_node = |node| step.grad_stats(node).map(|stats| stats.max_abs);
+        let input = call.inputs.iter().find_map(|input| of_node(input.node?));
         let output = call.outputs.iter().find_map(|output| largest(output.grad()));
         matches!((input, output), (Some(input), Some(output)) if output > 0.0 && input <= 1e-6 * output)
     });

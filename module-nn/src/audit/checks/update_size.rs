@@ -17,7 +17,7 @@ impl Check for UpdateSize {
             let ratios = record.steps.iter().filter_map(|step| {
                 let before = &step.start.parameters[index];
                 // What was set by hand is no step.
-                if !before.is_sized_matrix() || !step.trains(known.leaf) {
+                if !step.trains(known.leaf) || !before.is_sized_matrix() {
                     return None;
                 }
                 Some(step.change(index)? / before.stats().norm())

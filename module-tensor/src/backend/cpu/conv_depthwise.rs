@@ -9,7 +9,7 @@ use super::conv::ConvSizes;
 use super::conv_planes::Planes;
 use super::float::Float;
 use super::memory::Workspace;
-use super::simd::{Loop, run_at_best_level};
+use super::simd::{FusedLoop, run_fused};
 use super::threads::{Items, parallel_for};
 use super::transpose::{columns_of_lines, lines_of_columns};
 use super::window::Window;
@@ -50,9 +50,9 @@ impl<T: Float> Plane<'_, T> {
 
     pub(super) fn run(self) {
         match self.weight.len() {
-            9 => run_at_best_level(Square::<T, 3, 6>(self)),
-            25 => run_at_best_level(Square::<T, 5, 8>(self)),
-            _ => run_at_best_level(Square::<T, 7, 10>(self)),
+            9 => run_fused(Square::<T, 3, 6>(self)),
+            25 => run_fused(Square::<T, 5, 8>(self)),
+            _ => run_fused(Square::<T, 7, 10>(self)),
         }
     }
 }
@@ -60,11 +60,11 @@ impl<T: Float> Plane<'_, T> {
 /// A kernel of `SIDE` by `SIDE`; so many lines of the output see `SEEN` lines of the input.
 struct Square<'a, T, const SIDE: usize, const SEEN: usize>(Plane<'a, T>);
 
-impl<T: Float, const SIDE: usize, const SEEN: usize> Loop for Square<'_, T, SIDE, SEEN> {
+impl<T: Float, const SIDE: usize, const SEEN: usize> FusedLoop for Square<'_, T, SIDE, SEEN> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<const FUSED: bool>(self) {
         let Plane {
             planes,
             data,
@@ -90,16 +90,16 @@ impl<T: Float, const SIDE: usize, const SEEN: usize> Loop for Square<'_, T, SIDE
                         let mut line = [T::zero(); LANES];
                         line.copy_from_slice(&seen[i * pitch..][..LANES]);
                         if i < SIDE {
-                            add_times(&mut a, &line, column[i]);
+                            add_times::<_, FUSED, _>(&mut a, &line, column[i]);
                         }
                         if i >= 1 && i - 1 < SIDE {
-                            add_times(&mut b, &line, column[i - 1]);
+                            add_times::<_, FUSED, _>(&mut b, &line, column[i - 1]);
                         }
                         if i >= 2 && i - 2 < SIDE {
-                            add_times(&mut c, &line, column[i - 2]);
+                            add_times::<_, FUSED, _>(&mut c, &line, column[i - 2]);
                         }
                         if i >= 3 && i - 3 < SIDE {
-                            add_times(&mut d, &line, column[i - 3]);
+                            add_times::<_, FUSED, _>(&mut d, &line, column[i - 3]);
                         }
                     }
                 }
@@ -114,9 +114,21 @@ impl<T: Float, const SIDE: usize, const SEEN: usize> Loop for Square<'_, T, SIDE
 }
 
 #[inline(always)]
-fn add_times<T: Float, const N: usize>(sums: &mut [T; N], line: &[T; N], factor: T) {
+fn add_times<T: Float, const FUSED: bool, const N: usize>(
+    sums: &mut [T; N],
+    line: &[T; N],
+    factor: T,
+) {
     for (sum, &v) in zip_mut(sums, line) {
-        *sum = sum.plus(v.times(factor));
+        *sum = multiply_add::<_, FUSED>(v, factor, *sum);
+    }
+}
+
+#[inline(always)]
+fn multiply_add<T: Float, const FUSED: bool>(v: T, factor: T, sum: T) -> T {
+    match FUSED {
+        true => v.times_plus(factor, sum),
+        false => sum.plus(v.times(factor)),
     }
 }
 
@@ -160,7 +172,7 @@ impl ConvSizes {
                 columns_of_lines(planes.clone().map(kernel), kernels, LANES);
                 let plane = |plane: usize| &input[plane * seen..][..seen];
                 columns_of_lines(planes.map(plane), near, LANES);
-                run_at_best_level(Lanes {
+                run_fused(Lanes {
                     window,
                     input: near,
                     padded,
@@ -209,16 +221,16 @@ impl<T: Float> Lanes<'_, T> {
 
     /// A line of the output, so many places at a time.
     #[inline(always)]
-    fn places<const N: usize>(&mut self, y: usize, pitch: usize) {
+    fn places<const FUSED: bool, const N: usize>(&mut self, y: usize, pitch: usize) {
         let width = self.window.output[2];
         for x in (0..width).step_by(N) {
             // The last places are summed twice if the others leave fewer.
-            self.tile::<N>(y, x.min(width - N), pitch);
+            self.tile::<FUSED, N>(y, x.min(width - N), pitch);
         }
     }
 
     #[inline(always)]
-    fn tile<const N: usize>(&mut self, y: usize, x: usize, pitch: usize) {
+    fn tile<const FUSED: bool, const N: usize>(&mut self, y: usize, x: usize, pitch: usize) {
         let window = self.window;
         let (kernel, step, apart) = (window.kernel[2], window.stride[2], window.dilation[2]);
         let (rows, first) = Self::lines_seen(window, y);
@@ -231,7 +243,7 @@ impl<T: Float> Lanes<'_, T> {
                 let seen = &line[x * step + dx * apart..][..(N - 1) * step + 1];
                 for (j, sums) in sums.iter_mut().enumerate() {
                     for (sum, &v, &factor) in zip_mut2(sums, &seen[j * step], weight) {
-                        *sum = sum.plus(v.times(factor));
+                        *sum = multiply_add::<_, FUSED>(v, factor, *sum);
                     }
                 }
             }
@@ -241,11 +253,11 @@ impl<T: Float> Lanes<'_, T> {
     }
 }
 
-impl<T: Float> Loop for Lanes<'_, T> {
+impl<T: Float> FusedLoop for Lanes<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run(mut self) {
+    fn run<const FUSED: bool>(mut self) {
         let window = self.window;
         let pitch = Self::pitch(window);
         let ([_, _, width], left) = (window.input, window.padding[2]);
@@ -256,11 +268,11 @@ impl<T: Float> Loop for Lanes<'_, T> {
         let [_, height, width] = window.output;
         for y in 0..height {
             if width.is_multiple_of(MANY_PLACES) {
-                self.places::<MANY_PLACES>(y, pitch);
+                self.places::<FUSED, MANY_PLACES>(y, pitch);
             } else if width >= PLACES {
-                self.places::<PLACES>(y, pitch);
+                self.places::<FUSED, PLACES>(y, pitch);
             } else {
-                self.places::<1>(y, pitch);
+                self.places::<FUSED, 1>(y, pitch);
             }
         }
     }

@@ -118,7 +118,6 @@ fn bytes(storage: &Storage) -> Result<Option<&[u8]>> {
 /// The elements of a storage as the type that its dtype promises.
 #[inline]
 pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
-    storage.check_plain(OP)?;
     let memory = storage.downcast_ref::<CpuStorage>();
     let values = memory.and_then(CpuStorage::values);
     values.ok_or_else(|| unreadable(storage, T::DTYPE))
@@ -130,6 +129,9 @@ const OP: &str = "cpu kernel";
 /// Why the elements of a storage cannot be read as those of a dtype.
 #[cold]
 fn unreadable(storage: &Storage, dtype: DType) -> crate::Error {
+    if let Err(error) = storage.check_plain(OP) {
+        return error;
+    }
     if storage.downcast_ref::<CpuStorage>().is_some() {
         let (lhs, rhs) = (storage.dtype(), dtype);
         return DTypeError::Mismatch { op: OP, lhs, rhs }.into();

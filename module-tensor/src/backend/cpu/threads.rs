@@ -162,6 +162,10 @@ pub(super) fn parallel_for<C: SplitAt>(
 
 /// The number of parts of the work and the number of threads, if it is more than one part.
 fn parts_of(count: usize, item_ns: usize) -> Option<(usize, usize)> {
+    // Most operations of small networks end here, and a division takes as long as all of their checks.
+    if count.saturating_mul(item_ns) < MIN_PARALLEL_NS {
+        return None;
+    }
     let least = MIN_PARALLEL_NS.div_ceil(item_ns.max(1));
     if count < 2 * least {
         return None;

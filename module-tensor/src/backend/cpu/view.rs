@@ -1,5 +1,7 @@
 //! Operands as slices, and the loops over them.
 
+use std::borrow::Cow;
+
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::copy::{copy, is_transposed};
@@ -32,14 +34,16 @@ pub(crate) fn array_view<'a, T: Element>(
 /// The elements of an operand as one slice, if they lie in row-major order.
 #[inline]
 pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
-    if x.layout.shape().contains(&0) {
-        return Ok(Some(&[]));
-    }
     if !x.layout.is_contiguous() {
         return Ok(None);
     }
+    let numel = x.layout.shape().numel();
+    if numel == 0 {
+        // The offset means nothing, and may lie outside of the storage.
+        return Ok(Some(&[]));
+    }
     let start = x.layout.offset();
-    Ok(elements::<T>(x)?.get(start..start + x.layout.shape().numel()))
+    Ok(elements::<T>(x)?.get(start..start + numel))
 }
 
 /// The little-endian bytes of elements in row-major order, where they lie as such.
@@ -78,17 +82,24 @@ pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
 }
 
 /// The elements in row-major order, copied only if they lie otherwise.
-pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<std::borrow::Cow<'_, [T]>> {
-    Ok(match slice(x)? {
-        Some(values) => values.into(),
-        None => to_vec(x)?.into(),
+pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<Cow<'_, [T]>> {
+    or_copy(slice(x)?, x)
+}
+
+/// What [`slice`] gave for an operand, or a copy of its elements in row-major order.
+#[inline]
+fn or_copy<'a, T: Element>(slice: Option<&'a [T]>, x: &Operand) -> Result<Cow<'a, [T]>> {
+    Ok(match slice {
+        Some(values) => Cow::Borrowed(values),
+        None => Cow::Owned(copy(x)?),
     })
 }
 
-/// Whether the elements are to be read as one slice: they lie in row-major order, or copying them first is faster
-/// than jumping from one to the next.
-fn is_read_whole(x: &Operand) -> bool {
-    x.layout.is_contiguous() || is_transposed(&x.layout)
+/// Whether an operand is to be read as one slice: it is one, or copying its elements first is faster than jumping from
+/// one to the next.
+#[inline]
+fn is_read_whole<T>(slice: Option<&[T]>, x: &Operand) -> bool {
+    slice.is_some() || is_transposed(&x.layout)
 }
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
@@ -289,8 +300,9 @@ fn head_of<T>(out: &[T]) -> usize {
 fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) -> Result<Vec<U>> {
     let numel = x.layout.shape().numel();
     let mut values = scratch(numel)?;
-    if is_read_whole(x) {
-        let x = to_cow(x)?;
+    let slice = slice(x)?;
+    if is_read_whole(slice, x) {
+        let x = or_copy(slice, x)?;
         parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
             let x = &x[range];
             let head = head_of(out.0);
@@ -321,8 +333,9 @@ fn runs2<A: Element, B: Element, U: Element>(
 ) -> Result<Vec<U>> {
     let numel = a.layout.shape().numel();
     let mut values = scratch(numel)?;
-    if is_read_whole(a) && is_read_whole(b) {
-        let (a, b) = (to_cow(a)?, to_cow(b)?);
+    let (a_slice, b_slice) = (slice(a)?, slice(b)?);
+    if is_read_whole(a_slice, a) && is_read_whole(b_slice, b) {
+        let (a, b) = (or_copy(a_slice, a)?, or_copy(b_slice, b)?);
         parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
             let (a, b) = (&a[range.clone()], &b[range]);
             let head = head_of(out.0);

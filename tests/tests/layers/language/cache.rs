@@ -121,3 +121,26 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     assert_eq!(cache.key().unwrap().to_vec::<f32>().unwrap(), before);
     assert_eq!(cache.len(), 2);
 }
+
+#[test]
+fn what_does_not_fit_into_memory_leaves_it_as_it_was() {
+    for mut cache in [
+        KeyValueCache::new(),
+        KeyValueCache::with_capacity(8),
+        KeyValueCache::new().sliding_window(2),
+    ] {
+        appended(&mut cache, &part(3, 0.0));
+        let state = |cache: &KeyValueCache| {
+            let values = [cache.key(), cache.value()].map(|x| x.unwrap().to_vec::<f32>().unwrap());
+            (values, cache.len(), cache.kept())
+        };
+        let before = state(&cache);
+        // Its elements are one element, and a copy would need petabytes.
+        let huge = part(1, 0.0).expand([2, 3, 1 << 50, 2]).unwrap();
+        assert!(cache.append(huge.clone(), huge).is_err());
+        assert_eq!(state(&cache), before);
+        let (key, _) = appended(&mut cache, &part(1, 5.0));
+        assert_eq!(key.size(2).unwrap(), before.2 + 1);
+        assert_eq!(cache.len(), 4);
+    }
+}

@@ -9,17 +9,27 @@ use module_nn::rnn::PaddingSide;
 use module_tests::golden::{Tolerance, assert_close};
 use serde_json::Value;
 
-use super::{number, recorded};
+use super::{number, recorded_in};
 
 #[test]
 fn scores_are_changed_as_by_transformers() {
-    let (cases, tensors) = recorded("processors");
+    for file in ["language_models", "suppressed_texts"] {
+        compare_scores(file);
+    }
+}
+
+fn compare_scores(file: &str) {
+    let (cases, tensors) = recorded_in(file, "processors");
     let of = |name: &str| tensors.get(name).unwrap().clone();
     for (n, case) in cases.iter().enumerate() {
         let mut scores = of("processors.scores");
         let ids = of("processors.ids");
         if let Some(penalty) = case["repetition_penalty"].as_f64() {
             scores = generate::repetition_penalty(&scores, &ids, penalty).unwrap();
+        }
+        if let Some(tokens) = case["suppress_tokens"].as_array() {
+            let tokens: Vec<i64> = tokens.iter().filter_map(Value::as_i64).collect();
+            scores = generate::suppress_tokens(&scores, &tokens).unwrap();
         }
         if let Some(temperature) = case["temperature"].as_f64() {
             scores = generate::temperature(&scores, temperature).unwrap();
@@ -61,7 +71,13 @@ fn config(case: &Value) -> GenerationConfig {
 
 #[test]
 fn texts_are_those_of_transformers_token_for_token() {
-    let (cases, tensors) = recorded("texts");
+    for file in ["language_models", "suppressed_texts"] {
+        compare_texts(file);
+    }
+}
+
+fn compare_texts(file: &str) {
+    let (cases, tensors) = recorded_in(file, "texts");
     let of = |name: &str| tensors.get(name).unwrap().clone();
     let [first, second] = ["texts.first", "texts.second"].map(of);
     for (n, case) in cases.iter().enumerate() {
@@ -169,6 +185,10 @@ fn what_cannot_be_generated_is_refused() {
         (GenerationConfig::new(1).temperature(0.0), "temperature = 0"),
         (GenerationConfig::new(1).top_k(0), "top_k = 0"),
         (GenerationConfig::new(1).top_p(1.5), "top_p = 1.5"),
+        (
+            GenerationConfig::new(1).suppress_tokens([3]),
+            "index_fill: index 3",
+        ),
         (
             GenerationConfig::new(1)
                 .num_beams(2)

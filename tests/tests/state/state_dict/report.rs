@@ -207,6 +207,41 @@ fn what_the_model_lacks_is_ignored_by_name() {
 }
 
 #[test]
+fn what_only_some_files_have_is_ignored_where_it_is() {
+    let model = net();
+    let state = model.state_dict().unwrap();
+    let mut older = state.clone();
+    older.insert("encoder.0.mask", floats([0.0]));
+    older.insert("epoch", floats([0.0]));
+    let load = |state: &StateDict, options: LoadOptions| model.load_state_dict_with(state, options);
+    let options = || LoadOptions::new().ignore_if_present(["**.mask", "epoch", "step"]);
+    assert!(load(&state, options()).unwrap().ignored.is_empty());
+    let report = load(&older, options()).unwrap();
+    assert_eq!(report.ignored, ["epoch", "encoder.0.mask"]);
+    // What is not covered is still strict, also beside keys that must be there.
+    let error = load(&older, LoadOptions::new().ignore_if_present("epoch")).unwrap_err();
+    let Some(problems) = error.downcast_ref::<LoadProblems>() else {
+        panic!("{error}");
+    };
+    assert_eq!(problems.unexpected, ["encoder.0.mask"]);
+    let both = || {
+        LoadOptions::new()
+            .ignore("epoch")
+            .ignore_if_present("**.mask")
+    };
+    assert_eq!(load(&older, both()).unwrap().ignored.len(), 2);
+    assert!(load(&state, both()).is_err());
+    let error = load(&state, LoadOptions::new().ignore_if_present("head")).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("ignore_if_present: pattern = head: covers `head.bias`"),
+        "{text}"
+    );
+    let error = load(&state, LoadOptions::new().ignore_if_present("mask.{0")).unwrap_err();
+    assert!(error.to_string().contains("is not closed"), "{error}");
+}
+
+#[test]
 fn the_rule_for_a_prefix_is_found_beside_other_keys() {
     let model = net();
     let rule = |state: &StateDict| {

@@ -102,13 +102,13 @@ fn a_state_of_other_groups_changes_nothing() {
 fn the_same_groups_in_another_order_are_the_same() {
     let model = network(3, 2);
     let mut saved = by(&["0.bias", "2.bias"]).build(&model).unwrap();
-    saved.set_lr(0.2);
+    saved.set_lr(0.2).unwrap();
     let mut optimizer = by(&["2.bias", "0.bias"]).build(&model).unwrap();
     optimizer.load_state(&saved.state().unwrap()).unwrap();
     let rates = saved.group_lrs();
     assert_eq!(optimizer.group_lrs(), [rates[0], rates[2], rates[1]]);
-    saved.set_lr(0.7);
-    optimizer.set_lr(0.7);
+    saved.set_lr(0.7).unwrap();
+    optimizer.set_lr(0.7).unwrap();
     let rates = saved.group_lrs();
     assert_eq!(optimizer.group_lrs(), [rates[0], rates[2], rates[1]]);
 }

@@ -17,7 +17,7 @@ fn trains_as_recorded<O: Optimizer>(
     let mut optimizer = build(&run.case["kwargs"], &run.case["biases"], &model).unwrap();
     for step in 0..20 {
         let rate = |group: usize| run.case["rates"][step][group].as_f64().expect("a rate");
-        optimizer.set_lr(rate(0));
+        optimizer.set_lr(rate(0)).unwrap();
         assert_eq!(optimizer.lr(), rate(0));
         let found = optimizer.group_lrs();
         assert!((found[1] - rate(1)).abs() < 1e-15, "{found:?}");
@@ -145,23 +145,23 @@ fn rates_of_groups_are_set_together_and_alone() {
     let model = network(3, 2);
     let groups = SGDConfig::new(0.1).group("0", |g| SGDConfig { lr: 0.2, ..g });
     let mut optimizer = groups.group("2.bias", |g| g).build(&model).unwrap();
-    optimizer.set_lr(0.5);
+    optimizer.set_lr(0.5).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.5, 1.0, 0.5]);
     // A rate of 0 forgets no proportion.
-    optimizer.set_lr(0.0);
-    optimizer.set_lr(0.25);
+    optimizer.set_lr(0.0).unwrap();
+    optimizer.set_lr(0.25).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.25, 0.5, 0.25]);
     optimizer.set_group_lr(2, 1.0).unwrap();
-    optimizer.set_lr(0.5);
+    optimizer.set_lr(0.5).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.5, 1.0, 2.0]);
     optimizer.set_group_lr(0, 1.0).unwrap();
     assert_eq!(optimizer.group_lrs(), [1.0, 1.0, 2.0]);
-    optimizer.set_lr(0.5);
+    optimizer.set_lr(0.5).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.5, 0.5, 1.0]);
     let options = SGDConfig::new(0.25).momentum(0.9);
     optimizer.set_group_options(1, options.clone()).unwrap();
     assert_eq!(optimizer.groups()[1].options, options);
-    optimizer.set_lr(1.0);
+    optimizer.set_lr(1.0).unwrap();
     assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
     assert!(
         optimizer
@@ -169,12 +169,18 @@ fn rates_of_groups_are_set_together_and_alone() {
             .is_err()
     );
     assert!(optimizer.set_group_lr(3, 0.1).is_err());
+    for lr in [-1.0, f64::NAN] {
+        let expected = format!("SGD: lr = {lr}: must be at least 0");
+        let error = optimizer.set_group_lr(1, lr).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert!(optimizer.set_lr(lr).is_err());
+    }
     assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
     // To a rate of 0 there is no proportion: the one before stays.
-    optimizer.set_lr(0.0);
+    optimizer.set_lr(0.0).unwrap();
     optimizer.set_group_lr(1, 3.0).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.0, 3.0, 0.0]);
-    optimizer.set_lr(1.0);
+    optimizer.set_lr(1.0).unwrap();
     assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
 }
 

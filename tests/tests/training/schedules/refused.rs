@@ -124,8 +124,9 @@ impl Optimizer for Own {
         self.0
     }
 
-    fn set_lr(&mut self, lr: f64) {
+    fn set_lr(&mut self, lr: f64) -> Result<()> {
         self.0 = lr;
+        Ok(())
     }
 }
 

@@ -8,7 +8,9 @@ use std::ops::Range;
 use ndarray::LinalgScalar;
 
 use super::super::Element;
-use super::super::simd::{HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose};
+use super::super::simd::{
+    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose,
+};
 use super::matrix::Lines;
 use crate::zip::zip_mut;
 
@@ -146,7 +148,7 @@ macro_rules! tiles {
             fn baseline(block: Block<'_, '_, Self>) {
                 // Without the instruction a fused multiply-add is a call.
                 let add = |a: $type, b, sum| {
-                    if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+                    if BASELINE_HAS_FMA {
                         a.mul_add(b, sum)
                     } else {
                         a * b + sum

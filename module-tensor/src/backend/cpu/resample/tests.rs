@@ -25,7 +25,29 @@ fn numbers<T: Float>(len: usize, is_odd: bool) -> Vec<T> {
     (0..len).map(value).map(number).collect()
 }
 
-/// Sums one after the other along one dimension of `[outer, size, inner]`.
+/// The sum of all elements of a line: those after the first in sixteen sums, of every sixteenth each, which are added
+/// by halves; the elements that fill no sixteen come right after the first.
+fn line_sum<T: Float>(line: &[T]) -> T {
+    let whole = (line.len() - 1) / 16 * 16;
+    let mut lanes: Vec<T> = (1..=16)
+        .map(|lane| (lane..=whole).step_by(16).map(|i| line[i]))
+        .map(|elements| elements.fold(T::zero(), T::plus))
+        .collect();
+    while lanes.len() > 1 {
+        let high = lanes.split_off(lanes.len() / 2);
+        lanes = lanes.iter().zip(high).map(|(a, b)| a.plus(b)).collect();
+    }
+    let ends = line[whole + 1..]
+        .iter()
+        .fold(line[0], |sum, &v| sum.plus(v));
+    if whole == 0 {
+        ends
+    } else {
+        ends.plus(lanes[0])
+    }
+}
+
+/// Sums one after the other along one dimension of `[outer, size, inner]`, but for those of whole lines.
 fn sums<T: Float>(x: &[T], axis: &ResampleAxis, inner: usize) -> Vec<T> {
     let mut out = Vec::new();
     for block in x.chunks_exact(axis.size * inner) {
@@ -40,8 +62,14 @@ fn sums<T: Float>(x: &[T], axis: &ResampleAxis, inner: usize) -> Vec<T> {
                         AxisWeights::Pairs(factors) => v * number(factors[pairs + k]),
                     }
                 };
-                let sum = range.clone().enumerate().map(term).reduce(T::plus);
-                let sum = sum.unwrap_or_else(T::zero);
+                let terms: Vec<T> = range.clone().enumerate().map(term).collect();
+                let is_line = inner == 1 && axis.ranges.len() == 1 && !terms.is_empty();
+                let sum = match &axis.weights {
+                    AxisWeights::OverOutput(_) | AxisWeights::OverInput(_) if is_line => {
+                        line_sum(&terms)
+                    }
+                    _ => terms.into_iter().reduce(T::plus).unwrap_or_else(T::zero),
+                };
                 out.push(match &axis.weights {
                     AxisWeights::OverOutput(divisors) => sum / number(divisors[output]),
                     _ => sum,

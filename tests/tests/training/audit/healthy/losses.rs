@@ -55,6 +55,49 @@ fn a_loss_that_compares_the_rows_of_a_batch() {
     });
 }
 
+/// Two encoders, and how alike each image is to each text.
+#[derive(Module)]
+struct Contrastive {
+    images: Sequential,
+    texts: Sequential,
+    logit_scale: Parameter,
+}
+
+impl Forward<(Tensor, Tensor)> for Contrastive {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, (images, texts): (Tensor, Tensor)) -> Result<Self::Output> {
+        let unit = |x: Tensor| x.div(&x.square()?.sum_keepdim(1)?.sqrt()?);
+        let images = unit(self.images.call(images)?)?;
+        let texts = unit(self.texts.call(texts)?)?;
+        let logits = images
+            .matmul(&texts.t()?)?
+            .mul(&self.logit_scale.tensor().exp()?)?;
+        Ok((logits.clone(), logits.t()?))
+    }
+}
+
+#[test]
+fn images_and_texts_that_belong_together() {
+    healthy(|| {
+        let model = Contrastive {
+            images: mlp(6, 16, 8)?,
+            texts: mlp(5, 16, 8)?,
+            logit_scale: Parameter::new(Tensor::from(2.6_f32))?,
+        };
+        let mut optimizer = AdamW::new(&model, 1e-3)?;
+        Ok((model, move |model: &Contrastive| {
+            let (of_images, of_texts) = model.call((rows(24, 6)?, rows(24, 5)?))?;
+            let own = Tensor::arange(0, 24, DType::I64)?;
+            let criterion = CrossEntropyLoss::new();
+            let both = criterion
+                .loss(&of_images, &own)?
+                .add(&criterion.loss(&of_texts, &own)?)?;
+            step(model, &mut optimizer, both.div(2.0)?)
+        }))
+    });
+}
+
 #[test]
 fn a_loss_of_triplets() {
     healthy(|| {

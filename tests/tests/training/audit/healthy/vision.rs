@@ -1,6 +1,7 @@
 //! Networks that read images.
 
 use module_examples::models::resnet::{ResNet, ResNetConfig};
+use module_nn::Approximate;
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
 
@@ -138,6 +139,50 @@ fn resnet_18() {
         Ok((model, move |model: &ResNet| {
             let logits = model.call(images(4, 3, 32)?)?;
             let loss = CrossEntropyLoss::new().loss(&logits, &classes(4, 1000)?)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+/// A residual block whose branch starts at nearly nothing, as ConvNeXt and CaiT have it.
+#[derive(Module)]
+struct ScaledBlock {
+    norm: LayerNorm,
+    first: Linear,
+    second: Linear,
+    gamma: Parameter,
+}
+
+impl Forward for ScaledBlock {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let y = self
+            .first
+            .call(self.norm.call(x.clone())?)?
+            .gelu(Approximate::None)?;
+        x.add(&self.second.call(y)?.mul(self.gamma.tensor())?)
+    }
+}
+
+#[test]
+fn branches_that_are_scaled_to_nearly_nothing() {
+    healthy(|| {
+        let mut model = Sequential::new().push(Linear::new(10, 16)?);
+        for _ in 0..3 {
+            model = model.push(ScaledBlock {
+                norm: LayerNorm::new(16)?,
+                first: Linear::new(16, 64)?,
+                second: Linear::new(64, 16)?,
+                gamma: Parameter::new(Tensor::full([16], 1e-6, DType::F32)?)?,
+            });
+        }
+        let model = model.push(LayerNorm::new(16)?).push(Linear::new(16, 4)?);
+        // The first steps of a schedule that warms up.
+        let mut optimizer = AdamW::new(&model, 1e-7)?;
+        Ok((model, move |model: &Sequential| {
+            let logits = model.call(rows(16, 10)?)?;
+            let loss = CrossEntropyLoss::new().loss(&logits, &classes(16, 4)?)?;
             step(model, &mut optimizer, loss)
         }))
     });

@@ -1,0 +1,219 @@
+//! What Whisper writes: the tokens that come before a text, and the text.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use module_nn::generate::{GenerationConfig, generate, with_cache};
+use module_nn::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::super::pretrained::{self, IGNORED};
+use super::super::transformers;
+use super::{Caches, Whisper};
+
+/// transformers' `generation_config.json`, and what its `generate` is told beside that.
+#[derive(Clone, Debug, Deserialize)]
+#[allow(missing_docs, reason = "the names are transformers'")]
+pub struct WhisperGenerationConfig {
+    pub decoder_start_token_id: i64,
+    pub eos_token_id: i64,
+    pub no_timestamps_token_id: Option<i64>,
+    /// `<|de|>` and the like.
+    #[serde(default)]
+    pub lang_to_id: BTreeMap<String, i64>,
+    /// `transcribe` and `translate`.
+    #[serde(default)]
+    pub task_to_id: BTreeMap<String, i64>,
+    /// What follows the first token, with its place, where neither language nor task is said; the language may be open.
+    pub forced_decoder_ids: Option<Vec<(usize, Option<i64>)>>,
+    pub suppress_tokens: Option<Vec<i64>>,
+    pub begin_suppress_tokens: Option<Vec<i64>>,
+    pub max_length: usize,
+    pub max_new_tokens: Option<usize>,
+    pub num_beams: Option<usize>,
+    pub length_penalty: Option<f64>,
+    pub repetition_penalty: Option<f64>,
+    /// `de` or `<|de|>`; the model finds it out if it is not said.
+    pub language: Option<String>,
+    /// Of `task_to_id`.
+    pub task: Option<String>,
+    /// The text before, which begins with `<|startofprev|>`.
+    #[serde(default)]
+    pub prompt_ids: Vec<i64>,
+    /// What this model has no choice of.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+impl WhisperGenerationConfig {
+    /// The file of a directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`pretrained::read_json`].
+    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
+        pretrained::read_json(dir.as_ref().join("generation_config.json"))
+    }
+
+    /// How a text goes on behind so many tokens, if no more than `positions` fit into the model.
+    ///
+    /// # Errors
+    ///
+    /// Tokens that do not fit, an argument that this model has no choice of.
+    pub fn search(&self, prompt: usize, positions: usize) -> Result<GenerationConfig> {
+        let only = [
+            ("do_sample", json!(false)),
+            ("early_stopping", json!(false)),
+            ("return_timestamps", json!(false)),
+            // A text that has ended is cut off.
+            ("pad_token_id", json!(IGNORED)),
+            // Of timestamps and of sound that is longer.
+            ("alignment_heads", json!(IGNORED)),
+            ("max_initial_timestamp_index", json!(IGNORED)),
+            ("prev_sot_token_id", json!(IGNORED)),
+            // Said by `lang_to_id`.
+            ("is_multilingual", json!(IGNORED)),
+            ("_from_model_config", json!(IGNORED)),
+        ];
+        transformers::check_rest("Whisper", &self.rest, &only)?;
+        let room = positions.saturating_sub(prompt);
+        let longest = self.max_length + prompt.min((positions / 2).saturating_sub(1));
+        let new = self.max_new_tokens;
+        let new = new.unwrap_or(longest.saturating_sub(prompt).min(room));
+        if new > room {
+            let problem = format!("must be at most {room} behind {prompt} tokens");
+            return Err(Error::argument("Whisper", "max_new_tokens", new, problem));
+        }
+        Ok(GenerationConfig::new(new)
+            .eos_token_id([self.eos_token_id])
+            .num_beams(self.num_beams.unwrap_or(1))
+            .length_penalty(self.length_penalty.unwrap_or(1.0))
+            .repetition_penalty(self.repetition_penalty.unwrap_or(1.0))
+            .suppress_tokens(self.suppress_tokens.clone().unwrap_or_default())
+            .begin_suppress_tokens(self.begin_suppress_tokens.clone().unwrap_or_default()))
+    }
+
+    /// What the configuration forces behind the first token: the language, which may be open, and what follows it.
+    fn forced(&self) -> Result<(Option<i64>, Vec<i64>)> {
+        let forced = self.forced_decoder_ids.as_deref().unwrap_or_default();
+        for (i, (place, _)) in forced.iter().enumerate() {
+            if *place != i + 1 {
+                let problem = format!("stands where the token of place {} must", i + 1);
+                let name = "forced_decoder_ids";
+                return Err(Error::argument("Whisper", name, place, problem));
+            }
+        }
+        let mut ids = forced.iter().map(|&(_, id)| id);
+        let language = ids.next().flatten();
+        Ok((language, ids.flatten().collect()))
+    }
+}
+
+/// The token of a name.
+fn token(of: &'static str, name: &str, ids: &BTreeMap<String, i64>) -> Result<i64> {
+    if let Some(&id) = ids.get(name) {
+        return Ok(id);
+    }
+    let known: Vec<&str> = ids.keys().map(String::as_str).collect();
+    let problem = match known.is_empty() {
+        true => "the model has no choice; leave it out".to_owned(),
+        false => format!("must be one of {}", known.join(", ")),
+    };
+    Err(Error::argument("Whisper", of, name, problem))
+}
+
+impl Whisper {
+    /// What is said in each of `(N, num_mel_bins, frames)`, as tokens: no timestamps, nothing of what comes before and
+    /// behind the text.
+    ///
+    /// # Errors
+    ///
+    /// Those of the pass and of [`prompt`](Self::prompt) and [`search`](WhisperGenerationConfig::search).
+    pub fn generate(
+        &self,
+        features: Tensor,
+        config: &WhisperGenerationConfig,
+    ) -> Result<Vec<Vec<i64>>> {
+        let encoded = no_grad(|| self.encode(features))?;
+        let prompt = self.prompt(&encoded, config)?;
+        let begin = prompt.size(1)?;
+        let search = config.search(begin, self.max_target_positions())?;
+        let mut model = with_cache(Caches::new(), |ids, caches| {
+            self.call((ids, encoded.clone(), caches))
+        });
+        let ids = generate(&mut model, &prompt, &search)?;
+        let texts = (0..ids.size(0)?).map(|row| {
+            let text = ids.select(0, row as isize)?.to_vec::<i64>()?.into_iter();
+            let text = text.skip(begin).take_while(|&id| id != config.eos_token_id);
+            Ok(text.collect())
+        });
+        texts.collect()
+    }
+
+    /// What stands before each text, `(N, tokens)`: the text before, and the tokens of start, language, task and of no
+    /// timestamps.
+    ///
+    /// # Errors
+    ///
+    /// A language or a task that the model does not know.
+    pub fn prompt(&self, encoded: &Tensor, config: &WhisperGenerationConfig) -> Result<Tensor> {
+        let (language, others) = match (&config.language, &config.task) {
+            (None, None) => config.forced()?,
+            (language, task) => {
+                let task = match task {
+                    Some(task) => Some(token("task", task, &config.task_to_id)?),
+                    None => config.task_to_id.get("transcribe").copied(),
+                };
+                let language = language.as_ref().map(|language| {
+                    let code = language.trim_matches(['<', '|', '>']);
+                    token("language", &format!("<|{code}|>"), &config.lang_to_id)
+                });
+                (language.transpose()?, task.into_iter().collect())
+            }
+        };
+        let rows = encoded.size(0)?;
+        let languages = match language {
+            Some(language) => vec![Some(language); rows],
+            None if config.lang_to_id.is_empty() => vec![None; rows],
+            None => {
+                let found = self.detect_language(encoded, config)?;
+                found.into_iter().map(Some).collect()
+            }
+        };
+        let prompts: Vec<Vec<i64>> = languages
+            .into_iter()
+            .map(|language| {
+                let mut ids = config.prompt_ids.clone();
+                ids.push(config.decoder_start_token_id);
+                ids.extend(language);
+                ids.extend(&others);
+                let last = ids.last().copied();
+                ids.extend(config.no_timestamps_token_id.filter(|&id| last != Some(id)));
+                ids
+            })
+            .collect();
+        let length = prompts.first().map_or(0, Vec::len);
+        Tensor::from_vec(prompts.concat(), [rows, length])?.to_device(&encoded.device())
+    }
+
+    /// The token of the likeliest language of each of `(N, positions, d_model)`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the pass.
+    pub fn detect_language(
+        &self,
+        encoded: &Tensor,
+        config: &WhisperGenerationConfig,
+    ) -> Result<Vec<i64>> {
+        let ids: Vec<i64> = config.lang_to_id.values().copied().collect();
+        let languages = Tensor::from(ids.as_slice()).to_device(&encoded.device())?;
+        let start = Tensor::full([encoded.size(0)?, 1], config.decoder_start_token_id, ())?;
+        let start = start.to_device(&encoded.device())?;
+        let (logits, _) = no_grad(|| self.call((start, encoded.clone(), Caches::new())))?;
+        let scores = logits.select(1, -1)?.index_select(1, &languages)?;
+        let best = scores.argmax(1)?;
+        languages.index_select(0, &best)?.to_vec()
+    }
+}

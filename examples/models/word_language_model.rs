@@ -1,0 +1,219 @@
+//! The recurrent language model of PyTorch's `word_language_model` example.
+//!
+//! The script saves the whole object; what is read here is its state dict, `torch.save(model.state_dict(), …)`.
+//!
+//! Source: Zaremba, Sutskever and Vinyals, *Recurrent Neural Network Regularization* (2014); the tied weights Press and
+//! Wolf, *Using the Output Embedding to Improve Language Models* (2016).
+
+use std::path::Path;
+
+use module_nn::init::{Uniform, zeros};
+use module_nn::prelude::*;
+use module_nn::{RNNNonlinearity, Tensors};
+use serde::Deserialize;
+
+use super::pretrained;
+
+/// The arguments, by the example's names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RNNModelConfig {
+    /// The kind of layer.
+    pub rnn_type: RNNType,
+    /// The number of words.
+    pub ntoken: usize,
+    /// The size of a word's vector.
+    pub ninp: usize,
+    /// The size of the states.
+    pub nhid: usize,
+    /// The number of layers.
+    pub nlayers: usize,
+    /// The probability that an element before, between and behind the layers is zeroed in training.
+    #[serde(default = "half")]
+    pub dropout: f64,
+    /// Whether words have one vector on both sides.
+    #[serde(default)]
+    pub tie_weights: bool,
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+/// The recurrent layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RNNType {
+    /// With gates and a cell.
+    Lstm,
+    /// With gates.
+    Gru,
+    /// Elman's, with a hyperbolic tangent.
+    RnnTanh,
+    /// Elman's, with a rectifier.
+    RnnRelu,
+}
+
+/// `(L, N)` words and the states before them to `(L · N, ntoken)` logarithms of the probabilities of the word after each,
+/// and the states behind them.
+///
+/// [`detach`](Hidden::detach) the states between two windows of a text that is too long for one backward pass.
+#[derive(Module)]
+pub struct RNNModel {
+    nlayers: usize,
+    nhid: usize,
+    drop: Dropout,
+    encoder: Embedding,
+    rnn: Recurrent,
+    decoder: Linear,
+}
+
+#[derive(Module)]
+enum Recurrent {
+    Lstm(LSTM),
+    Gru(GRU),
+    Rnn(RNN),
+}
+
+/// The states of all layers, `(nlayers, N, nhid)`.
+#[derive(Clone, Debug, Tensors)]
+pub enum Hidden {
+    /// An LSTM's: hidden states and cells.
+    Lstm(Tensor, Tensor),
+    /// Any other's.
+    Other(Tensor),
+}
+
+impl Hidden {
+    /// The same states, from which no gradient goes back to what they were computed from.
+    pub fn detach(&self) -> Self {
+        match self {
+            Self::Lstm(hidden, cell) => Self::Lstm(hidden.detach(), cell.detach()),
+            Self::Other(hidden) => Self::Other(hidden.detach()),
+        }
+    }
+}
+
+impl Forward<(Tensor, Hidden)> for Recurrent {
+    type Output = (Tensor, Hidden);
+
+    fn forward(&self, (x, hidden): (Tensor, Hidden)) -> Result<Self::Output> {
+        Ok(match (self, hidden) {
+            (Self::Lstm(rnn), Hidden::Lstm(hidden, cell)) => {
+                let (x, (hidden, cell)) = rnn.call((x, (hidden, cell)))?;
+                (x, Hidden::Lstm(hidden, cell))
+            }
+            (Self::Gru(rnn), Hidden::Other(hidden)) => {
+                let (x, hidden) = rnn.call((x, hidden))?;
+                (x, Hidden::Other(hidden))
+            }
+            (Self::Rnn(rnn), Hidden::Other(hidden)) => {
+                let (x, hidden) = rnn.call((x, hidden))?;
+                (x, Hidden::Other(hidden))
+            }
+            _ => {
+                let problem =
+                    "the states are those of another kind of layer; begin with init_hidden";
+                return Err(Error::custom(format!("RNNModel: {problem}")));
+            }
+        })
+    }
+}
+
+impl RNNModel {
+    /// A network with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// Sizes of 0, a `dropout` outside `[0, 1]`, tied weights of two sizes.
+    pub fn new(config: &RNNModelConfig) -> Result<Self> {
+        let &RNNModelConfig {
+            ntoken,
+            ninp,
+            nhid,
+            nlayers,
+            dropout,
+            ..
+        } = config;
+        let elman = |nonlinearity| {
+            let rnn = RNNConfig::new(ninp, nhid)
+                .num_layers(nlayers)
+                .dropout(dropout);
+            rnn.nonlinearity(nonlinearity).build()
+        };
+        let encoder = Embedding::new(ntoken, ninp)?;
+        let rnn = match config.rnn_type {
+            RNNType::Lstm => {
+                let lstm = LSTMConfig::new(ninp, nhid).num_layers(nlayers);
+                Recurrent::Lstm(lstm.dropout(dropout).build()?)
+            }
+            RNNType::Gru => {
+                let gru = GRUConfig::new(ninp, nhid).num_layers(nlayers);
+                Recurrent::Gru(gru.dropout(dropout).build()?)
+            }
+            RNNType::RnnTanh => Recurrent::Rnn(elman(RNNNonlinearity::Tanh)?),
+            RNNType::RnnRelu => Recurrent::Rnn(elman(RNNNonlinearity::Relu)?),
+        };
+        let mut decoder = Linear::new(nhid, ntoken)?;
+        let small = Uniform {
+            low: -0.1,
+            high: 0.1,
+        };
+        encoder.weight().initialize(small)?;
+        decoder.weight().initialize(small)?;
+        if let Some(bias) = decoder.bias().get() {
+            bias.initialize(zeros())?;
+        }
+        if config.tie_weights {
+            if nhid != ninp {
+                let problem = format!("must be ninp, {ninp}, where weights are tied");
+                return Err(Error::argument("RNNModel", "nhid", nhid, problem));
+            }
+            decoder.tie_weight(encoder.weight())?;
+        }
+        let drop = Dropout::new(dropout)?;
+        Ok(Self {
+            nlayers,
+            nhid,
+            drop,
+            encoder,
+            rnn,
+            decoder,
+        })
+    }
+
+    /// The network of a directory with `config.json` and weights.
+    ///
+    /// # Errors
+    ///
+    /// As [`pretrained::from_pretrained`].
+    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
+        pretrained::from_pretrained(dir, Self::new)
+    }
+
+    /// The states before the first words of so many texts.
+    ///
+    /// # Errors
+    ///
+    /// States that exceed memory.
+    pub fn init_hidden(&self, texts: usize) -> Result<Hidden> {
+        let weight = self.encoder.weight();
+        let options = (weight.dtype(), &weight.device());
+        let zeros = Tensor::zeros([self.nlayers, texts, self.nhid], options)?;
+        Ok(match &self.rnn {
+            Recurrent::Lstm(_) => Hidden::Lstm(zeros.clone(), zeros),
+            _ => Hidden::Other(zeros),
+        })
+    }
+}
+
+impl Forward<(Tensor, Hidden)> for RNNModel {
+    type Output = (Tensor, Hidden);
+
+    fn forward(&self, (words, hidden): (Tensor, Hidden)) -> Result<Self::Output> {
+        let x = self.drop.call(self.encoder.call(words)?)?;
+        let (x, hidden) = self.rnn.call((x, hidden))?;
+        let x = self.decoder.call(self.drop.call(x)?)?;
+        Ok((x.flatten(0, 1)?.log_softmax(-1)?, hidden))
+    }
+}

@@ -50,7 +50,7 @@ impl<R: Rows> Rows for Vec<R> {
     }
 }
 
-/// Nothing of nothing.
+/// What is absent stays absent.
 impl<R: Rows> Rows for Option<R> {
     fn select_rows(&self, rows: &Tensor) -> Result<Self> {
         self.as_ref().map(|own| own.select_rows(rows)).transpose()
@@ -65,13 +65,16 @@ impl<A: Rows, B: Rows> Rows for (A, B) {
 
 /// A [`LanguageModel`] that is given new tokens and what it remembers; [`with_cache`] makes it.
 pub struct CachedModel<C, F> {
-    /// Absent behind a pass that failed.
+    /// Absent after a pass that failed.
     cache: Option<C>,
     forward: F,
 }
 
 /// A model that maps new token ids `[rows, new]` and what it remembers to logits and what it remembers then: a
 /// [`KeyValueCache`], a `Vec` of one for each layer, what an encoder made of the sources, or whatever has [`Rows`].
+///
+/// A pass takes what is remembered and returns it. If it fails, what was remembered is lost, and every later pass is an
+/// error.
 pub const fn with_cache<C, F>(cache: C, forward: F) -> CachedModel<C, F>
 where
     C: Rows,
@@ -82,7 +85,7 @@ where
 }
 
 impl<C, F> CachedModel<C, F> {
-    /// What the model remembers: nothing behind a pass that failed, which it was handed to.
+    /// What the model remembers; `None` after a pass that failed, which had been handed it.
     pub const fn cache(&self) -> Option<&C> {
         self.cache.as_ref()
     }
@@ -90,7 +93,7 @@ impl<C, F> CachedModel<C, F> {
 
 fn lost() -> Error {
     Error::custom(
-        "generate: a pass failed, and what the model remembered is lost with it; make it anew by `with_cache`",
+        "generate: a pass failed, and what the model remembered is lost with it; make a new model by `with_cache`",
     )
 }
 

@@ -127,7 +127,7 @@ fn unet() {
 
 /// Two networks that train against each other.
 #[derive(Module)]
-struct DCGAN {
+struct Gan {
     generator: Generator,
     discriminator: Discriminator,
 }
@@ -137,11 +137,11 @@ fn dcgan() {
     let config = config("dcgan_generator", json!({"nz": 10, "ngf": 4, "ndf": 4}));
     for seed in 0..5 {
         let report = fork_rng(seed, || {
-            let model = DCGAN {
+            let model = Gan {
                 generator: Generator::new(&config)?,
                 discriminator: Discriminator::new(&config)?,
             };
-            let DCGAN {
+            let Gan {
                 generator,
                 discriminator,
             } = &model;

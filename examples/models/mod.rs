@@ -5,6 +5,7 @@
 //! and the model does not have is an error, never ignored.
 
 pub mod bert;
+pub mod clip;
 pub mod convnext;
 pub mod dcgan;
 pub mod ddpm;
@@ -13,6 +14,7 @@ pub mod llama;
 pub mod mobilenet_v3;
 pub mod pretrained;
 pub mod resnet;
+pub mod t5;
 pub mod timm;
 pub mod transformers;
 pub mod unet;

@@ -74,12 +74,25 @@ pub fn from_pretrained_without<C: DeserializeOwned, M: Module>(
 ) -> Result<M> {
     let dir = dir.as_ref();
     let config = read_config(dir)?;
-    let model = deferred(|| build(&config))?;
     let mut weights = read_weights(dir)?;
     for key in keys {
         weights.remove(key);
     }
-    let _ = model.load_state_dict(&weights)?;
+    from_weights(&config, &weights, build)
+}
+
+/// Builds a model from a configuration and loads its weights, as [`from_pretrained`] does.
+///
+/// # Errors
+///
+/// Those of `build`; keys or shapes that are not exactly the model's.
+pub fn from_weights<C, M: Module>(
+    config: &C,
+    weights: &StateDict,
+    build: impl FnOnce(&C) -> Result<M>,
+) -> Result<M> {
+    let model = deferred(|| build(config))?;
+    let _ = model.load_state_dict(weights)?;
     model.eval();
     Ok(model)
 }

@@ -19,6 +19,8 @@ pub enum Activation {
     GeluNew,
     /// Zero below zero.
     Relu,
+    /// By a sigmoid.
+    QuickGelu,
     /// Also known as swish.
     #[serde(alias = "swish")]
     Silu,
@@ -35,13 +37,27 @@ impl Activation {
         Ok(match self {
             Self::Gelu => Box::new(gelu.build()?),
             Self::GeluNew => Box::new(gelu.approximate(Approximate::Tanh).build()?),
+            Self::QuickGelu => Box::new(QuickGELU(Marker::new())),
             Self::Relu => Box::new(ReLU::new()),
             Self::Silu => Box::new(SiLU::new()),
         })
     }
 }
 
-/// [`check_rest`](pretrained::check_rest) with what all of transformers' configurations have and no model computes with.
+/// `x · sigmoid(1.702 x)`, nearly GELU.
+#[derive(Module)]
+struct QuickGELU(Marker);
+
+impl Forward for QuickGELU {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        x.mul(&x.mul(1.702)?.sigmoid()?)
+    }
+}
+
+/// [`check_rest`](pretrained::check_rest) with what all of transformers' configurations have and no model computes with:
+/// older versions wrote how texts are generated into each.
 ///
 /// # Errors
 ///
@@ -50,17 +66,67 @@ pub fn check_rest(model: &str, rest: &Map<String, Value>, only: &[(&str, Value)]
     let ignored = [
         "_name_or_path",
         "architectures",
+        "bad_words_ids",
+        "begin_suppress_tokens",
         "bos_token_id",
+        "chunk_size_feed_forward",
+        "cross_attention_hidden_size",
+        "decoder_start_token_id",
+        "diversity_penalty",
+        "do_sample",
         "dtype",
+        "early_stopping",
+        "encoder_no_repeat_ngram_size",
         "eos_token_id",
+        "exponential_decay_length_penalty",
+        "finetuning_task",
+        "forced_bos_token_id",
+        "forced_eos_token_id",
         "gradient_checkpointing",
+        "id2label",
+        "label2id",
+        "length_penalty",
+        "max_length",
+        "min_length",
+        "no_repeat_ngram_size",
+        "num_beam_groups",
+        "num_beams",
+        "num_return_sequences",
+        "output_attentions",
+        "output_hidden_states",
+        "output_past",
+        "output_scores",
+        "pad_token_id",
+        "prefix",
+        "problem_type",
+        "remove_invalid_values",
+        "repetition_penalty",
+        "return_dict",
+        "return_dict_in_generate",
+        "sep_token_id",
+        "suppress_tokens",
         "task_specific_params",
+        "temperature",
+        "tf_legacy_loss",
+        "tie_encoder_decoder",
+        "tie_word_embeddings",
+        "tokenizer_class",
+        "top_k",
+        "top_p",
         "torch_dtype",
+        "torchscript",
         "transformers_version",
+        "typical_p",
+        "use_bfloat16",
         "use_cache",
     ];
     let ignored = ignored.map(|name| (name, json!(IGNORED)));
-    pretrained::check_rest(model, rest, &[&ignored, only].concat())
+    let never = [
+        ("add_cross_attention", json!(false)),
+        ("is_decoder", json!(false)),
+        ("pruned_heads", json!({})),
+    ];
+    pretrained::check_rest(model, rest, &[&ignored[..], &never, only].concat())
 }
 
 /// Draws embeddings and linear layers from a normal distribution, with biases of 0.

@@ -20,12 +20,15 @@ from diffusers.models.upsampling import Upsample2D
 from timm.models import convnext
 from timm.models import vision_transformer as vit
 from torchvision.models import mobilenetv3, resnet
-from transformers import BertConfig, GPT2Config, LlamaConfig, MistralConfig, Qwen3Config, WhisperConfig, WhisperFeatureExtractor, audio_utils
+from transformers import BertConfig, CLIPConfig, CLIPTextConfig, CLIPVisionConfig, GPT2Config, LlamaConfig, MistralConfig
+from transformers import Qwen3Config, T5Config, WhisperConfig, WhisperFeatureExtractor, audio_utils
 from transformers.models.bert import modeling_bert as bert
+from transformers.models.clip import modeling_clip as clip
 from transformers.models.gpt2 import modeling_gpt2 as gpt2
 from transformers.models.llama import modeling_llama as llama
 from transformers.models.mistral import modeling_mistral as mistral
 from transformers.models.qwen3 import modeling_qwen3 as qwen3
+from transformers.models.t5 import modeling_t5 as t5
 from transformers.models.whisper import modeling_whisper as whisper
 from transformers.models.whisper.generation_whisper import WhisperGenerationMixin as generation
 
@@ -40,6 +43,8 @@ ORIGINALS = {
     "gpt2": ("transformers", [GPT2Config, gpt2.eager_attention_forward, gpt2.GPT2Attention, gpt2.GPT2MLP, gpt2.GPT2Block, gpt2.GPT2PreTrainedModel, gpt2.GPT2Model, gpt2.GPT2LMHeadModel]),
     "bert": ("transformers", [BertConfig, bert.BertEmbeddings, bert.eager_attention_forward, bert.BertSelfAttention, bert.BertSelfOutput, bert.BertAttention, bert.BertIntermediate, bert.BertOutput, bert.BertLayer, bert.BertEncoder, bert.BertPooler, bert.BertPreTrainedModel, bert.BertModel]),
     "llama": ("transformers", [LlamaConfig, llama.LlamaRMSNorm, llama.LlamaRotaryEmbedding, llama.rotate_half, llama.apply_rotary_pos_emb, llama.LlamaMLP, llama.repeat_kv, llama.eager_attention_forward, llama.LlamaAttention, llama.LlamaDecoderLayer, llama.LlamaPreTrainedModel, llama.LlamaModel, llama.LlamaForCausalLM, MistralConfig, mistral.MistralModel, Qwen3Config, qwen3.Qwen3Attention, qwen3.Qwen3Model]),
+    "t5": ("transformers", [T5Config, t5.T5LayerNorm, t5.T5DenseActDense, t5.T5DenseGatedActDense, t5.T5LayerFF, t5.eager_attention_forward, t5.T5Attention, t5.T5LayerSelfAttention, t5.T5LayerCrossAttention, t5.T5Block, t5.T5PreTrainedModel, t5.T5Stack, t5.T5ForConditionalGeneration]),
+    "clip": ("transformers", [CLIPTextConfig, CLIPVisionConfig, CLIPConfig, clip._get_vector_norm, clip.CLIPOutput, clip.CLIPVisionEmbeddings, clip.CLIPTextEmbeddings, clip.eager_attention_forward, clip.CLIPAttention, clip.CLIPMLP, clip.CLIPEncoderLayer, clip._init_child_weight, clip.CLIPPreTrainedModel, clip.CLIPEncoder, clip.CLIPTextModel, clip.CLIPVisionModel, clip.CLIPModel]),
     "whisper": ("transformers", [WhisperConfig, whisper.sinusoids, whisper.WhisperPositionalEmbedding, whisper.eager_attention_forward, whisper.WhisperAttention, whisper.WhisperEncoderLayer, whisper.WhisperDecoderLayer, whisper.WhisperPreTrainedModel, whisper.WhisperEncoder, whisper.WhisperDecoder, whisper.WhisperModel, whisper.WhisperForConditionalGeneration, WhisperFeatureExtractor, audio_utils.hertz_to_mel, audio_utils.mel_to_hertz, audio_utils._create_triangular_filter_bank, audio_utils.mel_filter_bank, generation._set_language_and_task, generation._retrieve_init_tokens, generation.detect_language, generation._retrieve_logit_processors, generation._set_max_new_tokens_and_length]),
 }
 

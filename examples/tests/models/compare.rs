@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use module_nn::prelude::*;
+use serde_json::{Map, Value};
 
 /// What the original's passes were seeded with.
 const SEED: u64 = 5;
@@ -30,6 +31,11 @@ pub(crate) const DEEP: Bounds = Bounds {
     f32: 1e-4,
     ..BOUNDS
 };
+
+/// Token ids of texts of one length.
+pub(crate) fn ids(rows: &[Vec<i64>]) -> Tensor {
+    Tensor::from_vec(rows.concat(), [rows.len(), rows[0].len()]).unwrap()
+}
 
 fn numbers(x: &Tensor) -> Vec<f64> {
     x.to_dtype(DType::F64).unwrap().to_vec().unwrap()
@@ -142,6 +148,23 @@ pub(crate) fn compare<M: Module>(
         recorded.len(),
         "{name}: all that is recorded is compared"
     );
+}
+
+/// Compares fresh weights with those that the original drew: the root of the mean square of each.
+pub(crate) fn compare_fresh(model: &impl Module, widths: &Map<String, Value>) {
+    let parameters: Vec<_> = model.named_parameters().collect();
+    assert_eq!(parameters.len(), widths.len());
+    for (key, parameter) in parameters {
+        let values = numbers(&parameter.detach());
+        let width = (values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64).sqrt();
+        let expected = widths[&*key].as_f64().unwrap();
+        // Four standard errors of the difference of two draws.
+        let bound = 4.0 / (values.len() as f64).sqrt() * expected;
+        assert!(
+            (width - expected).abs() <= bound,
+            "{key}: {width} instead of {expected}"
+        );
+    }
 }
 
 /// A tensor in a dtype that collects a gradient, if it has floating numbers.

@@ -10,17 +10,13 @@ use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::compare::{BOUNDS, compare, compare_forward, compare_tensor, directory};
+use crate::compare::{BOUNDS, compare, compare_forward, compare_tensor, directory, ids};
 
 #[derive(Deserialize)]
 struct Text {
     config: GenerationConfig,
     prompt: Vec<Vec<i64>>,
     ids: Vec<Vec<i64>>,
-}
-
-fn ids(rows: &[Vec<i64>]) -> Tensor {
-    Tensor::from_vec(rows.concat(), [rows.len(), rows[0].len()]).unwrap()
 }
 
 /// Compares a model with the original: what it computes, at once and in pieces, and its texts, token for token.

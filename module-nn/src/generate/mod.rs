@@ -38,6 +38,54 @@
 //! assert_eq!(ids.shape().to_string(), "[1, 8]");
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! # Encoder–decoder models
+//!
+//! Encode the sources once, and remember the result beside the cache: beam search then chooses its rows with those of
+//! the texts, so that each text keeps its own source. The prompt is the token that all targets begin with.
+//!
+//! ```
+//! use module_nn::AttentionOptions;
+//! use module_nn::generate::{GenerationConfig, generate, with_cache};
+//! use module_nn::prelude::*;
+//!
+//! #[derive(Module)]
+//! struct Translator {
+//!     words: Embedding,
+//!     encoder: TransformerEncoderLayer,
+//!     decoder: GroupedQueryAttention,
+//!     head: Linear,
+//! }
+//!
+//! /// Keys and values of the target, and the encoded source.
+//! type Memory = (KeyValueCache, Tensor);
+//!
+//! impl Forward<(Tensor, Memory)> for Translator {
+//!     type Output = (Tensor, Memory);
+//!
+//!     fn forward(&self, (ids, (cache, source)): (Tensor, Memory)) -> Result<Self::Output> {
+//!         let (x, cache) = self.decoder.call((self.words.call(ids)?, cache))?;
+//!         let read = x.scaled_dot_product_attention(&source, &source, AttentionOptions::new())?;
+//!         Ok((self.head.call(x.add(&read)?)?, (cache, source)))
+//!     }
+//! }
+//!
+//! let net = Translator {
+//!     words: Embedding::new(10, 8)?,
+//!     encoder: TransformerEncoderLayerConfig::new(8, 2).batch_first(true).build()?,
+//!     decoder: GroupedQueryAttention::new(8, 2)?,
+//!     head: Linear::new(8, 10)?,
+//! };
+//! net.eval();
+//! let sources = Tensor::from([[4_i64, 5, 6, 7], [8, 9, 2, 3]]);
+//! let encoded = no_grad(|| net.encoder.call(net.words.call(sources)?))?;
+//! let memory = (KeyValueCache::new(), encoded);
+//! let mut model = with_cache(memory, |ids, memory| net.call((ids, memory)));
+//! let start = Tensor::zeros([2, 1], DType::I64)?;
+//! let ids = generate(&mut model, &start, &GenerationConfig::new(5).num_beams(3))?;
+//! assert_eq!(ids.shape().to_string(), "[2, 6]");
+//! # Ok::<(), Error>(())
+//! ```
 
 mod beams;
 mod config;

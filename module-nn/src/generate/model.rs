@@ -1,4 +1,4 @@
-use module_core::{Result, Tensor};
+use module_core::{Error, Result, Tensor};
 
 use crate::KeyValueCache;
 
@@ -50,6 +50,13 @@ impl<R: Rows> Rows for Vec<R> {
     }
 }
 
+/// What is absent stays absent.
+impl<R: Rows> Rows for Option<R> {
+    fn select_rows(&self, rows: &Tensor) -> Result<Self> {
+        self.as_ref().map(|own| own.select_rows(rows)).transpose()
+    }
+}
+
 impl<A: Rows, B: Rows> Rows for (A, B) {
     fn select_rows(&self, rows: &Tensor) -> Result<Self> {
         Ok((self.0.select_rows(rows)?, self.1.select_rows(rows)?))
@@ -58,41 +65,54 @@ impl<A: Rows, B: Rows> Rows for (A, B) {
 
 /// A [`LanguageModel`] that is given new tokens and what it remembers; [`with_cache`] makes it.
 pub struct CachedModel<C, F> {
-    cache: C,
+    /// Absent after a pass that failed.
+    cache: Option<C>,
     forward: F,
 }
 
 /// A model that maps new token ids `[rows, new]` and what it remembers to logits and what it remembers then: a
-/// [`KeyValueCache`], a `Vec` of one for each layer, or whatever has [`Rows`].
+/// [`KeyValueCache`], a `Vec` of one for each layer, what an encoder made of the sources, or whatever has [`Rows`].
+///
+/// A pass takes what is remembered and returns it. If it fails, what was remembered is lost, and every later pass is an
+/// error.
 pub const fn with_cache<C, F>(cache: C, forward: F) -> CachedModel<C, F>
 where
-    C: Rows + Default,
+    C: Rows,
     F: FnMut(Tensor, C) -> Result<(Tensor, C)>,
 {
+    let cache = Some(cache);
     CachedModel { cache, forward }
 }
 
 impl<C, F> CachedModel<C, F> {
-    /// What the model remembers.
-    pub const fn cache(&self) -> &C {
-        &self.cache
+    /// What the model remembers; `None` after a pass that failed, which had been handed it.
+    pub const fn cache(&self) -> Option<&C> {
+        self.cache.as_ref()
     }
+}
+
+fn lost() -> Error {
+    Error::custom(
+        "generate: a pass failed, and what the model remembered is lost with it; make a new model by `with_cache`",
+    )
 }
 
 impl<C, F> LanguageModel for CachedModel<C, F>
 where
-    C: Rows + Default,
+    C: Rows,
     F: FnMut(Tensor, C) -> Result<(Tensor, C)>,
 {
     fn next_logits(&mut self, ids: Tensor) -> Result<Tensor> {
         // It is handed over, so that the memory behind it has one owner.
-        let (logits, cache) = (self.forward)(ids, std::mem::take(&mut self.cache))?;
-        self.cache = cache;
+        let cache = self.cache.take().ok_or_else(lost)?;
+        let (logits, cache) = (self.forward)(ids, cache)?;
+        self.cache = Some(cache);
         Ok(logits)
     }
 
     fn select(&mut self, rows: &Tensor) -> Result<()> {
-        self.cache = self.cache.select_rows(rows)?;
+        let cache = self.cache.as_ref().ok_or_else(lost)?;
+        self.cache = Some(cache.select_rows(rows)?);
         Ok(())
     }
 }

@@ -136,7 +136,7 @@ fn what_does_not_fit_into_memory_leaves_it_as_it_was() {
         };
         let before = state(&cache);
         // Its elements are one element, and a copy would need petabytes.
-        let huge = part(1, 0.0).expand([2, 3, 1 << 50, 2]).unwrap();
+        let huge = part(1, 0.0).expand([2, 3, 1_isize << 50, 2]).unwrap();
         assert!(cache.append(huge.clone(), huge).is_err());
         assert_eq!(state(&cache), before);
         let (key, _) = appended(&mut cache, &part(1, 5.0));

@@ -1,8 +1,9 @@
 //! Scores of the next token, and whole texts, token for token.
 
+use module_nn::AttentionOptions;
 use module_nn::data::pad_batch;
 use module_nn::generate::{
-    self, EarlyStopping, GenerationConfig, generate, with_cache, without_cache,
+    self, EarlyStopping, GenerationConfig, LanguageModel, generate, with_cache, without_cache,
 };
 use module_nn::prelude::*;
 use module_nn::rnn::PaddingSide;
@@ -169,6 +170,107 @@ fn a_cache_changes_no_text() {
             [1, 2, 3, 7, 5, 9]
         );
     }
+}
+
+/// Keys and values of the target, and what the encoder made of the source, unless there is none.
+type Memory = (KeyValueCache, Option<Tensor>);
+
+#[derive(Module)]
+struct Translator {
+    words: Embedding,
+    target: GroupedQueryAttention,
+    head: Linear,
+}
+
+impl Forward<(Tensor, Memory)> for Translator {
+    type Output = (Tensor, Memory);
+
+    fn forward(&self, (ids, (cache, source)): (Tensor, Memory)) -> Result<Self::Output> {
+        let (mut x, cache) = self.target.call((self.words.call(ids)?, cache))?;
+        if let Some(source) = &source {
+            let read = x.scaled_dot_product_attention(source, source, AttentionOptions::new())?;
+            x = x.add(&read)?;
+        }
+        Ok((self.head.call(x)?, (cache, source)))
+    }
+}
+
+impl Translator {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            words: Embedding::new(17, 12)?,
+            target: GroupedQueryAttention::new(12, 3)?,
+            head: Linear::new(12, 17)?,
+        })
+    }
+}
+
+#[test]
+fn each_text_keeps_its_own_source() {
+    let net = fork_rng(3, Translator::new).unwrap();
+    let start = Tensor::from([[1_i64], [1], [1]]);
+    let sources = fork_rng(5, || Tensor::randn([3, 4, 12], DType::F32)).unwrap();
+    let texts = |memory: Memory, start: &Tensor, config: &GenerationConfig| {
+        let mut model = with_cache(memory, |ids, memory| net.call((ids, memory)));
+        generate(&mut model, start, config).unwrap()
+    };
+    for config in [
+        GenerationConfig::new(8),
+        GenerationConfig::new(8).num_beams(4),
+        GenerationConfig::new(8)
+            .num_beams(3)
+            .eos_token_id([4, 9])
+            .pad_token_id(0),
+    ] {
+        let together = texts(
+            (KeyValueCache::new(), Some(sources.clone())),
+            &start,
+            &config,
+        );
+        let together: Vec<Vec<i64>> = (0..3)
+            .map(|row| together.select(0, row).unwrap().to_vec().unwrap())
+            .collect();
+        assert_ne!(together[0], together[1], "{config:?}");
+        assert_ne!(together[1], together[2], "{config:?}");
+        for (row, text) in together.iter().enumerate() {
+            // Alone, without a cache: no row can be mistaken for another.
+            let source = sources.narrow(0, row..row + 1).unwrap();
+            let whole = |ids: Tensor| {
+                let source = source.expand([ids.size(0)? as isize, -1, -1])?;
+                Ok(net.call((ids, (KeyValueCache::new(), Some(source))))?.0)
+            };
+            let start = start.narrow(0, row..row + 1).unwrap();
+            let alone = generate(&mut without_cache(whole), &start, &config).unwrap();
+            let alone = alone.to_vec::<i64>().unwrap();
+            // The others may be longer.
+            assert_eq!(text[..alone.len()], alone, "{config:?}");
+            assert!(text[alone.len()..].iter().all(|id| *id == 0));
+        }
+        let none = texts((KeyValueCache::new(), None), &start, &config);
+        let none = none.select(0, 0).unwrap().to_vec::<i64>().unwrap();
+        assert!(together.iter().any(|text| *text != none), "{config:?}");
+    }
+}
+
+#[test]
+fn a_pass_that_failed_takes_what_was_remembered_with_it() {
+    let net = fork_rng(3, Translator::new).unwrap();
+    let mut model = with_cache((KeyValueCache::new(), None), |ids, memory| {
+        net.call((ids, memory))
+    });
+    let config = GenerationConfig::new(2);
+    generate(&mut model, &Tensor::from([[1_i64, 2]]), &config).unwrap();
+    let (cache, source) = model.cache().unwrap();
+    assert_eq!(cache.len(), 3);
+    assert!(source.is_none());
+    let beyond_the_vocabulary = Tensor::from([[17_i64]]);
+    assert!(generate(&mut model, &beyond_the_vocabulary, &config).is_err());
+    assert!(model.cache().is_none());
+    let lost = "generate: a pass failed, and what the model remembered is lost with it; make a new model by `with_cache`";
+    let again = generate(&mut model, &Tensor::from([[1_i64]]), &config);
+    assert_eq!(again.unwrap_err().to_string(), lost);
+    let rows = model.select(&Tensor::from([0_i64]));
+    assert_eq!(rows.unwrap_err().to_string(), lost);
 }
 
 #[test]

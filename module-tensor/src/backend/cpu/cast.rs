@@ -3,8 +3,8 @@
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
+use super::carrier::carrier;
 use super::half_precision::widen;
-use super::map::carrier;
 use super::number::Convert;
 use super::view::{map_slices, map1, to_vec};
 use super::{CpuStorage, Operand, Storage};

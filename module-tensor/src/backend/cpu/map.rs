@@ -1,5 +1,6 @@
 //! Kernels by the types in which the CPU computes or moves elements, and the ways of other dtypes there.
 
+use super::carrier::carrier;
 use super::cast::cast;
 use super::dispatch::dispatch;
 use super::{CpuStorage, Operand, Storage};
@@ -133,15 +134,4 @@ pub(super) fn by_width<O: AsMut<[Operand]>>(
         x.storage = CpuStorage::view(x.storage.clone(), carrier)?;
     }
     CpuStorage::view(kernel(operands)?, dtype)
-}
-
-/// The dtype as which elements that are only stored are moved.
-pub(super) fn carrier(dtype: DType) -> Option<DType> {
-    match dtype {
-        DType::I8 | DType::F8E4M3 | DType::F8E5M2 => Some(DType::U8),
-        DType::I16 | DType::U16 => Some(DType::F16),
-        DType::U32 => Some(DType::I32),
-        // Complex numbers are as wide as `f64`, but not aligned as such; they are moved as themselves.
-        _ => None,
-    }
 }

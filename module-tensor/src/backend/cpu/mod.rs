@@ -4,6 +4,7 @@ mod as_strided_scatter;
 mod attention;
 mod attention_mask;
 mod backend;
+mod carrier;
 mod cast;
 mod choose;
 mod coded_rows;

@@ -261,13 +261,10 @@ impl<const N: usize> ConvConfig<N> {
                 [total / 2, total - total / 2]
             }
         };
-        let mut amounts = Vec::with_capacity(2 * N);
-        for d in (0..N).rev() {
-            let [before, after] = sides(d);
-            amounts.push(isize::try_from(before).unwrap_or(isize::MAX));
-            amounts.push(isize::try_from(after).unwrap_or(isize::MAX));
-        }
+        let amounts = (0..N).rev().flat_map(sides);
         amounts
+            .map(|amount| isize::try_from(amount).unwrap_or(isize::MAX))
+            .collect()
     }
 
     /// What differs from the defaults, as PyTorch prints it.

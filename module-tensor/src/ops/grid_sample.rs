@@ -391,13 +391,8 @@ fn products(axes: &[Tensor], weights: &dyn Fn(&Tensor) -> Result<Vec<Tensor>>) -
             all = along;
             continue;
         }
-        let mut pairs = Vec::with_capacity(all.len() * along.len());
-        for a in &all {
-            for b in &along {
-                pairs.push(a.mul(b)?);
-            }
-        }
-        all = pairs;
+        let pairs = all.iter().flat_map(|a| along.iter().map(move |b| a.mul(b)));
+        all = pairs.collect::<Result<_>>()?;
     }
     Tensor::stack(&all.iter().collect::<Vec<_>>(), 1)
 }

@@ -1,7 +1,6 @@
 //! Operands as slices, and the loops over them.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 

@@ -119,16 +119,15 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return self.logical_or(&*other.truths_like("add", self)?);
         }
-        let other = match other {
+        let other: &Self = match &other {
             Value::Tensor(other) => other,
-            Value::Scalar(number) => return self.with_number("add", BinaryOp::Add, number),
+            &Value::Scalar(number) => return self.with_number("add", BinaryOp::Add, number),
         };
-        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.add(b))
-        {
+        if let Some(out) = AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| a.add(b)) {
             return out;
         }
-        let out = self.binary("add", BinaryOp::Add, &other)?;
-        Ok(out.record([self, &other], |_| Add {
+        let out = self.binary("add", BinaryOp::Add, other)?;
+        Ok(out.record([self, other], |_| Add {
             a: self.shape().clone(),
             b: other.shape().clone(),
         }))
@@ -157,16 +156,15 @@ impl Tensor {
     }
 
     fn sub_value(&self, other: Value<'_>) -> Result<Self> {
-        let other = match other {
+        let other: &Self = match &other {
             Value::Tensor(other) => other,
-            Value::Scalar(number) => return self.with_number("sub", BinaryOp::Sub, number),
+            &Value::Scalar(number) => return self.with_number("sub", BinaryOp::Sub, number),
         };
-        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.sub(b))
-        {
+        if let Some(out) = AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| a.sub(b)) {
             return out;
         }
-        let out = self.binary("sub", BinaryOp::Sub, &other)?;
-        Ok(out.record([self, &other], |_| Sub {
+        let out = self.binary("sub", BinaryOp::Sub, other)?;
+        Ok(out.record([self, other], |_| Sub {
             a: self.shape().clone(),
             b: other.shape().clone(),
         }))
@@ -196,17 +194,16 @@ impl Tensor {
         if self.dtype() == DType::Bool {
             return self.logical_and(&*other.truths_like("mul", self)?);
         }
-        let other = match other {
+        let other: &Self = match &other {
             Value::Tensor(other) => other,
-            Value::Scalar(number) => return self.with_number("mul", BinaryOp::Mul, number),
+            &Value::Scalar(number) => return self.with_number("mul", BinaryOp::Mul, number),
         };
-        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.mul(b))
-        {
+        if let Some(out) = AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| a.mul(b)) {
             return out;
         }
-        let out = self.binary("mul", BinaryOp::Mul, &other)?;
-        Ok(out.record([self, &other], |_| Mul {
-            a: self.saved_for(&other),
+        let out = self.binary("mul", BinaryOp::Mul, other)?;
+        Ok(out.record([self, other], |_| Mul {
+            a: self.saved_for(other),
             b: other.saved_for(self),
             shapes: [self.shape().clone(), other.shape().clone()],
         }))
@@ -233,19 +230,18 @@ impl Tensor {
     }
 
     fn div_value(&self, other: Value<'_>) -> Result<Self> {
-        let other = match other {
+        let other: &Self = match &other {
             Value::Tensor(other) => other,
-            Value::Scalar(number) => return self.with_number("div", BinaryOp::Div, number),
+            &Value::Scalar(number) => return self.with_number("div", BinaryOp::Div, number),
         };
-        if let Some(out) = AutocastPolicy::Promote.apply([self, &other], [], |[a, b], []| a.div(b))
-        {
+        if let Some(out) = AutocastPolicy::Promote.apply([self, other], [], |[a, b], []| a.div(b)) {
             return out;
         }
-        let out = self.binary("div", BinaryOp::Div, &other)?;
-        Ok(out.record([self, &other], |_| Div {
-            a: self.saved_for(&other),
+        let out = self.binary("div", BinaryOp::Div, other)?;
+        Ok(out.record([self, other], |_| Div {
+            a: self.saved_for(other),
             from: self.shape().clone(),
-            b: Tensor::clone(&other),
+            b: other.clone(),
         }))
     }
 }

@@ -98,8 +98,10 @@ impl Backend for CpuBackend {
         unary::unary_times(op, x, factor)
     }
 
-    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        map::through_wide([a, b], |[a, b]| elementwise::binary(op, a, b))
+    // Not by `map::through_wide`, whose moves of operands are much of what a small operation takes.
+    fn binary(&self, op: BinaryOp, mut a: Operand, mut b: Operand) -> Result<Storage> {
+        let narrow = map::widen_all([&mut a, &mut b])?;
+        map::narrowed_to(narrow, elementwise::binary(op, &a, &b)?)
     }
 
     fn fill_in_range(
@@ -114,8 +116,9 @@ impl Backend for CpuBackend {
         })
     }
 
-    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        map::through_wide([x], |[x]| elementwise::binary_scalar(op, x, number))
+    fn binary_scalar(&self, op: BinaryOp, mut x: Operand, number: Scalar) -> Result<Storage> {
+        let narrow = map::widen_all([&mut x])?;
+        map::narrowed_to(narrow, elementwise::binary_scalar(op, &x, number)?)
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {

@@ -9,12 +9,12 @@ use super::view::{map1, map1_wide, map2, map2_wide, owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 
-pub(super) fn binary(op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-    run_number(a.storage.dtype(), Binary(op, Pair(&a, &b)))
+pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
+    run_number(a.storage.dtype(), Binary(op, Pair(a, b)))
 }
 
-pub(super) fn binary_scalar(op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-    run_number(x.storage.dtype(), Binary(op, WithNumber(&x, number)))
+pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
+    run_number(x.storage.dtype(), Binary(op, WithNumber(x, number)))
 }
 
 /// What a binary operation is applied to.

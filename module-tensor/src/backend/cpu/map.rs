@@ -59,16 +59,12 @@ pub(super) fn through_wide<const N: usize>(
     kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
 ) -> Result<Storage> {
     let mut operands = operands;
-    let narrow = widen_all(&mut operands)?;
-    let out = kernel(operands)?;
-    match narrow {
-        Some(dtype) => narrowed(out, dtype),
-        None => Ok(out),
-    }
+    let narrow = widen_all(operands.each_mut())?;
+    narrowed_to(narrow, kernel(operands)?)
 }
 
-/// Widens operands of a narrow dtype, which is returned: that of the first.
-fn widen_all(operands: &mut [Operand]) -> Result<Option<DType>> {
+/// Widens operands of a narrow dtype where they are, and returns that dtype: that of the first.
+pub(super) fn widen_all<const N: usize>(operands: [&mut Operand; N]) -> Result<Option<DType>> {
     let dtype = operands.first().map(|x| x.storage.dtype());
     let narrow = dtype.filter(|&dtype| dtype != wide(dtype));
     if narrow.is_some() {
@@ -77,6 +73,15 @@ fn widen_all(operands: &mut [Operand]) -> Result<Option<DType>> {
         }
     }
     Ok(narrow)
+}
+
+/// A result in the dtype that [`widen_all`] returned.
+#[inline]
+pub(super) fn narrowed_to(narrow: Option<DType>, out: Storage) -> Result<Storage> {
+    match narrow {
+        Some(dtype) => narrowed(out, dtype),
+        None => Ok(out),
+    }
 }
 
 /// All elements in the dtype that they were widened from.

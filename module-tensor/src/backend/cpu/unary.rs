@@ -57,7 +57,7 @@ pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<St
     let layout = Layout::contiguous(x.layout.shape().clone());
     let storage = unary(op, x)?;
     through_wide([Operand { storage, layout }, factor], |[slope, factor]| {
-        elementwise::binary(BinaryOp::Mul, slope, factor)
+        elementwise::binary(BinaryOp::Mul, &slope, &factor)
     })
 }
 

@@ -76,7 +76,7 @@ impl WeightGradients<'_> {
             layout: kept.layout.slice(1, 3 * hidden, hidden, 1),
             ..kept
         };
-        let state = binary(BinaryOp::Mul, gate, matrix(&tanh, rows, hidden))?;
+        let state = binary(BinaryOp::Mul, &gate, &matrix(&tanh, rows, hidden))?;
         let slopes = matrix(slopes, rows, width);
         Ok(Some(product(slopes, matrix(&state, rows, hidden))?))
     }

@@ -16,6 +16,7 @@ mod coded_blocks;
 mod tests;
 mod tile;
 mod transpose;
+mod window_tile;
 
 pub use coded_blocks::CodeTables;
 pub(crate) use coded_blocks::{
@@ -23,6 +24,7 @@ pub(crate) use coded_blocks::{
 };
 pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
+pub(crate) use window_tile::{WindowProduct, WindowTile};
 
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
 pub(crate) trait Loop {

@@ -1,5 +1,6 @@
 //! Convolutions: matrix products over unfolded windows, tile by tile of one sample and group.
 
+use super::conv_direct::InputGradient;
 use super::conv_planes::Planes;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
@@ -156,7 +157,7 @@ impl FloatKernel for Convolution<'_> {
 impl ConvSizes {
     /// The convolution by the weight that `original` [turns](Self::turn).
     fn run_turned<T: Float>(&self, input: &[T], weight: &[T], original: &Self) -> Result<Storage> {
-        if self.is_by_tiles::<T>() {
+        if self.is_by_tiles::<T>(ConvOp::Input) {
             let len = self.output_len();
             check_allocatable::<T>(len)?;
             let mut out = scratch(len)?;
@@ -168,7 +169,7 @@ impl ConvSizes {
     }
 
     fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
-        if op != ConvOp::Input && !a.is_empty() && self.is_by_tiles::<T>() {
+        if op != ConvOp::Input && !a.is_empty() && self.is_by_tiles::<T>(op) {
             let len = match op {
                 ConvOp::Weight => self.groups * self.out_channels * self.window.rows(),
                 _ => self.output_len(),
@@ -223,7 +224,17 @@ impl ConvSizes {
             && let Some(planes) = Planes::new(window)
         {
             let mut out = scratch(len)?;
-            self.run_windows(op, &planes, [a, b], &mut out)?;
+            if !self.run_directly(op, &planes, [a, b], &mut out)? {
+                self.run_windows(op, &planes, [a, b], &mut out)?;
+            }
+            return Ok(CpuStorage::wrap(out));
+        }
+        if op == ConvOp::Input
+            && window.stride != [1; 3]
+            && let Some(direct) = InputGradient::new::<T>(self)
+        {
+            let mut out = scratch(len)?;
+            direct.run(a, b, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }
         // Gradients are added up.

@@ -161,7 +161,9 @@ impl Sizes {
 #[inline]
 pub(super) fn copy_line<T: Float>(from: &[T], to: &mut [T]) {
     match to.len() {
-        0..16 => zip_mut(to, from).for_each(|(to, &from)| *to = from),
+        0..4 => zip_mut(to, from).for_each(|(to, &from)| *to = from),
+        4..8 => copy_ends::<T, 4>(from, to),
+        8..16 => copy_ends::<T, 8>(from, to),
         16..=32 => copy_ends::<T, 16>(from, to),
         33..=64 => copy_ends::<T, 32>(from, to),
         65..=128 => copy_ends::<T, 64>(from, to),

@@ -11,6 +11,7 @@ mod coded_rows;
 mod compute;
 mod conv;
 mod conv_depthwise;
+mod conv_direct;
 mod conv_few_channels;
 mod conv_joined;
 mod conv_planes;

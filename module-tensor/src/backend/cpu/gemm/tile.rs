@@ -9,7 +9,7 @@ use ndarray::LinalgScalar;
 
 use super::super::Element;
 use super::super::simd::{
-    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose,
+    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose, WindowTile,
 };
 use super::matrix::Lines;
 use crate::zip::zip_mut;
@@ -89,7 +89,7 @@ pub(in super::super) struct Block<'a, 'b, T> {
 
 /// The tiles of a type at each level.
 pub(in super::super) trait Tile:
-    Transpose + HighTile + Element + LinalgScalar
+    Transpose + HighTile + WindowTile + Element + LinalgScalar
 {
     /// The sizes of tiles at a level.
     fn shape(level: Level) -> Shape;

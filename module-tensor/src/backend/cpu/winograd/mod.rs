@@ -18,6 +18,7 @@ mod weight_gradient;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::ConvOp;
 use super::conv::ConvSizes;
 use super::float::Float;
 use crate::DType;
@@ -25,9 +26,9 @@ use tiles::Tiles;
 use transforms::{OUT, PLACES};
 
 impl ConvSizes {
-    /// Whether the convolution, or the gradient of its weight, is computed by tiles: where that is possible, and
-    /// takes less time.
-    pub(super) fn is_by_tiles<T: Float>(&self) -> bool {
+    /// Whether the convolution, which may be that of a gradient by a turned weight, or the gradient of its weight, is
+    /// computed by tiles: where that is possible, and takes less time.
+    pub(super) fn is_by_tiles<T: Float>(&self, op: ConvOp) -> bool {
         let window = &self.window;
         let possible = T::DTYPE == DType::F32
             && window.kernel == [1, 3, 3]
@@ -36,7 +37,10 @@ impl ConvSizes {
             && window.output[0] == 1
             && window.padding[0] == 0
             && window.padding[1].max(window.padding[2]) <= 2;
-        possible && !exact_convolutions() && self.fits_by_tiles() && self.is_faster_by_tiles()
+        possible
+            && !exact_convolutions()
+            && self.fits_by_tiles()
+            && self.is_faster_by_tiles::<T>(op)
     }
 
     /// Whether a row of tiles, the least that is transformed at a time, takes little memory.
@@ -47,13 +51,20 @@ impl ConvSizes {
     }
 
     /// Estimates both times, in multiply-adds of a product of matrices.
-    fn is_faster_by_tiles(&self) -> bool {
+    fn is_faster_by_tiles<T: Float>(&self, op: ConvOp) -> bool {
         let tiles = Tiles::new(self).count() as f64;
         let [_, height, width] = self.window.output;
         let places = self.batch as f64 * height as f64 * width as f64;
         let (o, c) = (self.out_channels as f64, self.window.channels as f64);
-        let transforms = KERNEL_COST * o * c + TILE_COST * tiles * (o + c);
-        PLACES as f64 * tiles * o * c + transforms < 9.0 * places * o * c * PLAIN_COST
+        let forward = if op == ConvOp::Forward {
+            1.0
+        } else {
+            GRADIENT_COST
+        };
+        let narrow = 1.0 + (NARROW / width as f64).powi(2);
+        let transforms = KERNEL_COST * o * c + TILE_COST * narrow * forward * tiles * (o + c);
+        let plain = self.direct_cost::<T>(op).unwrap_or(PLAIN_COST);
+        PLACES as f64 * tiles * o * c + transforms < 9.0 * places * o * c * plain
     }
 }
 
@@ -63,6 +74,9 @@ const MOST_ELEMENTS: usize = 1 << 24;
 /// The multiply-adds that transforming a kernel, and a tile of one channel, takes as long as.
 const KERNEL_COST: f64 = 400.0;
 const TILE_COST: f64 = 800.0;
+/// The width of an output for which tiles take twice the time to transform, and what they take more for gradients.
+const NARROW: f64 = 8.0;
+const GRADIENT_COST: f64 = 1.5;
 /// The time of a multiply-add of a plain convolution, which unfolds its input.
 const PLAIN_COST: f64 = 1.15;
 

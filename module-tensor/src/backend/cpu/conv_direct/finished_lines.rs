@@ -1,0 +1,159 @@
+//! Lines of an output, which are gathered from tiles.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::super::conv_planes::copy_line;
+use super::super::float::Float;
+use super::super::memory::Workspace;
+use super::super::simd::{Loop, run_at_best_level};
+use super::super::transpose::columns_of_lines;
+use super::MOST_ROWS;
+use super::phase::Phase;
+
+/// The elements of all channels that are gathered, if a line is not longer: they stay in the first-level cache, and
+/// each channel is written in long stretches.
+const GATHERED: usize = 1 << 12;
+
+/// Lines of a phase in the channels of some panels, as far as they are computed.
+pub(super) struct FinishedLines<'a, T> {
+    phase: &'a Phase,
+    /// The places of a channel of the output.
+    places: usize,
+    /// The sums of a tile, its rows one after the other.
+    sums: &'a mut [T],
+    /// The gathered lines of each channel, so many elements apart.
+    gathered: &'a mut [T],
+    pitch: usize,
+    /// The most lines, and how many there are.
+    most: usize,
+    count: usize,
+    /// The slice and the line of the first of them.
+    slice: usize,
+    line: usize,
+}
+
+impl<'a, T: Float> FinishedLines<'a, T> {
+    pub(super) fn new(
+        phase: &'a Phase,
+        panels: usize,
+        places: usize,
+        memory: &'a mut Workspace<T>,
+    ) -> Self {
+        let ([tile_lines, _], width) = (phase.shape, phase.size[2]);
+        let channels = panels * T::COLUMNS;
+        let groups = GATHERED / (channels * tile_lines * width);
+        let most = groups.max(1) * tile_lines;
+        // Tiles are wider than what is needed of the last, and whole vectors are written.
+        let pitch = most * width + MOST_ROWS;
+        let memory = memory.of(MOST_ROWS * T::COLUMNS + channels * pitch);
+        let (sums, gathered) = memory.split_at_mut(MOST_ROWS * T::COLUMNS);
+        Self {
+            phase,
+            places,
+            sums,
+            gathered,
+            pitch,
+            most,
+            count: 0,
+            slice: 0,
+            line: 0,
+        }
+    }
+
+    /// Where the next tile is written.
+    pub(super) fn sums(&mut self) -> &mut [T] {
+        self.sums
+    }
+
+    /// Takes the tile of a panel, from a column on.
+    pub(super) fn take_tile(&mut self, panel: usize, column: usize) {
+        let ([lines, columns], width) = (self.phase.shape, self.phase.size[2]);
+        let first = panel * T::COLUMNS * self.pitch + self.count * width + column;
+        // Of one line, what lies beyond its end is overwritten by the next; and whole squares are transposed faster.
+        let rows = match lines {
+            1 => columns.next_multiple_of(8),
+            _ => columns.min(width - column),
+        };
+        for (line, sums) in self
+            .sums
+            .chunks(columns * T::COLUMNS)
+            .take(lines)
+            .enumerate()
+        {
+            let rows = match lines {
+                1 => self.sums.chunks_exact(T::COLUMNS).take(rows),
+                _ => sums.chunks_exact(T::COLUMNS).take(rows),
+            };
+            columns_of_lines(rows, &mut self.gathered[first + line * width..], self.pitch);
+        }
+    }
+
+    /// So many lines are whole.
+    pub(super) fn finish(&mut self, lines: usize, out: &mut [T]) {
+        self.count += lines;
+        if self.count + self.phase.shape[0] > self.most {
+            self.write(out);
+        }
+    }
+
+    pub(super) fn start_slice(&mut self, slice: usize) {
+        (self.slice, self.line) = (slice, 0);
+    }
+
+    /// Writes what is gathered to all channels.
+    pub(super) fn write(&mut self, out: &mut [T]) {
+        let [slice_step, line_step, column_step] = self.phase.steps;
+        run_at_best_level(WriteLines {
+            gathered: self.gathered,
+            pitch: self.pitch,
+            width: self.phase.size[2],
+            lines: self.count,
+            places: self.places,
+            first: self.phase.first + self.slice * slice_step + self.line * line_step,
+            line_step,
+            column_step,
+            out,
+        });
+        self.line += self.count;
+        self.count = 0;
+    }
+}
+
+struct WriteLines<'a, T> {
+    gathered: &'a [T],
+    pitch: usize,
+    width: usize,
+    lines: usize,
+    places: usize,
+    first: usize,
+    line_step: usize,
+    column_step: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for WriteLines<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        if self.lines == 0 {
+            return;
+        }
+        let channels = self.gathered.chunks_exact(self.pitch);
+        for (lines, out) in channels.zip(self.out.chunks_exact_mut(self.places)) {
+            let lines = &lines[..self.lines * self.width];
+            let out = &mut out[self.first..];
+            if self.column_step == 1 && self.line_step == self.width {
+                copy_line(lines, &mut out[..lines.len()]);
+                continue;
+            }
+            for (i, line) in lines.chunks_exact(self.width).enumerate() {
+                let out = out[i * self.line_step..]
+                    .iter_mut()
+                    .step_by(self.column_step);
+                out.zip(line).for_each(|(out, &sum)| *out = sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Direct convolutions beside sums of products in `f64`, one after the other.
+
+use super::super::ConvOp::{self, Forward, Input, Weight};
+use super::super::conv::ConvSizes;
+use super::super::conv_planes::Planes;
+use super::super::simd::{Level, WindowTile};
+use super::super::window::Window;
+use super::InputGradient;
+
+/// Numbers between -1 and 1 that do not repeat soon.
+fn numbers(count: usize, seed: usize) -> Vec<f32> {
+    let number = |i: usize| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.5 - 1.0;
+    (0..count).map(number).collect()
+}
+
+/// Calls `f` with the indices of output, input and weight of each product.
+fn each_product(sizes: &ConvSizes, f: &mut dyn FnMut([usize; 3])) {
+    let (window, o) = (&sizes.window, sizes.out_channels);
+    let [height, width] = [window.output[1], window.output[2]];
+    let [kernel_height, kernel_width] = [window.kernel[1], window.kernel[2]];
+    for block in 0..sizes.batch * sizes.groups {
+        for channel in 0..o {
+            for place in 0..window.places() {
+                for row in 0..window.rows() {
+                    let at = [
+                        place / width / height,
+                        place / width % height,
+                        place % width,
+                    ];
+                    let taps: usize = window.kernel.iter().product();
+                    let (c, tap) = (row / taps, row % taps);
+                    let seen = [
+                        tap / (kernel_height * kernel_width),
+                        tap / kernel_width % kernel_height,
+                        tap % kernel_width,
+                    ];
+                    let input: Option<Vec<usize>> = (0..3)
+                        .map(|d| {
+                            let i = at[d] * window.stride[d] + seen[d] * window.dilation[d];
+                            i.checked_sub(window.padding[d])
+                                .filter(|&i| i < window.input[d])
+                        })
+                        .collect();
+                    let Some(input) = input else { continue };
+                    let line = (c * window.input[0] + input[0]) * window.input[1] + input[1];
+                    f([
+                        (block * o + channel) * window.places() + place,
+                        block * window.input_len() + line * window.input[2] + input[2],
+                        (block % sizes.groups * o + channel) * window.rows() + row,
+                    ]);
+                }
+            }
+        }
+    }
+}
+
+fn check(sizes: &ConvSizes, op: ConvOp) {
+    let (window, o) = (&sizes.window, sizes.out_channels);
+    // Of the output, the input and the weight.
+    let lens = [
+        sizes.batch * sizes.groups * o * window.places(),
+        sizes.batch * sizes.groups * window.input_len(),
+        sizes.groups * o * window.rows(),
+    ];
+    let (to, factors) = match op {
+        Forward => (0, [1, 2]),
+        Input => (1, [0, 2]),
+        Weight => (2, [1, 0]),
+    };
+    let [a, b] = factors.map(|factor| numbers(lens[factor], factor + 1));
+    let (mut expected, mut magnitudes) = (vec![0.0_f64; lens[to]], vec![0.0_f64; lens[to]]);
+    each_product(sizes, &mut |at| {
+        let product = f64::from(a[at[factors[0]]]) * f64::from(b[at[factors[1]]]);
+        expected[at[to]] += product;
+        magnitudes[at[to]] += product.abs();
+    });
+    let mut out = vec![f32::NAN; lens[to]];
+    if op == Input {
+        let direct = InputGradient::new::<f32>(sizes).unwrap();
+        direct.run(&a, &b, &mut out).unwrap();
+    } else {
+        let planes = Planes::new(window).unwrap();
+        let is_direct = sizes.run_directly(op, &planes, [&a, &b], &mut out).unwrap();
+        assert!(is_direct);
+    }
+    for (i, &sum) in out.iter().enumerate() {
+        let error = (f64::from(sum) - expected[i]).abs();
+        assert!(
+            error <= 1e-6 * magnitudes[i],
+            "{op:?} of {:?}, kernel {:?}, at {i}: {sum} and not {}",
+            window.input,
+            window.kernel,
+            expected[i]
+        );
+    }
+}
+
+/// Sizes with the output that follows from them.
+fn sizes([batch, groups, channels, out_channels]: [usize; 4], mut window: Window) -> ConvSizes {
+    window.channels = channels;
+    for d in 0..3 {
+        let reach = window.dilation[d] * (window.kernel[d] - 1) + 1;
+        window.output[d] = (window.input[d] + 2 * window.padding[d] - reach) / window.stride[d] + 1;
+    }
+    ConvSizes {
+        batch,
+        groups,
+        out_channels,
+        window,
+    }
+}
+
+fn window(input: [usize; 3], kernel: [usize; 3]) -> Window {
+    Window {
+        channels: 1,
+        input,
+        output: [1; 3],
+        kernel,
+        stride: [1; 3],
+        padding: kernel.map(|size| size / 2),
+        dilation: [1; 3],
+    }
+}
+
+fn has_tiles() -> bool {
+    f32::has_window_tiles(Level::highest())
+}
+
+#[test]
+fn lines_of_every_width_are_summed() {
+    // Elsewhere there are no such tiles.
+    if !has_tiles() {
+        return;
+    }
+    for width in (3..=18).chain([28, 31]) {
+        let small = sizes([3, 1, 5, 32], window([1, width.min(9), width], [1, 3, 3]));
+        for op in [Forward, Weight] {
+            let is_direct = small.direct_cost::<f32>(op).is_some();
+            assert!(is_direct || ![7, 14, 16, 28].contains(&width), "{width}");
+            if is_direct {
+                check(&small, op);
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_strided_inputs_are_summed() {
+    if !has_tiles() {
+        return;
+    }
+    let strided = |input, kernel, stride, padding, dilation| Window {
+        stride,
+        padding,
+        dilation,
+        ..window(input, kernel)
+    };
+    let one = [1; 3];
+    for window in [
+        strided([1, 28, 28], [1, 3, 3], [1, 2, 2], [0, 1, 1], one),
+        strided([1, 14, 15], [1, 3, 3], [1, 2, 2], [0, 1, 1], one),
+        strided([1, 28, 28], [1, 4, 4], [1, 2, 2], [0, 1, 1], one),
+        strided([1, 29, 30], [1, 7, 7], [1, 2, 2], [0, 3, 3], one),
+        // Some places are beyond all windows.
+        strided([1, 16, 44], [1, 3, 5], [1, 3, 3], [0, 0, 2], one),
+        strided([1, 28, 28], [1, 3, 3], [1, 2, 2], [0, 3, 3], [1, 3, 3]),
+        strided([4, 14, 14], [3, 3, 3], [2, 2, 2], one, one),
+        strided([1, 14, 14], [1, 2, 2], [1, 2, 2], [0, 0, 0], one),
+        // Lines, of which only every second is reached by an even element of the kernel.
+        strided([1, 20, 14], [1, 3, 3], [1, 2, 1], [0, 1, 1], one),
+    ] {
+        check(&sizes([2, 1, 32, 3], strided_of(&window)), Input);
+        check(&sizes([1, 2, 60, 2], window), Input);
+    }
+    // An element of the kernel of one by one reaches every second place.
+    let sparse = strided([1, 28, 28], [1, 1, 1], [1, 2, 2], [0; 3], one);
+    assert!(InputGradient::new::<f32>(&sizes([1, 1, 32, 32], sparse)).is_none());
+}
+
+fn strided_of(window: &Window) -> Window {
+    Window { ..*window }
+}
+
+#[test]
+fn windows_of_every_kind_are_summed() {
+    if !has_tiles() {
+        return;
+    }
+    let strided = Window {
+        stride: [1, 2, 2],
+        ..window([1, 15, 28], [1, 3, 3])
+    };
+    let strided = sizes([2, 1, 4, 48], strided);
+    check(&strided, Forward);
+    let strided = Window {
+        stride: [1, 2, 2],
+        ..window([1, 29, 28], [1, 7, 7])
+    };
+    check(&sizes([1, 1, 3, 64], strided), Forward);
+    let volume = || window([3, 5, 7], [3, 3, 3]);
+    let dilated = || Window {
+        dilation: [1, 2, 1],
+        padding: [0, 2, 1],
+        ..window([1, 8, 14], [1, 3, 3])
+    };
+    let line = || window([1, 1, 70], [1, 1, 9]);
+    for op in [Forward, Weight] {
+        check(&sizes([2, 1, 3, 32], volume()), op);
+        check(&sizes([2, 1, 3, 32], dilated()), op);
+        // Groups, of which the last panel has few channels.
+        check(&sizes([2, 3, 2, 60], window([1, 7, 7], [1, 3, 3])), op);
+        if sizes([1, 1, 2, 32], line())
+            .direct_cost::<f32>(op)
+            .is_some()
+        {
+            check(&sizes([2, 1, 2, 32], line()), op);
+        }
+    }
+    // More products than are summed at a time: elements of the kernel, and places.
+    check(
+        &sizes([1, 1, 70, 32], window([1, 5, 7], [1, 3, 3])),
+        Forward,
+    );
+    check(&sizes([40, 1, 2, 32], window([1, 8, 8], [1, 3, 3])), Weight);
+    check(
+        &sizes([1, 1, 2, 32], window([1, 40, 56], [1, 3, 3])),
+        Weight,
+    );
+}

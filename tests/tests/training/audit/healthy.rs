@@ -1,6 +1,7 @@
 //! Networks that train as they should, on which nothing is reported.
 
 mod adapters;
+mod adversarial;
 mod generative;
 mod losses;
 mod parts;

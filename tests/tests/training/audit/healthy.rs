@@ -2,6 +2,7 @@
 
 mod adapters;
 mod adversarial;
+mod contrasts;
 mod generative;
 mod losses;
 mod parts;

@@ -2,6 +2,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod bounds;
+mod branches;
 mod causes;
 mod data;
 mod healthy;

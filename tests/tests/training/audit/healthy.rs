@@ -3,11 +3,13 @@
 mod adapters;
 mod adversarial;
 mod contrasts;
+mod experts;
 mod generative;
 mod losses;
 mod parts;
 mod recipes;
 mod sequences;
+mod starts;
 mod unusual;
 mod vision;
 

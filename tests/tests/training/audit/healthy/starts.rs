@@ -4,7 +4,7 @@ use module_nn::lora::{self, LoraConfig};
 use module_nn::prelude::*;
 
 use super::super::support::cross_entropy_of;
-use super::{healthy, step};
+use super::{classes, healthy, rows, step};
 
 /// Audits a training by a schedule whose first step is by a rate of zero, as transformers' linear one is: what starts at
 /// zero is still zero in the second pass.
@@ -139,6 +139,23 @@ fn scales_that_a_small_rate_moves_by_less_than_their_rounding() {
             let loss = step(model, &mut optimizer, cross_entropy_of(model)?)?;
             schedule.step(&mut optimizer)?;
             Ok(loss)
+        }))
+    });
+}
+
+#[test]
+fn features_that_a_dropout_of_the_input_leaves_out() {
+    healthy(|| {
+        let model = Sequential::new()
+            .push(Dropout::new(0.5)?)
+            .push(Linear::new(100, 16)?)
+            .push(Tanh::new())
+            .push(Linear::new(16, 3)?);
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Sequential| {
+            let logits = model.call(rows(2, 100)?)?;
+            let loss = CrossEntropyLoss::new().loss(&logits, &classes(2, 3)?)?;
+            step(model, &mut optimizer, loss)
         }))
     });
 }

@@ -6,6 +6,7 @@ mod contrasts;
 mod experts;
 mod generative;
 mod losses;
+mod parametrized;
 mod parts;
 mod recipes;
 mod sequences;

@@ -35,9 +35,9 @@ const OF_INPUTS: [&str; 5] = ["mul", "neg", "tanh", "slice", "expand"];
 
 /// The nodes of a step that are nearly nothing, because parameters that are trained start so.
 fn nearly_nothing(record: &Record<'_>, step: &Step) -> HashSet<u64> {
+    // What is not trained has no node.
     let parameters = record.parameters.iter().zip(&step.start.parameters);
     let trained: HashMap<u64, bool> = parameters
-        .filter(|(known, _)| step.trains(known.leaf))
         .map(|(known, state)| (known.leaf, state.is_nearly_nothing()))
         .collect();
     let mut nodes: Vec<_> = step.graph.nodes().collect();

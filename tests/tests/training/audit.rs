@@ -11,6 +11,7 @@ mod modes;
 mod probes;
 mod reach;
 mod report;
+mod softmaxes;
 mod steps;
 mod support;
 mod targets;

@@ -148,3 +148,22 @@ fn masks_that_were_resized() {
         }))
     });
 }
+
+#[test]
+fn a_mixture_of_topics_whose_words_are_computed_with_the_loss() {
+    healthy(|| {
+        let model = Sequential::new()
+            .push(mlp(6, 16, 4)?)
+            .push(Softmax::new(1)?);
+        let words = Linear::new(4, 20)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Sequential| {
+            let topics = model.call(rows(16, 6)?)?;
+            let arguments = functional::LinearCrossEntropyArguments::default();
+            let weight = words.weight().detach();
+            let target = classes(16, 20)?;
+            let loss = functional::linear_cross_entropy(&topics, &weight, &target, arguments)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}

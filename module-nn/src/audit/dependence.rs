@@ -88,6 +88,16 @@ fn rows_along(
     })
 }
 
+/// Indices of a dimension of an input of which nothing in the outputs depends.
+pub(super) struct Unused {
+    pub(super) dim: usize,
+    pub(super) indices: Vec<usize>,
+    /// How many indices the dimension has.
+    pub(super) size: usize,
+    /// The probability that no row uses an index, if each leaves it out as often as those that other rows use.
+    pub(super) chance: f64,
+}
+
 /// The indices of an input, by dimension, of which nothing in the outputs depends. Those on which one row of an output
 /// does, by its gradient, are used; only if that leaves some are the gradients of all outputs computed.
 pub(super) fn unused(
@@ -95,7 +105,7 @@ pub(super) fn unused(
     input: &Tensor,
     batch: usize,
     of_row: Option<&Tensor>,
-) -> Result<Vec<(usize, Vec<usize>)>> {
+) -> Result<Vec<Unused>> {
     let dims = (0..input.rank()).filter(|&dim| dim != batch);
     let mut left: Vec<(usize, Vec<usize>)> = dims
         .map(|dim| (dim, (0..input.shape()[dim]).collect()))
@@ -116,11 +126,33 @@ pub(super) fn unused(
         return Ok(Vec::new());
     }
     let grads = outputs.iter().map(weights).collect::<Result<Vec<_>>>()?;
-    match gradient(outputs, &grads, input)? {
-        Some(grad) => remove_used(&grad)?,
-        None => return Ok(Vec::new()),
+    let Some(grad) = gradient(outputs, &grads, input)? else {
+        return Ok(Vec::new());
     };
+    remove_used(&grad)?;
     // Of an input that is not used at all, or of which a whole dimension is not, something else is to be said.
     left.retain(|(dim, indices)| !indices.is_empty() && indices.len() < input.shape()[*dim]);
-    Ok(left)
+    let left = left.into_iter().map(|(dim, indices)| {
+        let chance = chance(&grad, batch, dim, indices.len())?;
+        Ok(Unused {
+            dim,
+            size: input.shape()[dim],
+            indices,
+            chance,
+        })
+    });
+    left.collect()
+}
+
+/// The probability that no row uses an index of a dimension by chance, by how often one does not use what others do: a
+/// dropout leaves out others in each row.
+fn chance(grad: &Tensor, batch: usize, dim: usize, unused: usize) -> Result<f64> {
+    let (rows, size) = (grad.size(batch as isize)?, grad.size(dim as isize)?);
+    let mut left_out = 0;
+    for row in 0..rows {
+        let sizes = magnitudes(&grad.narrow(batch as isize, row..row + 1)?, dim)?;
+        left_out += sizes.iter().filter(|&&size| size == 0.0).count() - unused;
+    }
+    let often = left_out as f64 / (rows * (size - unused)) as f64;
+    Ok(often.powi(rows as i32))
 }

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use super::graph::Graph;
 use super::options::AuditOptions;
@@ -12,6 +13,7 @@ use super::record::{
     BufferRecord, CallRecord, GradSlot, KnownNumbers, LossRecord, Mode, ModuleRecord,
     ParameterRecord, ParameterState, PassRecord, Record, Seen, State, Step, lock,
 };
+use super::stats::is_zero;
 use crate::autograd::{PassEvent, watch_passes};
 use crate::hooks::{register_module_forward_hook_with, register_module_forward_pre_hook};
 use crate::module::{ModuleId, Visitor};
@@ -135,11 +137,25 @@ fn state(record: &Record<'_>) -> State {
     }
 }
 
+/// A parameter, and what it was as the step began.
+struct Watched {
+    parameter: Parameter,
+    value: Tensor,
+    grad: Option<Tensor>,
+}
+
+impl Watched {
+    /// Whether its gradient was dropped before anything was done with it.
+    fn dropped_unused(&self) -> bool {
+        self.parameter.grad().is_none_or(|grad| is_zero(&grad))
+            && self.parameter.detach().shares_memory_with(&self.value)
+    }
+}
+
 /// What a step has shown so far.
 struct Recorder {
     modules: HashMap<ModuleId, usize>,
-    /// The parameters, and the gradients that they had as the step began.
-    parameters: Vec<(Parameter, Option<Tensor>)>,
+    parameters: Vec<Watched>,
     calls: Vec<CallRecord>,
     /// The calls in progress, outermost first.
     running: Vec<usize>,
@@ -155,6 +171,8 @@ struct Recorder {
     /// Each watches one gradient.
     hooks: Vec<GradHookHandle>,
     grads: HashMap<u64, GradSlot>,
+    /// The leaves of parameters to which a pass gave a gradient of zeros.
+    zeros: Arc<Mutex<HashSet<u64>>>,
     /// The leaves that are those of probes: what is one of them is not tracked by the training.
     leaves: ProbeLeaves,
 }
@@ -162,8 +180,11 @@ struct Recorder {
 impl Recorder {
     fn new(record: &Record<'_>, start: &State) -> Self {
         let parameters = record.parameters.iter().zip(&start.parameters);
-        let parameters =
-            parameters.map(|(known, state)| (known.parameter.share(), state.grad.clone()));
+        let parameters = parameters.map(|(known, state)| Watched {
+            parameter: known.parameter.share(),
+            value: state.value.clone(),
+            grad: state.grad.clone(),
+        });
         Self {
             modules: record.by_id(),
             parameters: parameters.collect(),
@@ -176,6 +197,7 @@ impl Recorder {
             watched: HashSet::new(),
             hooks: Vec::new(),
             grads: HashMap::new(),
+            zeros: Arc::default(),
             leaves: ProbeLeaves::default(),
         }
     }
@@ -253,13 +275,21 @@ impl Recorder {
     /// Watches the parameters that are trained by now.
     fn watch_parameters(&mut self) {
         for index in 0..self.parameters.len() {
-            let tensor = self.parameters[index].0.tensor();
+            let tensor = self.parameters[index].parameter.tensor();
             let Some(node) = tensor.graph_node() else {
                 continue;
             };
             if self.watched.insert(node.id()) {
                 // Only an untracked tensor is refused.
                 let _ = self.watch_grad(&tensor, node.id(), GradSlot::default());
+                let (zeros, leaf) = (self.zeros.clone(), node.id());
+                let watch = tensor.register_hook(move |grad| {
+                    if !is_probing() && is_zero(grad) {
+                        lock(&zeros).insert(leaf);
+                    }
+                    Ok(None)
+                });
+                self.hooks.extend(watch);
             }
         }
     }
@@ -286,10 +316,14 @@ impl Recorder {
             PassEvent::Begin { roots, inputs } => {
                 self.passing += 1;
                 self.watch_parameters();
+                // What a pass for another part of the model added to may be dropped before its own pass.
+                for (pass, _) in &mut self.passes {
+                    let dropped = |&index: &usize| self.parameters[index].dropped_unused();
+                    pass.stale.retain(|index| !dropped(index));
+                }
                 let stale = self.parameters.iter().enumerate();
-                let stale = stale.filter(|(_, (parameter, before))| {
-                    let now = parameter.grad();
-                    let both = now.zip(before.as_ref());
+                let stale = stale.filter(|(_, known)| {
+                    let both = known.parameter.grad().zip(known.grad.as_ref());
                     both.is_some_and(|(now, before)| now.shares_memory_with(before))
                 });
                 let pass = PassRecord {
@@ -375,6 +409,7 @@ fn watch_step(
         loss_calls: std::mem::take(&mut recorder.losses),
         losses,
         grads: std::mem::take(&mut recorder.grads),
+        zeros: std::mem::take(&mut *lock(&recorder.zeros)),
         known: KnownNumbers::default(),
         graph,
         probes,

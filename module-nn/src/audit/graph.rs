@@ -86,11 +86,17 @@ impl Graph {
     pub(super) fn source_of(&self, mut node: u64) -> Option<u64> {
         loop {
             let info = self.get(node)?;
-            if !KEEPING_VALUES.contains(&info.name) {
+            if !self.keeps_values(node) {
                 return Some(node);
             }
             node = *info.inputs.first()?;
         }
+    }
+
+    /// Whether a node gives the values that it is given.
+    pub(super) fn keeps_values(&self, node: u64) -> bool {
+        let info = self.get(node);
+        info.is_some_and(|info| KEEPING_VALUES.contains(&info.name))
     }
 
     /// The nodes, in no order.

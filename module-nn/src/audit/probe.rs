@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::dependence::{rows, unused};
+use super::dependence::{Unused, rows, unused};
 use crate::autograd::{PassEvent, watch_passes};
 use crate::hooks::{
     ForwardCall, ForwardPreCall, register_module_forward_hook_with,
@@ -44,7 +44,7 @@ pub(super) struct ProbeRecord {
     /// A row of the output, and another row of the input on which it depends.
     pub(super) leak: Option<(usize, usize)>,
     /// The indices of the first input, by dimension, of which nothing in the output depends.
-    pub(super) unused: Vec<(usize, Vec<usize>)>,
+    pub(super) unused: Vec<Unused>,
 }
 
 /// What a step has shown.

@@ -65,6 +65,8 @@ pub(super) struct Step {
     pub(super) losses: Vec<Tensor>,
     /// The gradients that arrived at parameters and at what went into calls and came out, by node.
     pub(super) grads: HashMap<u64, GradSlot>,
+    /// The leaves of parameters to which some pass gave a gradient of zeros.
+    pub(super) zeros: HashSet<u64>,
     /// What was asked for before.
     pub(super) known: KnownNumbers,
     /// The nodes behind all calls, passes and losses.
@@ -227,7 +229,8 @@ pub(super) struct PassRecord {
     pub(super) roots: Vec<u64>,
     /// The nodes whose gradients were asked for, if it adds none to leaves.
     pub(super) inputs: Option<Vec<u64>>,
-    /// The parameters that had a gradient from before the step as it began, as indices.
+    /// The parameters that had a gradient from before the step as it began, as indices; not those whose gradient was
+    /// dropped after it and before anything else was done with it.
     pub(super) stale: Vec<usize>,
     /// The numbers of all nodes that it can reach.
     pub(super) reached: HashSet<u64>,

@@ -145,6 +145,18 @@ pub(super) fn equal_rows(tensor: &Tensor) -> bool {
         .is_some_and(|values| size > 0 && values.chunks(size).all(|row| row == &values[..size]))
 }
 
+/// Whether all values of a tensor are zero.
+pub(super) fn is_zero(tensor: &Tensor) -> bool {
+    match f32_bytes(tensor) {
+        // Read until the first that is none.
+        Some(bytes) => {
+            let mut values = bytes.as_chunks::<4>().0.iter();
+            values.all(|&bytes| f32::from_le_bytes(bytes) == 0.0)
+        }
+        None => Stats::of(tensor).max_abs == 0.0,
+    }
+}
+
 /// Whether two tensors hold the same values.
 pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
     if a.shares_memory_with(b) {

@@ -18,12 +18,8 @@ impl Check for DoubleSoftmax {
             let mut nodes: Vec<_> = step.graph.nodes().collect();
             nodes.sort_unstable_by_key(|(node, _)| *node);
             for (node, info) in nodes {
-                let is_softmax = [
-                    "softmax",
-                    "log_softmax",
-                    "cross_entropy",
-                    "linear_cross_entropy",
-                ];
+                // What `linear_cross_entropy` is given are no logits: it computes these itself.
+                let is_softmax = ["softmax", "log_softmax", "cross_entropy"];
                 if !is_softmax.contains(&info.name) || !step.reaches(node) {
                     continue;
                 }

@@ -12,19 +12,11 @@ pub(in crate::audit) struct EvalModeTraining;
 
 impl Check for EvalModeTraining {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // The modules with a mode that a gradient went through in some step, and whether in evaluation.
-        let mut in_eval: Vec<Option<bool>> = vec![None; record.modules.len()];
-        for step in &record.steps {
-            for (_, module, call) in step.model_calls() {
-                let Some(mode) = call.mode else { continue };
-                let mut nodes = call.outputs.iter().filter_map(|output| output.node);
-                if nodes.any(|node| step.reaches(node)) {
-                    let eval = !mode.training && !mode.frozen;
-                    in_eval[module] = Some(in_eval[module].unwrap_or(true) && eval);
-                }
-            }
-        }
-        let all = in_eval.iter().flatten().all(|&eval| eval);
+        // An evaluation in one of the steps may leave the whole model so for those that come after it.
+        let mut of_last = (0..record.steps.len()).map(|first| in_evaluation(record, first));
+        let of_all = of_last.find(|in_eval| in_eval.contains(&Some(true)) && is_all(in_eval));
+        let in_eval = of_all.unwrap_or_else(|| in_evaluation(record, 0));
+        let all = is_all(&in_eval);
         let mut covered = vec![false; record.modules.len()];
         for module in 0..record.modules.len() {
             let within = || {
@@ -80,4 +72,25 @@ impl Check for EvalModeTraining {
             );
         }
     }
+}
+
+/// The modules with a mode that a gradient went through in steps from `first` on, and whether always in evaluation.
+fn in_evaluation(record: &Record<'_>, first: usize) -> Vec<Option<bool>> {
+    let mut in_eval: Vec<Option<bool>> = vec![None; record.modules.len()];
+    for step in record.steps.iter().skip(first) {
+        for (_, module, call) in step.model_calls() {
+            let Some(mode) = call.mode else { continue };
+            let mut nodes = call.outputs.iter().filter_map(|output| output.node);
+            if nodes.any(|node| step.reaches(node)) {
+                let eval = !mode.training && !mode.frozen;
+                in_eval[module] = Some(in_eval[module].unwrap_or(true) && eval);
+            }
+        }
+    }
+    in_eval
+}
+
+/// Whether all modules with a mode are in evaluation.
+fn is_all(in_eval: &[Option<bool>]) -> bool {
+    in_eval.iter().flatten().all(|&eval| eval)
 }

@@ -47,13 +47,17 @@ fn follows(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
             return false;
         };
         let (mut dot, mut moved, mut way) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let mut rounding = 0.0_f64;
         for ((from, to), goal) in from.iter().zip(&to).zip(&goal) {
             let (step, left) = (f64::from(to - from), f64::from(goal - from));
             dot += step * left;
             moved += step * step;
             way += left * left;
+            rounding += f64::from(from * f32::EPSILON).powi(2);
         }
-        dot > 0.0 && dot * dot > 0.98 * moved * way && moved <= 1.01 * way
+        // What is left of the step beside the way: of a small part of it, roundings are much.
+        let beside = moved - dot * dot / way;
+        dot > 0.0 && beside < 0.02 * moved + rounding && moved <= 1.01 * way + rounding
     };
     let states = [&step.start, &step.end].map(|state| state.parameters.iter().enumerate());
     let others = states

@@ -1,11 +1,12 @@
 //! Gradients that vanish and values that explode: pitfall 40.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
+use crate::audit::graph::NodeInfo;
 use crate::audit::kind::FindingKind;
-use crate::audit::record::{Record, Step};
+use crate::audit::record::{CallRecord, Record, Step};
 
 /// Weights whose gradient is far smaller than those of others, and the first module whose values are far larger than
 /// what the model is given.
@@ -18,30 +19,76 @@ impl Check for GradientScale {
     }
 }
 
-/// The nodes of each step that a gradient comes to by some way around branches that start at nearly nothing: what is added
-/// to other values after it was scaled by a parameter which is to open the branch as it is trained.
+/// Operations whose result is of the size of their weights, and a bias if they have one.
+const OF_WEIGHTS: [&str; 7] = [
+    "linear",
+    "matmul",
+    "convolution",
+    "batch_norm",
+    "layer_norm",
+    "group_norm",
+    "rms_norm",
+];
+
+/// Operations whose result is nearly nothing where one of their inputs is, beside those that keep values.
+const OF_INPUTS: [&str; 5] = ["mul", "neg", "tanh", "slice", "expand"];
+
+/// The nodes of a step that are nearly nothing, because parameters that are trained start so.
+fn nearly_nothing(record: &Record<'_>, step: &Step) -> HashSet<u64> {
+    // What is not trained has no node.
+    let parameters = record.parameters.iter().zip(&step.start.parameters);
+    let trained: HashMap<u64, bool> = parameters
+        .map(|(known, state)| (known.leaf, state.is_nearly_nothing()))
+        .collect();
+    let mut nodes: Vec<_> = step.graph.nodes().collect();
+    // A node is younger than its inputs.
+    nodes.sort_unstable_by_key(|(node, _)| *node);
+    let mut small = HashSet::new();
+    for (node, info) in nodes {
+        let sources = info
+            .inputs
+            .iter()
+            .filter_map(|&it| step.graph.source_of(it));
+        let weights: Vec<bool> = sources.filter_map(|it| trained.get(&it).copied()).collect();
+        let by_weights = !weights.is_empty() && weights.iter().all(|&is_small| is_small);
+        let by_inputs = info.inputs.iter().any(|input| small.contains(input));
+        let is_small = match info.name {
+            "leaf" => trained.get(&node) == Some(&true),
+            name if OF_WEIGHTS.contains(&name) => by_weights,
+            name => by_inputs && (OF_INPUTS.contains(&name) || step.graph.keeps_values(node)),
+        };
+        if is_small {
+            small.insert(node);
+        }
+    }
+    small
+}
+
+/// The nodes of each step that a gradient comes to by some way around branches that start closed: what is added to other
+/// values and is nearly nothing, by a scale, an adapter or a normalization that opens it as it is trained.
 fn outside_of_branches(record: &Record<'_>) -> Vec<HashSet<u64>> {
     let of_step = |step: &Step| {
-        let parameters = record.parameters.iter().zip(&step.start.parameters);
-        let trained = parameters.filter(|(known, _)| step.trains(known.leaf));
-        let small = trained.filter(|(_, state)| state.is_nearly_nothing());
-        let small: HashSet<u64> = small.map(|(known, _)| known.leaf).collect();
-        let source = |input: &u64| step.graph.source_of(*input);
-        let added = step.graph.nodes().filter(|(_, info)| info.name == "add");
-        let added: HashSet<u64> = added
-            .flat_map(|(_, info)| info.inputs.iter().filter_map(source))
-            .collect();
-        let is_small = |input: &u64| source(input).is_some_and(|source| small.contains(&source));
+        let small = nearly_nothing(record, step);
+        let is_leaf = |node: u64| step.graph.get(node).is_some_and(|info| info.name == "leaf");
+        let mut closed = HashSet::new();
+        for (_, info) in step.graph.nodes().filter(|(_, info)| info.name == "add") {
+            for &input in info.inputs.iter().filter(|input| small.contains(input)) {
+                // A bias is no way around.
+                let mut others = info.inputs.iter().filter(|&&other| other != input);
+                if !others.any(|&other| is_leaf(other)) {
+                    closed.insert(input);
+                }
+            }
+        }
         let roots = step.adding_passes().flat_map(|pass| &pass.roots).copied();
-        step.graph.ancestors_by(roots, |node, info| {
-            info.name != "mul" || !added.contains(&node) || !info.inputs.iter().any(is_small)
-        })
+        let follow = |node, _: &NodeInfo| !closed.contains(&node);
+        step.graph.ancestors_by(roots, follow)
     };
     record.steps.iter().map(of_step).collect()
 }
 
 /// The norm of the gradient as a part of that of the weight, the largest of all steps; `None` of what is no matrix,
-/// of a weight that starts at nearly nothing or is in such a branch, and where there was no gradient.
+/// of a weight that starts at nearly nothing, is in such a branch or was given nothing, and where there was no gradient.
 fn relative_gradient(
     record: &Record<'_>,
     outside: &[HashSet<u64>],
@@ -49,7 +96,9 @@ fn relative_gradient(
 ) -> Option<f64> {
     let leaf = record.parameters[parameter].leaf;
     let steps = record.steps.iter().zip(outside);
-    let steps = steps.filter(|(_, outside)| outside.contains(&leaf));
+    let steps = steps.filter(|(step, outside)| {
+        outside.contains(&leaf) && !is_given_nothing(record, step, parameter)
+    });
     let ratios = steps.filter_map(|(step, _)| {
         let state = &step.start.parameters[parameter];
         let grad = step.grad_stats(leaf)?;
@@ -57,6 +106,15 @@ fn relative_gradient(
         is_comparable.then(|| grad.norm() / state.stats().norm())
     });
     ratios.reduce(f64::max)
+}
+
+/// Whether the modules of a parameter were called for no row alone, as an expert that none takes.
+fn is_given_nothing(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
+    let calls = step.model_calls();
+    let own =
+        calls.filter(|(_, module, _)| record.modules[*module].parameters.contains(&parameter));
+    let mut given = own.flat_map(|(_, _, call)| &call.outputs).peekable();
+    given.peek().is_some() && given.all(|output| output.tensor.numel() == 0)
 }
 
 fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
@@ -87,10 +145,12 @@ fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
                 "its gradient is nearly nothing beside that of other weights; on the way from the loss, `{begins}` is \
                  the first that gets so little"
             ))
-            .cause(
-                "the gradient shrinks in each layer on its way from the loss: saturated sigmoids or tanhs, dead ReLUs, \
-                 or weights that are too small",
-            )
+            .cause(match ratio(&worst) {
+                0.0 => "no gradient gets through: sigmoids or tanhs that are saturated, dead ReLUs, or a mask or gate \
+                        that is closed for every sample",
+                _ => "the gradient shrinks in each layer on its way from the loss: saturated sigmoids or tanhs, or \
+                      weights that are too small",
+            })
             .cure("use ReLU or GELU, normalization or residual connections, and an initializer that fits (`init`)")
             .number("relative_gradient", ratio(&worst))
             .number("largest_relative_gradient", largest)
@@ -109,7 +169,7 @@ fn exploding(record: &Record<'_>, findings: &mut Vec<Finding>) {
         };
         let inputs = outermost.inputs.iter().map(|input| input.stats().rms);
         let given = inputs.fold(0.0, f64::max).max(1.0);
-        if let Some((module, rms)) = first_beyond(step, given * bound) {
+        if let Some((module, rms)) = first_beyond(record, step, given * bound) {
             let path = &record.modules[module].path;
             let name = record.name_module(module);
             findings.push(
@@ -125,16 +185,21 @@ fn exploding(record: &Record<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn first_beyond(step: &Step, bound: f64) -> Option<(usize, f64)> {
+/// The first module of the inner ones that gives values beyond a bound. One that computes nothing of what is trained, as a
+/// mask of large negative numbers, makes nothing grow.
+fn first_beyond(record: &Record<'_>, step: &Step, bound: f64) -> Option<(usize, f64)> {
     let is_inner = |index: usize| !step.calls.iter().any(|call| call.parent == Some(index));
+    let grows = |module: usize, call: &CallRecord| {
+        let mut outputs = call.outputs.iter();
+        outputs.any(|output| output.node.is_some()) || !record.modules[module].parameters.is_empty()
+    };
     let calls = step.model_calls().filter(|(index, _, _)| is_inner(*index));
-    let mut large = calls.filter_map(|(_, module, call)| {
-        let rms = call
-            .outputs
-            .iter()
-            .map(|output| output.stats().rms)
-            .fold(0.0, f64::max);
-        (rms > bound).then_some((module, rms))
-    });
+    let mut large = calls
+        .filter(|(_, module, call)| grows(*module, call))
+        .filter_map(|(_, module, call)| {
+            let rms = call.outputs.iter().map(|output| output.stats().rms);
+            let rms = rms.fold(0.0, f64::max);
+            (rms > bound).then_some((module, rms))
+        });
     large.next()
 }

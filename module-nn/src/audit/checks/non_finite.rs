@@ -38,13 +38,19 @@ impl Check for NonFiniteValue {
             let made = step.model_calls().filter(|(_, _, call)| makes(call));
             // Of a module and what it holds, the inner one, which is over first.
             let first = made.min_by_key(|(_, _, call)| call.nodes.1);
+            let mut outermost = step
+                .model_calls()
+                .filter(|(_, _, call)| call.parent.is_none());
+            // Infinities may be those of a mask.
+            let is_nan = |seen: &Seen| seen.stats().nan > 0;
+            let given = outermost.find(|(_, _, call)| call.inputs.iter().any(is_nan));
             let parameter = record
                 .parameters
                 .iter()
                 .enumerate()
                 .find(|(index, _)| !step.start.parameters[*index].stats().is_finite());
-            let finding = match (parameter, first) {
-                (Some((_, known)), _) => finding(&known.path)
+            let finding = match (parameter, first, given) {
+                (Some((_, known)), _, _) => finding(&known.path)
                     .message(format!("it held a NaN or an infinity before step {number}, and {symptom}"))
                     .cause(match number {
                         0 => "it was initialized or loaded so".to_owned(),
@@ -54,7 +60,7 @@ impl Check for NonFiniteValue {
                         "start from values that are finite; clip gradients with `error_if_nonfinite`, and lower the \
                          learning rate",
                     ),
-                (None, Some((_, module, call))) => {
+                (None, Some((_, module, call)), _) => {
                     let name = record.name_module(module);
                     let largest = call.inputs.iter().map(|input| input.stats().max_abs).fold(0.0, f64::max);
                     finding(&record.modules[module].path)
@@ -69,7 +75,14 @@ impl Check for NonFiniteValue {
                         )
                         .number("largest_input", largest)
                 }
-                (None, None) => {
+                (None, None, Some((_, module, _))) => {
+                    let name = record.name_module(module);
+                    finding(&record.modules[module].path)
+                        .message(format!("{name} is given NaN; {symptom}"))
+                        .cause("it is in the data, or comes of how that is prepared: a missing value, a division by zero")
+                        .cure("look at the data, and at the deviation by which it is normalized")
+                }
+                (None, None, None) => {
                     let module = backward();
                     let path = module.map_or("", |module| &record.modules[module].path);
                     let at = module.map_or("the loss".to_owned(), |it| record.name_module(it));

@@ -6,10 +6,10 @@ use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
-use crate::audit::stats::Stats;
+use crate::audit::stats::is_zero;
 
 /// Gradients from before the step, which were there as a backward pass began that added to them, though the
-/// optimizer has used them, or is about to.
+/// optimizer had used them, and used them again.
 pub(in crate::audit) struct StaleGradient;
 
 impl Check for StaleGradient {
@@ -23,10 +23,12 @@ impl Check for StaleGradient {
             for pass in step.adding_passes() {
                 for &index in &pass.stale {
                     let known = &record.parameters[index];
-                    // Of the first step it is only known what comes after it.
-                    let used = record.steps[number.saturating_sub(1)].moved(index);
+                    // Of the first step it is not known what was before it.
+                    let mut before = record.steps[..number].iter();
+                    let was_used = number == 0 || before.any(|step| step.moved(index));
+                    let used = was_used && step.moved(index);
                     let grad = step.start.parameters[index].grad.as_ref();
-                    let is_some = grad.is_some_and(|grad| Stats::of(grad).max_abs > 0.0);
+                    let is_some = grad.is_some_and(|grad| !is_zero(grad));
                     if pass.reached.contains(&known.leaf) && used && is_some {
                         stale.insert(index);
                         first_step.get_or_insert(number);

@@ -16,6 +16,9 @@ pub(in crate::audit) struct SuspiciousTargets;
 /// How many targets there must be before equal ones are more than chance.
 const ENOUGH: usize = 16;
 
+/// How far a target may be out of a range: what resizes or mixes targets rounds.
+const ROUNDING: f64 = 1e-5;
+
 /// What the targets of a loss are.
 #[derive(Clone, Copy, PartialEq)]
 enum Meaning {
@@ -51,6 +54,9 @@ struct Targets {
     beyond: usize,
     /// The activation with the range that it leaves.
     bound: Option<(&'static str, f64, f64)>,
+    /// Whether logits were put together, of which one may be the right one for every row: the likeness to what belongs to
+    /// it beside that to others.
+    is_contrast: bool,
 }
 
 impl Check for SuspiciousTargets {
@@ -99,6 +105,7 @@ impl Targets {
             greatest: f64::NEG_INFINITY,
             beyond: 0,
             bound: None,
+            is_contrast: false,
         }
     }
 
@@ -113,10 +120,12 @@ impl Targets {
             self.least = self.least.min(value);
             self.greatest = self.greatest.max(value);
         }
+        self.is_contrast |= loss.input.is_some_and(|node| is_put_together(step, node));
         let given = loss.input.and_then(|node| step.graph.values_of(node));
         let bound = given.and_then(|given| range(given.name));
         if let Some((name, least, greatest)) = bound.filter(|_| self.meaning == Meaning::Numbers) {
-            let outside = |value: &&f64| !(least..=greatest).contains(*value);
+            let range = least - ROUNDING..=greatest + ROUNDING;
+            let outside = |value: &&f64| !range.contains(*value);
             self.beyond += values.iter().filter(outside).count();
             self.bound = Some((name, least, greatest));
         }
@@ -137,7 +146,7 @@ impl Targets {
             greatest,
             ..
         } = *self;
-        let is_constant = kept >= ENOUGH && least == greatest;
+        let is_constant = kept >= ENOUGH && least == greatest && !self.is_contrast;
         let error = |message: String| {
             Finding::error(FindingKind::SuspiciousTargets, path)
                 .message(message)
@@ -151,7 +160,8 @@ impl Targets {
                 .cure("check how labels are made, and the loss's `ignore_index`");
             return Some(finding);
         }
-        if meaning == Meaning::Probabilities && (least < 0.0 || greatest > 1.0) {
+        let (is_below, is_above) = (least < -ROUNDING, greatest > 1.0 + ROUNDING);
+        if meaning == Meaning::Probabilities && (is_below || is_above) {
             let message =
                 format!("targets of `{loss}` from {least} to {greatest} are no probabilities");
             let finding = error(message)
@@ -180,6 +190,19 @@ impl Targets {
             return Some(with_range(finding));
         }
         None
+    }
+}
+
+/// Whether the values of a node were put together of others, and perhaps scaled.
+fn is_put_together(step: &Step, mut node: u64) -> bool {
+    loop {
+        let Some(info) = step.graph.values_of(node) else {
+            return false;
+        };
+        match (info.name, info.inputs.first()) {
+            ("mul" | "div", Some(&input)) => node = input,
+            (name, _) => return name == "cat",
+        }
     }
 }
 

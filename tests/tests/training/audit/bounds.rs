@@ -2,6 +2,7 @@
 
 use module_nn::CrossEntropyOptions;
 use module_nn::audit::{Audit, AuditReport, AuditThresholds, Finding, FindingKind};
+use module_nn::autograd::{BackwardOptions, grad};
 use module_nn::functional::{self, NllLossOptions};
 use module_nn::prelude::*;
 
@@ -60,6 +61,44 @@ fn gradients_beside_the_largest() {
         let model = Net::new(Net::plain)?;
         bounded(bound, |it, bound| it.vanishing = bound, 1.0, &model)
     });
+}
+
+#[test]
+fn gradients_are_measured_by_their_weights() {
+    // The largest ratio of both steps, of each weight.
+    let mut ratios = [0.0_f64; 3];
+    let report = fork_rng(0, || {
+        let model = Net::new(Net::plain)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        let audit = Audit::new(&model).thresholds(|bounds| bounds.vanishing = 1.0);
+        audit.run(|_| {
+            model.zero_grad();
+            let loss = cross_entropy_of(&model)?;
+            loss.backward()?;
+            let layers = [&model.first, &model.second, &model.head];
+            for (ratio, layer) in ratios.iter_mut().zip(layers) {
+                let grad = layer
+                    .weight()
+                    .grad()
+                    .ok_or_else(|| Error::custom("no gradient"))?;
+                let norm = |x: &Tensor| x.norm(2.0, ..)?.to_dtype(DType::F64)?.item::<f64>();
+                *ratio = ratio.max(norm(&grad)? / norm(&layer.weight().detach())?);
+            }
+            optimizer.step(&model)?;
+            Ok(loss)
+        })
+    });
+    let report = report.unwrap();
+    let finding = report
+        .of_kind(FindingKind::VanishingGradient)
+        .next()
+        .unwrap();
+    let names = ["relative_gradient", "largest_relative_gradient", "weights"];
+    let [least, largest, count] = names.map(|name| finding.numbers[name]);
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-4 * b, "{a} {b}");
+    near(least, ratios.into_iter().fold(f64::INFINITY, f64::min));
+    near(largest, ratios.into_iter().fold(0.0, f64::max));
+    assert_eq!(count, 2.0);
 }
 
 #[test]
@@ -135,6 +174,40 @@ fn passes_in_half_precision() {
 }
 
 #[test]
+fn passes_of_any_step_that_add_to_gradients() {
+    let found = |passes: [usize; 2], asked: usize| {
+        let report = fork_rng(0, || {
+            let model = Linear::new(6, 3)?;
+            model.to_dtype(DType::BF16)?;
+            let mut optimizer = SGD::new(&model, 0.5)?;
+            let mut passes = passes.into_iter();
+            audited(&model, || {
+                model.zero_grad();
+                let loss = || {
+                    let logits = model.call(rows(4, 6)?.to_dtype(DType::BF16)?)?;
+                    CrossEntropyLoss::new().loss(&logits, &classes(4, 3)?)
+                };
+                for _ in 0..passes.next().unwrap_or_default() {
+                    loss()?.backward()?;
+                }
+                for _ in 0..asked {
+                    let weight = model.weight().tensor();
+                    grad(&[&loss()?], &[&weight], BackwardOptions::new())?;
+                }
+                optimizer.step(&model)?;
+                Tensor::zeros((), DType::F32)
+            })
+        });
+        let report = report.unwrap();
+        report.of_kind(FindingKind::PrecisionLoss).count()
+    };
+    assert_eq!(found([16, 1], 0), 1);
+    assert_eq!(found([1, 16], 0), 1);
+    // Gradients that are asked for are added to none.
+    assert_eq!(found([1, 1], 16), 0);
+}
+
+#[test]
 fn a_second_softmax_of_any_name() {
     type Loss = fn(&Tensor, &Tensor) -> Result<Tensor>;
     let losses: [(&str, Loss); 3] = [
@@ -180,4 +253,24 @@ fn how_many_equal_targets_are_more_than_chance() {
         let kind = FindingKind::SuspiciousTargets;
         assert_eq!(report.of_kind(kind).count() == 1, found, "{report}");
     }
+}
+
+#[test]
+fn bounds_are_what_is_documented() {
+    let model = Linear::new(6, 3).unwrap();
+    let _audit = Audit::new(&model).thresholds(|bounds| {
+        let AuditThresholds {
+            dead_units,
+            dead_unit_samples,
+            vanishing,
+            exploding,
+            update_ratio,
+            ..
+        } = *bounds;
+        assert_eq!(
+            [dead_units, vanishing, exploding, update_ratio],
+            [0.9, 1e-7, 1e6, 3.0]
+        );
+        assert_eq!(dead_unit_samples, 32);
+    });
 }

@@ -186,6 +186,24 @@ fn evaluation_of_all_is_an_error_and_of_a_part_a_warning() {
     let report = audited(&["0"]);
     let part = ("0".to_owned(), Severity::Warning, [2.0, 1.0]);
     assert_eq!(found(&report), [part], "{report}");
+    // Of what is trained, in any step.
+    let report = fork_rng(0, || {
+        let model = Sequential::new()
+            .push(Linear::new(6, 8)?)
+            .push(BatchNorm1d::new(8)?)
+            .push(Linear::new(8, 3)?);
+        model.eval();
+        model.freeze("0.bias")?;
+        let mut steps = 0;
+        trained(&model, |model| {
+            steps += 1;
+            let bias = model.get_parameter("2.bias")?;
+            bias.set_requires_grad(steps == 1);
+            cross_entropy_of(model)
+        })
+    });
+    let all = (String::new(), Severity::Error, [5.0, 1.0]);
+    assert_eq!(found(&report.unwrap()), [all]);
     // A dropout alone is put into this mode on purpose.
     let report = fork_rng(0, || {
         let model = Sequential::new()

@@ -127,3 +127,102 @@ fn gradients_of_many_passes_in_half_precision() {
         })
     });
 }
+
+/// Two results of two inputs: one that is lost on the way perhaps, and the other.
+#[derive(Module)]
+struct Half {
+    layer: Linear,
+    #[module(skip)]
+    scales: [f64; 2],
+}
+
+impl Forward<(Tensor, Tensor)> for Half {
+    type Output = (Tensor, Tensor);
+
+    fn forward(&self, (x, bias): (Tensor, Tensor)) -> Result<Self::Output> {
+        let [first, second] = self.scales.map(|scale| self.layer.call(x.mul(scale)?));
+        Ok((first?.add(&bias)?, second?))
+    }
+}
+
+/// How many findings there are where the input of each result is scaled so, on so many rows.
+fn independent(count: usize, scales: [f64; 2]) -> usize {
+    let report = fork_rng(0, || {
+        let model = Half {
+            layer: Linear::new(6, 3)?,
+            scales,
+        };
+        // Another input is the same for all rows, and of another size.
+        let bias = Tensor::ones([3], DType::F32)?;
+        trained(&model, |model| {
+            let (first, second) = model.call((rows(count, 6)?, bias.clone()))?;
+            first.add(&second)?.square()?.mean(..)
+        })
+    });
+    let kind = FindingKind::InputIndependentLoss;
+    report.unwrap().of_kind(kind).count()
+}
+
+#[test]
+fn all_results_must_be_the_same_for_all_rows() {
+    for count in [2, 16] {
+        assert_eq!(independent(count, [0.0, 0.0]), 1);
+        assert_eq!(independent(count, [0.0, 1.0]), 0);
+        assert_eq!(independent(count, [1.0, 0.0]), 0);
+    }
+    assert_eq!(independent(1, [0.0, 0.0]), 0);
+}
+
+/// A layer whose input fades now and then.
+#[derive(Module)]
+struct Fading {
+    layer: Linear,
+    scale: Buffer,
+}
+
+impl Forward for Fading {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        self.layer.call(x.mul(self.scale.tensor())?)
+    }
+}
+
+/// The paths of what is found where two models scale their inputs so in each step; one that has no scale is not called.
+fn fading(scales: [[Option<f32>; 2]; 2]) -> Vec<String> {
+    let report = fork_rng(0, || {
+        let part = || -> Result<Fading> {
+            Ok(Fading {
+                layer: Linear::new(6, 3)?,
+                scale: Buffer::new(Tensor::from(1.0_f32)),
+            })
+        };
+        let model = [part()?, part()?];
+        let mut scales = scales.into_iter();
+        trained(&model, |model| {
+            let mut loss = Tensor::from(0.0_f32);
+            for (part, scale) in model.iter().zip(scales.next().unwrap_or_default()) {
+                if let Some(scale) = scale {
+                    part.scale.set(Tensor::from(scale))?;
+                    let y = part.call(rows(16, 6)?)?;
+                    loss = loss.add(&y.square()?.mean(..)?)?;
+                }
+            }
+            Ok(loss)
+        })
+    });
+    let report = report.unwrap();
+    let found = report.of_kind(FindingKind::InputIndependentLoss);
+    found.map(|it| it.path.clone()).collect()
+}
+
+#[test]
+fn what_is_lost_in_each_step_alone_is_a_finding() {
+    let [lost, kept] = [Some(0.0), Some(1.0)];
+    assert_eq!(fading([[lost, kept], [lost, kept]]), ["0"]);
+    assert_eq!(fading([[kept, lost], [kept, lost]]), ["1"]);
+    assert!(fading([[lost, kept], [kept, kept]]).is_empty());
+    assert!(fading([[kept, lost], [lost, kept]]).is_empty());
+    // One that is not called any more may not have learned yet.
+    assert!(fading([[lost, kept], [None, kept]]).is_empty());
+}

@@ -1,11 +1,16 @@
 //! Networks that train as they should, on which nothing is reported.
 
 mod adapters;
+mod adversarial;
+mod contrasts;
+mod experts;
 mod generative;
 mod losses;
+mod parametrized;
 mod parts;
 mod recipes;
 mod sequences;
+mod starts;
 mod unusual;
 mod vision;
 

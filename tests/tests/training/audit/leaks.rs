@@ -57,7 +57,16 @@ fn rows_that_leak_into_others() {
             norm: Over::new(16, if bug { 0 } else { -1 })?,
             head: Linear::new(16, 3)?,
         };
-        trained(&model, cross_entropy_of)
+        // In the third step, the module is seen again.
+        let audit = Audit::new(&model).steps(3);
+        let report = trained_by(audit, &model, cross_entropy_of)?;
+        for finding in report.of_kind(KIND) {
+            let [row, other] = ["row", "other"].map(|name| finding.numbers[name]);
+            assert!(row == 8.0 && other != 8.0, "{finding:?}");
+            let expected = format!("row {row} of its output depends on row {other} of its input");
+            assert_eq!(finding.message, expected);
+        }
+        Ok(report)
     });
 }
 

@@ -1,6 +1,6 @@
 //! Modes, and statistics that move although nothing is trained.
 
-use module_nn::audit::{Audit, FindingKind};
+use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;
 
 use super::support::{classes, cross_entropy_of, rows, shows, shows_all, step, trained};
@@ -21,8 +21,62 @@ fn pitfall_36_training_in_evaluation_mode() {
         let model = net()?;
         // As a loop that evaluates once and does not go back.
         model.set_training(!bug);
-        trained(&model, cross_entropy_of)
+        let report = trained(&model, cross_entropy_of)?;
+        for finding in report.of_kind(FindingKind::EvalModeTraining) {
+            assert_eq!(finding.severity, Severity::Error);
+            assert!(
+                finding.cause.contains(": BatchNorm1d, Dropout compute"),
+                "{finding:?}"
+            );
+        }
+        Ok(report)
     });
+}
+
+#[test]
+fn an_evaluation_after_which_the_training_goes_on_in_its_mode() {
+    shows(FindingKind::EvalModeTraining, "", |bug| {
+        let model = net()?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Audit::new(&model).run(|_| {
+            let loss = step(&model, &mut optimizer, cross_entropy_of(&model)?)?;
+            model.eval();
+            no_grad(|| cross_entropy_of(&model))?;
+            model.set_training(!bug);
+            Ok(loss)
+        })
+    });
+}
+
+#[test]
+fn a_model_that_is_one_layer_in_evaluation_mode() {
+    shows(FindingKind::EvalModeTraining, "", |bug| {
+        let model = BatchNorm1d::new(6)?;
+        model.set_training(!bug);
+        trained(&model, |model| {
+            let x = model.call(rows(16, 6)?)?;
+            MSELoss::new().loss(&x, &rows(16, 6)?)
+        })
+    });
+}
+
+#[test]
+fn parts_that_are_switched_off_and_statistics_that_are_fixed_are_meant() {
+    let dropout = || Dropout::new(0.2);
+    for off in ["1", "2"] {
+        let report = fork_rng(0, || {
+            let model = Sequential::new()
+                .push(Linear::new(6, 16)?)
+                .push(Sequential::new().push(dropout()?).push(dropout()?))
+                .push(BatchNorm1d::new(16)?)
+                .push(dropout()?)
+                .push(Linear::new(16, 3)?);
+            model.get_submodule(off)?.set_training(false);
+            trained(&model, cross_entropy_of)
+        });
+        let report = report.unwrap();
+        assert!(report.is_clean(), "{report}");
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What the loss does not reach, and what it reaches and nobody knows of.
 
-use module_nn::audit::FindingKind;
+use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
 
 use super::support::{
-    audited, classes, cross_entropy_of, passing, rows, shows, shows_all, trained,
+    Net, Pass, audited, classes, cross_entropy_of, passing, rows, shows, shows_all, trained,
+    trained_by,
 };
 
 const UNREACHED: FindingKind = FindingKind::UnreachedParameter;
@@ -162,12 +163,124 @@ fn pitfall_33_a_tensor_that_is_trained_and_not_registered() {
 #[test]
 fn pitfall_34_a_graph_that_is_cut() {
     // The last module before the cut: what comes before it is not trained either.
-    shows(FindingKind::CutGraph, "second", |bug| {
-        passing(bug, |net, x| {
+    let lost = "no gradient comes back to 4 parameters, `first.weight` the first of them";
+    shows_all(FindingKind::CutGraph, &["second"], lost, |bug| {
+        let report = passing(bug, |net, x| {
             let x = net.second.call(net.first.call(x)?.tanh()?)?;
             net.head.call(x.detach())
+        })?;
+        for finding in report.of_kind(FindingKind::CutGraph) {
+            assert_eq!(finding.numbers["parameters"], 4.0);
+        }
+        Ok(report)
+    });
+}
+
+/// The findings of one step of a [`Net`] whose pass is given, with their paths.
+fn found(pass: Pass) -> Vec<(FindingKind, String)> {
+    let report = fork_rng(0, || {
+        let model = Net::new(pass)?;
+        trained_by(Audit::new(&model).steps(1), &model, cross_entropy_of)
+    });
+    let report = report.unwrap();
+    let found = report.findings().iter();
+    found.map(|it| (it.kind, it.path.clone())).collect()
+}
+
+#[test]
+fn one_cut_is_found_in_one_step_for_all_that_it_is_given_to() {
+    let cut: Pass = |net, x| {
+        let x = net.first.call(x)?.detach();
+        net.head.call(x.add(&net.second.call(x.clone())?)?)
+    };
+    assert_eq!(found(cut), [(FindingKind::CutGraph, "first".to_owned())]);
+}
+
+#[test]
+fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
+    let unused = [(UNREACHED, "second".to_owned())];
+    // Of another shape, made in the pass.
+    let other: Pass = |net, x| {
+        let y = net.first.call(x)?;
+        let _unused = net.second.call(y.clone())?;
+        let drawn = net.head.call(Tensor::randn([4, 16], DType::F32)?)?;
+        net.head.call(y)?.add(&drawn.mean_keepdim(0)?)
+    };
+    assert_eq!(found(other), unused);
+    // Only looked at.
+    let shown: Pass = |net, x| {
+        let y = net.first.call(x)?;
+        let unused = net.second.call(y.clone())?;
+        no_grad(|| net.head.call(unused.detach()))?;
+        net.head.call(y)
+    };
+    assert_eq!(found(shown), unused);
+    // Detached for another head, while what was detached is trained.
+    let beside: Pass = |net, x| {
+        let y = net.first.call(x)?;
+        net.head.call(y.clone())?.add(&net.head.call(y.detach())?)
+    };
+    assert_eq!(found(beside), unused);
+}
+
+#[test]
+fn an_unused_result_is_no_cut_before_a_layer_that_is_given_what_a_frozen_one_made() {
+    shows_all(UNREACHED, &["1"], "result unused", |bug| {
+        let layer = || Linear::new(6, 6);
+        let model = [layer()?, layer()?, layer()?];
+        model[0].freeze(Select::all())?;
+        trained(&model, |model| {
+            let x = model[0].call(rows(16, 6)?)?;
+            let hidden = model[1].call(x.clone())?;
+            let logits = model[2].call(if bug { x } else { hidden })?;
+            CrossEntropyLoss::new().loss(&logits, &classes(16, 6)?)
         })
     });
+}
+
+#[test]
+fn a_trunk_that_is_detached_in_every_other_step_is_not_cut() {
+    let report = fork_rng(0, || {
+        let model = Net::new(Net::plain)?;
+        let mut steps = 0;
+        trained(&model, |model| {
+            steps += 1;
+            let x = model.second.call(model.first.call(rows(16, 6)?)?.tanh()?)?;
+            let x = if steps == 1 { x.detach() } else { x };
+            CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)
+        })
+    });
+    let report = report.unwrap();
+    assert!(report.is_clean(), "{report}");
+}
+
+#[test]
+fn a_cut_behind_a_module_outside_of_the_model() {
+    let report = fork_rng(0, || {
+        let (model, outside) = (Net::new(Net::plain)?, Linear::new(16, 16)?);
+        trained(&model, |model| {
+            let x = outside.call(model.second.call(model.first.call(rows(16, 6)?)?)?)?;
+            CrossEntropyLoss::new().loss(&model.head.call(x.detach())?, &classes(16, 3)?)
+        })
+    });
+    let report = report.unwrap();
+    let finding = &report.findings()[0];
+    assert_eq!(
+        (finding.kind, finding.path.as_str()),
+        (FindingKind::CutGraph, "")
+    );
+    assert_eq!(report.findings().len(), 1, "{report}");
+}
+
+#[test]
+fn a_cut_without_a_backward_pass_is_none() {
+    let report = fork_rng(0, || {
+        let model =
+            Net::new(|net, x| net.head.call(net.second.call(net.first.call(x)?)?.detach()))?;
+        audited(&model, || cross_entropy_of(&model))
+    });
+    let report = report.unwrap();
+    assert!(report.is_clean(), "{report}");
 }
 
 #[test]

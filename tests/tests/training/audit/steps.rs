@@ -113,7 +113,10 @@ fn gradients_that_are_added_up_over_steps() {
         } else {
             audit.gradient_accumulation()
         };
-        audit.run(|_| cross_entropy_of(&model)?.backward())
+        let report = audit.run(|_| cross_entropy_of(&model)?.backward())?;
+        // Nothing was done with the gradients yet.
+        assert_eq!(report.of_kind(FindingKind::StaleGradient).count(), 0);
+        Ok(report)
     });
     shows(FindingKind::StaleGradient, "first.weight", |bug| {
         let model = Net::new(Net::plain)?;
@@ -129,4 +132,35 @@ fn gradients_that_are_added_up_over_steps() {
             optimizer.step(&model)
         })
     });
+}
+
+/// The step of the finding, if there is one, where steps of the optimizer are made in some of three, and gradients are
+/// dropped after them or never.
+fn stale(stepped: [bool; 3], dropped: bool) -> Option<f64> {
+    let report = fork_rng(0, || {
+        let model = Net::new(Net::plain)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Audit::new(&model).steps(3).run(|number| {
+            cross_entropy_of(&model)?.backward()?;
+            if stepped[number] {
+                optimizer.step(&model)?;
+                if dropped {
+                    model.zero_grad();
+                }
+            }
+            Ok(())
+        })
+    });
+    let report = report.unwrap();
+    let mut found = report.of_kind(FindingKind::StaleGradient);
+    found.next().map(|it| it.numbers["step"])
+}
+
+#[test]
+fn a_gradient_is_stale_where_two_steps_are_made_by_it() {
+    assert_eq!(stale([true, false, true], false), Some(2.0));
+    assert_eq!(stale([true, true, true], false), Some(1.0));
+    // Added up over steps, and dropped after each step of the optimizer.
+    assert_eq!(stale([false, true, false], true), None);
+    assert_eq!(stale([false, false, true], true), None);
 }

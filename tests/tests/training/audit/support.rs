@@ -1,6 +1,6 @@
 //! Two audited steps, and what is expected of their report.
 
-use module_nn::audit::{Audit, AuditReport, FindingKind};
+use module_nn::audit::{Audit, AuditReport, FindingKind, Severity};
 use module_nn::prelude::*;
 
 /// A step of most networks here: the loss, its gradients, and a step of the optimizer.
@@ -115,6 +115,22 @@ pub(super) fn shows(kind: FindingKind, path: &str, report: impl Fn(bool) -> Resu
     shows_all(kind, &[path], "", report);
 }
 
+/// The severity of the findings of a kind, where all have one.
+fn severity(kind: FindingKind) -> Option<Severity> {
+    use FindingKind::*;
+    match kind {
+        DeadUnits
+        | EvalModeTraining
+        | FreshAfterLoad
+        | SuspiciousTargets
+        | SymmetricUnits
+        | UnregisteredParameter => None,
+        BatchLeak | BypassedCall | ExplodingGradient | LargeUpdate | PrecisionLoss
+        | UnusedInput | VanishingGradient => Some(Severity::Warning),
+        _ => Some(Severity::Error),
+    }
+}
+
 /// The same, with a finding at each of several paths, whose messages contain a text.
 #[track_caller]
 pub(super) fn shows_all(
@@ -130,6 +146,7 @@ pub(super) fn shows_all(
     assert_eq!(seen, paths, "with the mistake:\n{found}");
     for finding in found.of_kind(kind) {
         assert!(finding.message.contains(contained), "{finding:?}");
+        assert_eq!(severity(kind).unwrap_or(finding.severity), finding.severity);
         for text in [&finding.message, &finding.cause, &finding.cure] {
             assert!(!text.is_empty(), "{finding:?}");
         }

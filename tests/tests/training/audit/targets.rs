@@ -256,3 +256,61 @@ fn classes_that_are_all_equal_beside_another_loss() {
         })
     });
 }
+
+/// What is said where one of sixteen targets is out of the range of a loss or an activation, by its number.
+fn with_target(value: f64, loss: LossOfTwo) -> Vec<(String, f64, [f64; 3])> {
+    let report = fork_rng(0, || {
+        perceptron(1, |x| {
+            let rest = Tensor::rand([15, 1], DType::F32)?.mul(0.5)?.add(0.25)?;
+            let one = Tensor::full([1, 1], value, DType::F32)?;
+            loss(x, &Tensor::cat(&[rest, one], 0)?)
+        })
+    });
+    let report = report.unwrap();
+    let found = report.of_kind(KIND).map(|it| {
+        let numbers = ["least", "greatest", "targets"].map(|name| it.numbers[name]);
+        let end = it.message.split(", which").next().unwrap_or_default();
+        (end.to_owned(), f64::from(value as f32), numbers)
+    });
+    found.collect()
+}
+
+#[test]
+fn a_target_is_out_of_range_by_more_than_a_rounding() {
+    let losses: [(LossOfTwo, f64, f64); 3] = [
+        (
+            |x, y| functional::binary_cross_entropy_with_logits(x, y, None, Reduction::Mean, None),
+            0.0,
+            1.0,
+        ),
+        (
+            |x, y| functional::mse_loss(&x.sigmoid()?, y, Reduction::Mean),
+            0.0,
+            1.0,
+        ),
+        (
+            |x, y| functional::mse_loss(&x.tanh()?, y, Reduction::Mean),
+            -1.0,
+            1.0,
+        ),
+    ];
+    for (loss, least, greatest) in losses {
+        for value in [least - 0.8e-5, least, greatest, greatest + 0.8e-5] {
+            assert_eq!(with_target(value, loss), [], "{value}");
+        }
+        for value in [least - 1.3e-5, greatest + 1.3e-5] {
+            let found = with_target(value, loss);
+            assert_eq!(found.len(), 1, "{value}");
+            let (message, value, [low, high, count]) = &found[0];
+            assert_eq!(*count, 32.0);
+            assert!([low, high].contains(&value), "{value} {low} {high}");
+            let outside =
+                format!("2 of 32 targets of `mse_loss` are outside of [{least}, {greatest}]");
+            let none = format!("from {low} to {high} are no probabilities");
+            assert!(
+                message.starts_with(&outside) || message.ends_with(&none),
+                "{message}"
+            );
+        }
+    }
+}

@@ -210,6 +210,50 @@ fn rows_that_are_equal_and_stay_so_are_an_error_and_others_a_warning() {
         ("0.weight".to_owned(), Severity::Error),
         "{report}"
     );
+    let error = report.of_kind(EQUAL).next().unwrap();
+    assert!(
+        error
+            .message
+            .ends_with("and stay equal as they are trained")
+    );
+}
+
+/// The severity and the end of the message where a layer of so many rows starts with this value, is trained or not, and by
+/// a rate.
+fn equal(rows: usize, value: f64, is_frozen: bool, rate: f64) -> Option<(Severity, String)> {
+    let report = fork_rng(0, || {
+        let layer = Linear::new(6, rows)?;
+        let weight = layer.weight();
+        weight.set(weight.detach().full_like(value)?)?;
+        if is_frozen {
+            layer.freeze(Select::all())?;
+        }
+        let model = Sequential::new()
+            .push(Linear::new(6, 6)?)
+            .push(layer)
+            .push(Tanh::new())
+            .push(Linear::new(rows, 3)?);
+        let mut optimizer = SGD::new(&model, rate)?;
+        Audit::new(&model).run(|_| step(&model, &mut optimizer, cross_entropy_of(&model)?))
+    });
+    let report = report.unwrap();
+    let found = only(&report, EQUAL)?;
+    let end = found.message.rsplit(", ").next().unwrap_or_default();
+    Some((found.severity, end.to_owned()))
+}
+
+#[test]
+fn what_equal_rows_do_is_said() {
+    let warning = |text: &str| Some((Severity::Warning, text.to_owned()));
+    let copies = "so that its units start as copies of one";
+    for rows in [2, 16] {
+        assert_eq!(equal(rows, 0.1, false, 0.1), warning(copies));
+        // Rows that nothing moves do not stay equal by being trained.
+        assert_eq!(equal(rows, 0.1, false, 0.0), warning(copies));
+        assert_eq!(equal(rows, 0.1, true, 0.1), None);
+    }
+    let blocked = "so that no gradient reaches what is before it";
+    assert_eq!(equal(16, 0.0, false, 0.1), warning(blocked));
 }
 
 #[test]

@@ -53,6 +53,79 @@ fn pitfall_40_values_that_explode() {
     });
 }
 
+/// Multiplies, and has no weights.
+#[derive(Module)]
+struct Times {
+    factor: f64,
+}
+
+impl Forward for Times {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        x.mul(self.factor)
+    }
+}
+
+#[test]
+fn values_that_explode_in_a_layer_without_weights_or_one_that_is_frozen() {
+    let kind = FindingKind::ExplodingGradient;
+    shows(kind, "1", |bug| {
+        let factor = if bug { 1e8 } else { 1.0 };
+        let model = Sequential::new()
+            .push(Linear::new(6, 3)?)
+            .push(Times { factor });
+        trained(&model, cross_entropy_of)
+    });
+    shows(kind, "0", |bug| {
+        let frozen = Linear::new(6, 16)?;
+        let factor = if bug { 1e8 } else { 1.0 };
+        let weight = frozen.weight();
+        weight.set(weight.detach().mul(factor)?)?;
+        frozen.freeze(Select::all())?;
+        let model = Sequential::new()
+            .push(frozen)
+            .push(LayerNorm::new(16)?)
+            .push(Linear::new(16, 3)?);
+        trained(&model, cross_entropy_of)
+    });
+}
+
+/// Uses the weights of its layers without a call.
+#[derive(Module)]
+struct Uncalled {
+    layers: Vec<Linear>,
+    head: Linear,
+}
+
+impl Forward for Uncalled {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let mut x = x;
+        for layer in &self.layers {
+            let bias = layer.get_parameter("bias")?.tensor();
+            x = x.linear(&layer.weight().tensor(), Some(&bias))?.tanh()?;
+        }
+        self.head.call(x)
+    }
+}
+
+#[test]
+fn gradients_that_vanish_in_weights_of_layers_that_are_not_called() {
+    shows(FindingKind::VanishingGradient, "layers.0.weight", |bug| {
+        let mut layers = vec![Linear::new(6, 16)?];
+        for _ in 0..6 {
+            let layer = Linear::new(16, 16)?;
+            let scale = if bug { 0.02 } else { 1.7 };
+            layer.weight().set(layer.weight().detach().mul(scale)?)?;
+            layers.push(layer);
+        }
+        let head = Linear::new(16, 3)?;
+        trained(&Uncalled { layers, head }, cross_entropy_of)
+    });
+}
+
 /// The logarithm of its input, of which some is negative.
 #[derive(Module)]
 struct Logarithm {
@@ -80,8 +153,36 @@ fn pitfall_59_the_first_module_with_a_value_that_is_not_finite() {
                 bug,
             })
             .push(Linear::new(16, 3)?);
-        trained(&model, cross_entropy_of)
+        let report = trained(&model, cross_entropy_of)?;
+        for finding in report.of_kind(FindingKind::NonFiniteValue) {
+            let largest = finding.numbers["largest_input"];
+            let finite = format!("its input is finite, with values up to {largest:.3e}:");
+            assert!(finding.cause.starts_with(&finite), "{finding:?}");
+            assert!(largest > 0.1, "{finding:?}");
+            assert_eq!(finding.numbers["step"], 0.0);
+            assert!(finding.message.ends_with("; the loss is not finite"));
+        }
+        Ok(report)
     });
+}
+
+#[test]
+fn data_that_holds_what_is_not_finite() {
+    shows_all(
+        FindingKind::NonFiniteValue,
+        &[""],
+        "the model itself (Linear) is given NaN; the loss is not finite",
+        |bug| {
+            let model = Linear::new(6, 3)?;
+            trained(&model, |model| {
+                // A column that is the same in all rows, normalized by its deviation.
+                let x = rows(16, 6)?;
+                let zero = x.narrow(1, 0..1)?.mul(if bug { 0.0 } else { 1.0 })?;
+                let x = Tensor::cat(&[x.narrow(1, 1..6)?, zero.div(&zero.square()?.sqrt()?)?], 1)?;
+                CrossEntropyLoss::new().loss(&model.call(x)?, &classes(16, 3)?)
+            })
+        },
+    );
 }
 
 #[test]
@@ -92,7 +193,12 @@ fn pitfall_41_units_that_are_never_active() {
             .push(ReLU::new())
             .push(Linear::new(16, 3)?);
         silence(&model, bug)?;
-        trained(&model, cross_entropy_of)
+        let report = trained(&model, cross_entropy_of)?;
+        for finding in report.of_kind(FindingKind::DeadUnits) {
+            let given = "16 of the 16 units that `1` (ReLU) gives are 0 for all 32 values";
+            assert!(finding.message.contains(given), "{finding:?}");
+        }
+        Ok(report)
     });
 }
 
@@ -159,13 +265,88 @@ fn an_entropy_of_probabilities_that_is_only_shown() {
 
 #[test]
 fn units_of_an_operation_that_are_never_active() {
-    shows(FindingKind::DeadUnits, "1.layer", |bug| {
-        let model = Sequential::new().push(Linear::new(6, 16)?).push(Rectified {
-            layer: Linear::new(16, 3)?,
-        });
+    let given = "that a ReLU before `1.layer` (Linear) gives";
+    shows_all(FindingKind::DeadUnits, &["1.layer"], given, |bug| {
+        // Beside a layer that does the same, and is active.
+        let model = Sequential::new()
+            .push(Linear::new(6, 16)?)
+            .push(Rectified {
+                layer: Linear::new(16, 16)?,
+            })
+            .push(ReLU::new())
+            .push(Linear::new(16, 3)?);
         silence(&model, bug)?;
         trained(&model, cross_entropy_of)
     });
+}
+
+/// A ReLU of one's own.
+#[derive(Module)]
+struct Rectifier(Marker);
+
+impl Forward for Rectifier {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        x.relu()
+    }
+}
+
+#[test]
+fn units_of_a_module_of_ones_own_that_are_never_active() {
+    // Found where the first layer within a part is given them.
+    shows(FindingKind::DeadUnits, "2.0", |bug| {
+        let model = Sequential::new()
+            .push(Linear::new(6, 16)?)
+            .push(Rectifier(Marker::new()))
+            .push(Sequential::new().push(Linear::new(16, 3)?));
+        silence(&model, bug)?;
+        trained(&model, cross_entropy_of)
+    });
+}
+
+#[test]
+fn columns_that_are_left_out_are_no_silent_units() {
+    let report = fork_rng(0, || {
+        passing(true, |net, x| {
+            let first = Tensor::arange(0, 16, DType::I64)?.eq(0_i64)?;
+            let x = net.first.call(x)?.mul(&first.to_dtype(DType::F32)?)?;
+            net.head.call(net.second.call(x)?.tanh()?)
+        })
+    });
+    let report = report.unwrap();
+    assert!(report.is_clean(), "{report}");
+}
+
+#[test]
+fn a_relu_of_nothing_has_no_silent_units() {
+    #[derive(Module)]
+    struct Parts {
+        layer: Linear,
+        relu: ReLU,
+    }
+
+    impl Forward for Parts {
+        type Output = Tensor;
+
+        fn forward(&self, x: Tensor) -> Result<Tensor> {
+            let x = self.layer.call(x)?;
+            let none = self.relu.call(x.narrow(1, 0..0)?)?;
+            let image = x.narrow(1, 0..0)?.unsqueeze(1)?.unsqueeze(1)?;
+            let image = self.relu.call(image)?.flatten(1, -1)?;
+            Tensor::cat(&[x, none, image], 1)
+        }
+    }
+
+    let report = fork_rng(0, || {
+        let model = Parts {
+            layer: Linear::new(6, 3)?,
+            relu: ReLU::new(),
+        };
+        trained(&model, cross_entropy_of)
+    });
+    let report = report.unwrap();
+    assert!(report.is_clean(), "{report}");
 }
 
 /// A ReLU, which is no module, before a layer.
@@ -219,9 +400,9 @@ fn a_gradient_that_is_not_finite_of_values_that_are() {
     let finding = &report.findings()[0];
     assert_eq!(finding.kind, FindingKind::NonFiniteValue);
     assert_eq!(finding.path, "first", "{report}");
-    assert!(
-        finding.message.contains("a gradient is not finite"),
-        "{finding:?}"
+    assert_eq!(
+        finding.message,
+        "all modules give finite values, and a gradient is not finite, first after `first` (Linear)"
     );
 }
 
@@ -230,7 +411,7 @@ fn a_loss_that_is_not_finite_of_gradients_that_are() {
     shows_all(
         FindingKind::NonFiniteValue,
         &[""],
-        "the loss is not finite",
+        "all modules give finite values, and the loss is not finite, first after the loss",
         |bug| {
             let model = Net::new(Net::plain)?;
             trained(&model, |model| {

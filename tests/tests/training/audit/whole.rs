@@ -3,7 +3,7 @@
 use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;
 
-use super::support::{cross_entropy_of, rows, shows, trained, trained_by};
+use super::support::{classes, cross_entropy_of, rows, shows, trained, trained_by};
 
 #[derive(Module)]
 struct Net {
@@ -51,7 +51,11 @@ fn pitfall_19_weights_that_a_partial_load_left_fresh() {
         };
         let state: StateDict = state.iter().map(renamed).collect();
         let report = model.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
-        trained_by(Audit::new(&model).loaded(&report), &model, cross_entropy_of)
+        let report = trained_by(Audit::new(&model).loaded(&report), &model, cross_entropy_of)?;
+        for finding in report.of_kind(FindingKind::FreshAfterLoad) {
+            assert_eq!(finding.numbers["tensors"], 2.0);
+        }
+        Ok(report)
     });
 }
 
@@ -100,4 +104,24 @@ fn a_module_with_a_hook_that_is_not_used() {
         0,
         "{report}"
     );
+}
+
+#[test]
+fn a_part_of_a_module_that_is_used_in_one_step_while_a_hook_waits() {
+    shows(FindingKind::BypassedCall, "hidden", |bug| {
+        let model = Net::new(false)?;
+        let _hook = model.hidden.register_forward_hook(|_| ());
+        let mut steps = 0;
+        trained(&model, |model| {
+            steps += 1;
+            if !bug {
+                return cross_entropy_of(model);
+            }
+            // Its weight alone, and in the second step alone.
+            let weight = model.hidden.weight().tensor();
+            let weight = if steps == 1 { weight.detach() } else { weight };
+            let x = rows(16, 6)?.linear(&weight, None)?.tanh()?;
+            CrossEntropyLoss::new().loss(&model.head.call(x)?, &classes(16, 3)?)
+        })
+    });
 }

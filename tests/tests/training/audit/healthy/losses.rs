@@ -1,7 +1,7 @@
 //! Losses of other kinds.
 
-use module_nn::functional;
 use module_nn::prelude::*;
+use module_nn::{InterpolateMode, functional};
 
 use super::{classes, healthy, mlp, rows, step};
 
@@ -125,6 +125,45 @@ fn a_penalty_that_draws_logits_to_zero() {
             let penalty = functional::mse_loss(&logits, &zeros, Reduction::Mean)?;
             let loss = logits.cross_entropy(&classes(16, 3)?, Default::default())?;
             step(model, &mut optimizer, loss.add(&penalty.mul(0.01)?)?)
+        }))
+    });
+}
+
+#[test]
+fn masks_that_were_resized() {
+    // Sums of weights and of what is left of one round to a little more than one.
+    healthy(|| {
+        let model = Conv2dConfig::new(3, 1, 3).padding(1).build()?;
+        let resize = UpsampleConfig::new()
+            .size([13_usize, 13])
+            .mode(InterpolateMode::Bilinear)
+            .build()?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Conv2d| {
+            let masks = Tensor::randn([4, 1, 7, 7], DType::F32)?.gt(-1.0)?;
+            let masks = resize.call(masks.to_dtype(DType::F32)?)?;
+            let logits = model.call(Tensor::randn([4, 3, 13, 13], DType::F32)?)?;
+            let loss = BCEWithLogitsLoss::new().loss(&logits, &masks)?;
+            step(model, &mut optimizer, loss)
+        }))
+    });
+}
+
+#[test]
+fn a_mixture_of_topics_whose_words_are_computed_with_the_loss() {
+    healthy(|| {
+        let model = Sequential::new()
+            .push(mlp(6, 16, 4)?)
+            .push(Softmax::new(1)?);
+        let words = Linear::new(4, 20)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Sequential| {
+            let topics = model.call(rows(16, 6)?)?;
+            let arguments = functional::LinearCrossEntropyArguments::default();
+            let weight = words.weight().detach();
+            let target = classes(16, 20)?;
+            let loss = functional::linear_cross_entropy(&topics, &weight, &target, arguments)?;
+            step(model, &mut optimizer, loss)
         }))
     });
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use module_nn::CheckpointedSequential;
 use module_nn::activation_checkpoint::checkpoint;
+use module_nn::optim::{LBFGS, LBFGSConfig};
 use module_nn::prelude::*;
 
 use super::{classes, healthy, mlp, rows, step};
@@ -168,6 +169,73 @@ fn a_step_that_also_evaluates() {
             model.call(rows(4, 10)?)?;
             model.train();
             Ok(loss)
+        }))
+    });
+}
+
+#[test]
+fn several_batches_with_a_scaled_loss() {
+    healthy(|| {
+        let model = mlp(10, 16, 4)?;
+        let mut optimizer = AdamW::new(&model, 1e-3)?;
+        let mut scaler = GradScaler::new();
+        Ok((model, move |model: &Sequential| {
+            let mut losses = Vec::new();
+            for _ in 0..4 {
+                let loss = autocast(DType::F16, || loss_of(model, 8))?.div(4.0)?;
+                scaler.scale(&loss)?.backward()?;
+                losses.push(loss.detach());
+            }
+            scaler.unscale(model)?;
+            clip_grad_norm(model, 1.0)?;
+            scaler.step(&mut optimizer, model)?;
+            scaler.update()?;
+            model.zero_grad();
+            Tensor::stack(&losses, 0)?.sum(..)
+        }))
+    });
+}
+
+#[test]
+fn a_step_that_searches_along_its_way() {
+    healthy(|| {
+        let model = mlp(10, 16, 4)?;
+        let mut optimizer: LBFGS = LBFGSConfig::new(0.1).max_iter(5_usize).build(&model)?;
+        Ok((model, move |model: &Sequential| {
+            let (x, target) = (rows(16, 10)?, classes(16, 4)?);
+            let loss = || CrossEntropyLoss::new().loss(&model.call(x.clone())?, &target);
+            let before = optimizer.step(model, loss)?;
+            Ok(Tensor::from(before))
+        }))
+    });
+}
+
+#[test]
+fn a_step_by_the_gradient_of_a_place_nearby() {
+    // Sharpness-aware: up along the gradient, a second one there, and down from where it began.
+    healthy(|| {
+        let model = mlp(10, 16, 4)?;
+        let mut optimizer = SGD::new(&model, 0.1)?;
+        Ok((model, move |model: &Sequential| {
+            let (x, target) = (rows(16, 10)?, classes(16, 4)?);
+            let loss = || CrossEntropyLoss::new().loss(&model.call(x.clone())?, &target);
+            model.zero_grad();
+            let first = loss()?;
+            first.backward()?;
+            let before: Vec<Tensor> = model.parameters().map(Parameter::detach).collect();
+            for parameter in model.parameters() {
+                let grad = parameter
+                    .grad()
+                    .ok_or_else(|| Error::custom("no gradient"))?;
+                parameter.set(parameter.detach().add(grad.mul(0.05)?)?)?;
+            }
+            model.zero_grad();
+            loss()?.backward()?;
+            for (parameter, before) in model.parameters().zip(before) {
+                parameter.set(before)?;
+            }
+            optimizer.step(model)?;
+            Ok(first)
         }))
     });
 }

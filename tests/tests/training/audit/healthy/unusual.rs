@@ -298,3 +298,53 @@ fn scales_that_start_equal() {
     };
     healthy_by_sgd(build, cross_entropy_of);
 }
+
+/// What is added to the scores of attention, as those write it who have no infinity.
+#[derive(Module)]
+struct CausalMask(Marker);
+
+impl Forward for CausalMask {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let length = x.size(1)?;
+        let is_behind = Tensor::ones([length, length], DType::F32)?.triu(1)?;
+        is_behind.mul(f64::from(f32::MIN))
+    }
+}
+
+/// The mean of what each word may see, weighted by what it looks for.
+#[derive(Module)]
+struct Reading {
+    words: Linear,
+    query: Linear,
+    mask: CausalMask,
+    head: Linear,
+}
+
+impl Forward for Reading {
+    type Output = Tensor;
+
+    fn forward(&self, x: Tensor) -> Result<Tensor> {
+        let x = self.words.call(x)?;
+        let scores = self.query.call(x.clone())?.matmul(&x.transpose(1, 2)?)?;
+        let weights = scores.add(&self.mask.call(x.clone())?)?.softmax(-1)?;
+        self.head.call(weights.matmul(&x)?.mean(1)?)
+    }
+}
+
+#[test]
+fn a_mask_of_the_least_number() {
+    let build = || {
+        Ok(Reading {
+            words: Linear::new(6, 16)?,
+            query: Linear::new(16, 16)?,
+            mask: CausalMask(Marker::new()),
+            head: Linear::new(16, 3)?,
+        })
+    };
+    healthy_by_sgd(build, |model| {
+        let logits = model.call(Tensor::randn([16, 5, 6], DType::F32)?)?;
+        CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)
+    });
+}

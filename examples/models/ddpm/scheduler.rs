@@ -55,23 +55,20 @@ impl DDPMScheduler {
     ///
     /// An argument that this scheduler has no choice of.
     pub fn new(config: &DDPMSchedulerConfig) -> Result<Self> {
-        pretrained::check_rest(
-            "DDPMScheduler",
-            &config.rest,
-            &[
-                ("beta_schedule", json!("linear")),
-                ("trained_betas", json!(null)),
-                ("variance_type", json!("fixed_small")),
-                ("prediction_type", json!("epsilon")),
-                ("thresholding", json!(false)),
-                ("dynamic_thresholding_ratio", json!(IGNORED)),
-                ("sample_max_value", json!(IGNORED)),
-                ("timestep_spacing", json!("leading")),
-                ("rescale_betas_zero_snr", json!(false)),
-                ("_class_name", json!(IGNORED)),
-                ("_diffusers_version", json!(IGNORED)),
-            ],
-        )?;
+        let only = [
+            ("beta_schedule", json!("linear")),
+            ("trained_betas", json!(null)),
+            ("variance_type", json!("fixed_small")),
+            ("prediction_type", json!("epsilon")),
+            ("thresholding", json!(false)),
+            ("dynamic_thresholding_ratio", json!(IGNORED)),
+            ("sample_max_value", json!(IGNORED)),
+            ("timestep_spacing", json!("leading")),
+            ("rescale_betas_zero_snr", json!(false)),
+            ("_class_name", json!(IGNORED)),
+            ("_diffusers_version", json!(IGNORED)),
+        ];
+        pretrained::check_rest("DDPMScheduler", &config.rest, &only)?;
         let inference_steps = config.num_train_timesteps;
         let betas = Tensor::linspace(
             config.beta_start,

@@ -1,4 +1,5 @@
 use module_examples::models::ddpm::{DDPMScheduler, UNet2DModel};
+use module_examples::models::pretrained::Pretrained;
 use module_nn::prelude::*;
 
 use crate::compare::{BOUNDS, compare, compare_tensor, directory};

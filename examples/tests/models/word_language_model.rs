@@ -1,6 +1,6 @@
 //! The recurrent language model of PyTorch's examples: what it computes, and how its states go on.
 
-use module_examples::models::pretrained::read_config;
+use module_examples::models::pretrained::{Pretrained, read_config};
 use module_examples::models::word_language_model::{Hidden, RNNModel};
 use module_nn::optim::clip_grad_norm;
 use module_nn::prelude::*;

@@ -124,10 +124,9 @@ impl Pretrained for MobileNetV3 {
 
     fn new(config: &MobileNetV3Config) -> Result<Self> {
         let blocks = &config.inverted_residual_setting;
-        let [first, .., last] = &blocks[..] else {
-            let (name, count) = ("inverted_residual_setting", blocks.len());
-            let problem = "must have two blocks or more";
-            return Err(Error::argument("mobilenet_v3", name, count, problem));
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else {
+            let (name, problem) = ("inverted_residual_setting", "must have a block at least");
+            return Err(Error::argument("mobilenet_v3", name, "[]", problem));
         };
         let hardswish = Some(ActivationLayer::Hardswish);
         let stem = Conv2dNormActivationConfig::new(3, first.input_channels).stride(2);

@@ -108,10 +108,13 @@ impl Forward<(Tensor, Hidden)> for Recurrent {
                 let (x, hidden) = rnn.call((x, hidden))?;
                 (x, Hidden::Other(hidden))
             }
-            _ => {
-                let problem =
-                    "the states are those of another kind of layer; begin with init_hidden";
-                return Err(Error::custom(format!("RNNModel: {problem}")));
+            (_, hidden) => {
+                let kind = match hidden {
+                    Hidden::Lstm(..) => "an LSTM's",
+                    Hidden::Other(_) => "not an LSTM's",
+                };
+                let problem = "must be of this kind of layer; begin with init_hidden";
+                return Err(Error::argument("RNNModel", "hidden", kind, problem));
             }
         })
     }

@@ -96,10 +96,19 @@ impl DDPMScheduler {
     }
 
     /// With fewer steps than in training.
-    #[must_use]
-    pub fn inference_steps(mut self, steps: usize) -> Self {
-        self.inference_steps = steps.clamp(1, self.alphas_cumprod.len());
-        self
+    ///
+    /// # Errors
+    ///
+    /// No steps, or more than in training.
+    pub fn inference_steps(mut self, steps: usize) -> Result<Self> {
+        let most = self.alphas_cumprod.len();
+        if steps == 0 || steps > most {
+            let problem = format!("must be between 1 and {most}, the steps of training");
+            let name = "inference_steps";
+            return Err(Error::argument("DDPMScheduler", name, steps, problem));
+        }
+        self.inference_steps = steps;
+        Ok(self)
     }
 
     fn stride(&self) -> usize {

@@ -155,7 +155,7 @@ fn token(of: &'static str, name: &str, ids: &BTreeMap<String, i64>) -> Result<i6
 impl Whisper {
     /// What is said in each of `(N, num_mel_bins, frames)`, as tokens: no timestamps, nothing of what comes before and
     /// behind the text. Each is one chunk of sound; that of a longer recording is written chunk by chunk, with the text
-    /// before as `prompt_ids`.
+    /// before as `prompt_ids`. As in transformers, a text that does not end by itself ends at `max_length` tokens.
     ///
     /// # Errors
     ///

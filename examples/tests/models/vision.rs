@@ -118,6 +118,19 @@ fn the_loss_of_vae_is_the_examples() {
 }
 
 #[test]
+fn nothing_is_drawn_for_weights_that_are_read() {
+    let next = |read: bool| {
+        fork_rng(0, || {
+            let model = read.then(|| UNet::from_pretrained(directory("unet")).unwrap());
+            drop(model);
+            Tensor::rand([4], DType::F32)
+        })
+    };
+    let [without, with] = [false, true].map(|read| next(read).unwrap());
+    assert!(with.equal(&without).unwrap());
+}
+
+#[test]
 fn shards_are_read_and_a_file_too_many_is_refused() {
     let original = VisionTransformer::from_pretrained(directory("vit_tiny")).unwrap();
     let state = original.state_dict().unwrap();

@@ -11,7 +11,7 @@ use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::compare::{BOUNDS, compare, compare_tensor, directory};
+use crate::compare::{BOUNDS, compare, compare_fresh, compare_tensor, directory};
 
 const NAMES: [&str; 2] = ["whisper", "whisper_options"];
 
@@ -43,6 +43,28 @@ fn sound_is_heard_as_by_transformers() {
         compare_tensor(&all, get(&format!("{name}/features")), 1e-5);
         compare_tensor(&all, get(&format!("{name}/exact")), 2e-7);
     }
+}
+
+#[test]
+fn silence_and_what_is_nearly_silent_is_heard_as_by_transformers() {
+    let recorded = StateDict::load(directory("whisper_quiet.safetensors")).unwrap();
+    let get = |key: &str| recorded.get(key).unwrap();
+    for name in NAMES {
+        let front = LogMel::from_pretrained(directory(name)).unwrap();
+        let hear = |key| front.call(get(key).unsqueeze(0).unwrap()).unwrap();
+        let all = Tensor::cat(&["wave/0", "wave/1"].map(hear), 0).unwrap();
+        compare_tensor(&all, get(name), 1e-5);
+    }
+}
+
+#[test]
+fn fresh_weights_are_as_wide_as_transformers() {
+    let fresh: Value = read_json(directory("whisper_fresh.json")).unwrap();
+    let mut given: Map<String, Value> = read_config(directory("whisper")).unwrap();
+    given.extend(fresh["config"].as_object().unwrap().clone());
+    let config: WhisperConfig = serde_json::from_value(given.into()).unwrap();
+    let model = fork_rng(0, || Whisper::new(&config)).unwrap();
+    compare_fresh(&model, fresh["widths"].as_object().unwrap());
 }
 
 #[test]
@@ -127,7 +149,7 @@ fn generation(name: &str, changes: Map<String, Value>) -> WhisperGenerationConfi
 
 #[test]
 fn sound_is_written_as_by_transformers_token_for_token() {
-    for (name, count) in [("whisper", 33), ("whisper_options", 12)] {
+    for (name, count) in [("whisper", 42), ("whisper_options", 15)] {
         let model = Whisper::from_pretrained(directory(name)).unwrap();
         let front = LogMel::from_pretrained(directory(name)).unwrap();
         let features = heard(&front);

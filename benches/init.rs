@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::sync::LazyLock;
 use std::time::Instant;
 
+use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::init::{self, Normal, zeros};
 use module_nn::prelude::*;

@@ -1,5 +1,6 @@
 //! Whole networks: inference, and training steps.
 
+use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::prelude::*;
 use module_nn::{Approximate, AttentionOptions};

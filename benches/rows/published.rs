@@ -5,6 +5,7 @@ use module_examples::models::gpt2::{GPT2, GPT2Config};
 use module_examples::models::mobilenet_v3::{
     InvertedResidualConfig, MobileNetV3, MobileNetV3Config,
 };
+use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_examples::models::unet::{UNet, UNetConfig};
 use module_examples::models::vision_transformer::{VisionTransformer, VisionTransformerConfig};

@@ -2,15 +2,13 @@
 //!
 //! Source: Devlin et al., *BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding* (2018).
 
-use std::path::Path;
-
 use module_nn::AttentionOptions;
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
-use super::transformers::{self, Activation, dropout_p};
+use super::pretrained::{IGNORED, Pretrained};
+use super::transformers::{self, Activation, dropout_p, join_heads, split_heads};
 
 /// transformers' `config.json`.
 #[derive(Clone, Debug, Deserialize)]
@@ -98,7 +96,7 @@ struct Attention {
 
 #[derive(Module)]
 struct SelfAttention {
-    heads: isize,
+    heads: usize,
     dropout: f64,
     query: Linear,
     key: Linear,
@@ -143,15 +141,14 @@ impl Forward<(Tensor, Tensor)> for SelfAttention {
     type Output = Tensor;
 
     fn forward(&self, (x, mask): (Tensor, Tensor)) -> Result<Tensor> {
-        let heads = |x: Tensor| x.unflatten(-1, [self.heads, -1])?.transpose(1, 2);
-        let query = heads(self.query.call(x.clone())?)?;
-        let key = heads(self.key.call(x.clone())?)?;
-        let value = heads(self.value.call(x)?)?;
+        let query = split_heads(&self.query.call(x.clone())?, self.heads)?;
+        let key = split_heads(&self.key.call(x.clone())?, self.heads)?;
+        let value = split_heads(&self.value.call(x)?, self.heads)?;
         let options = AttentionOptions::new()
             .attn_mask(&mask)
             .dropout_p(dropout_p(&self.training, self.dropout));
         let y = query.scaled_dot_product_attention(&key, &value, options)?;
-        y.transpose(1, 2)?.flatten(2, -1)
+        join_heads(&y)
     }
 }
 
@@ -211,23 +208,17 @@ impl Forward for Pooler {
     }
 }
 
-impl Bert {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0 or that do not divide, an argument that this model has no choice of.
-    pub fn new(config: &BertConfig) -> Result<Self> {
+impl Pretrained for Bert {
+    type Config = BertConfig;
+    const UNUSED_KEYS: &'static [&'static str] = &["embeddings.position_ids"];
+
+    fn new(config: &BertConfig) -> Result<Self> {
         let (width, heads) = (config.hidden_size, config.num_attention_heads);
         let only = [
             ("model_type", json!("bert")),
-            ("is_decoder", json!(false)),
-            ("add_cross_attention", json!(false)),
             ("position_embedding_type", json!("absolute")),
-            ("chunk_size_feed_forward", json!(0)),
-            // Of heads.
+            // Of another head.
             ("classifier_dropout", json!(IGNORED)),
-            ("tie_word_embeddings", json!(IGNORED)),
         ];
         transformers::check_rest("Bert", &config.rest, &only)?;
         transformers::check_heads("Bert", width, heads)?;
@@ -246,7 +237,7 @@ impl Bert {
         };
         let layer = |_| -> Result<Layer> {
             let attend = SelfAttention {
-                heads: heads as isize,
+                heads,
                 dropout: config.attention_probs_dropout_prob,
                 query: Linear::new(width, width)?,
                 key: Linear::new(width, width)?,
@@ -284,15 +275,6 @@ impl Bert {
         };
         transformers::initialize(&model, config.initializer_range)?;
         Ok(model)
-    }
-
-    /// The network of a directory with `config.json` and weights; the positions that older files hold are not read.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained_without(&["embeddings.position_ids"], dir, Self::new)
     }
 }
 

@@ -4,15 +4,13 @@
 
 mod towers;
 
-use std::path::Path;
-
 use module_nn::functional::normalize;
 use module_nn::init::{Constant, Normal};
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
+use super::pretrained::{IGNORED, Pretrained};
 use super::transformers::{self, Activation};
 use towers::{TextModel, VisionModel};
 
@@ -87,13 +85,14 @@ fn check_rest(model_type: &str, rest: &Map<String, Value>) -> Result<()> {
     transformers::check_rest("CLIP", rest, &only)
 }
 
-impl CLIP {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0 or that do not divide, an argument that this model has no choice of.
-    pub fn new(config: &CLIPConfig) -> Result<Self> {
+impl Pretrained for CLIP {
+    type Config = CLIPConfig;
+    const UNUSED_KEYS: &'static [&'static str] = &[
+        "text_model.embeddings.position_ids",
+        "vision_model.embeddings.position_ids",
+    ];
+
+    fn new(config: &CLIPConfig) -> Result<Self> {
         check_rest("clip", &config.rest)?;
         let text = config.text_config_dict.as_ref();
         let text = text.unwrap_or(&config.text_config);
@@ -115,20 +114,9 @@ impl CLIP {
             logit_scale: Parameter::with_init([], Constant(config.logit_scale_init_value))?,
         })
     }
+}
 
-    /// The network of a directory with `config.json` and weights; the positions that older files hold are not read.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        let positions = [
-            "text_model.embeddings.position_ids",
-            "vision_model.embeddings.position_ids",
-        ];
-        pretrained::from_pretrained_without(&positions, dir, Self::new)
-    }
-
+impl CLIP {
     /// The features of texts, `(N, projection_dim)`, of `(N, L)` token ids and 0 where one is padding.
     ///
     /// # Errors

@@ -2,15 +2,13 @@
 //!
 //! Source: Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, *A ConvNet for the 2020s* (2022).
 
-use std::path::Path;
-
 use module_nn::init::Constant;
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::pretrained;
-use super::timm::{self, Mlp, TimmConfig};
+use super::pretrained::Pretrained;
+use super::timm::{self, GlobalPool, Mlp, TimmConfig};
 
 /// timm's `config.json`.
 pub type ConvNeXtConfig = TimmConfig<ConvNeXtArgs>;
@@ -26,15 +24,6 @@ pub struct ConvNeXtArgs {
     pub global_pool: GlobalPool,
     /// Said beside these arguments already.
     pub num_classes: IgnoredAny,
-}
-
-/// How the last features are pooled.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GlobalPool {
-    /// Their means.
-    #[default]
-    Avg,
 }
 
 /// `(N, in_chans, H, W)` images to `(N, num_classes)` logits.
@@ -117,13 +106,10 @@ impl Forward for Head {
     }
 }
 
-impl ConvNeXt {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// An unknown architecture, sizes of 0.
-    pub fn new(config: &ConvNeXtConfig) -> Result<Self> {
+impl Pretrained for ConvNeXt {
+    type Config = ConvNeXtConfig;
+
+    fn new(config: &ConvNeXtConfig) -> Result<Self> {
         let (depths, dims) = match config.architecture.as_str() {
             "convnext_tiny" => ([3, 3, 9, 3], [96, 192, 384, 768]),
             "convnext_small" => ([3, 3, 27, 3], [96, 192, 384, 768]),
@@ -172,15 +158,6 @@ impl ConvNeXt {
         };
         timm::initialize(&model, 0.02)?;
         Ok(model)
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 }
 

@@ -3,35 +3,23 @@
 //! Source: Radford, Metz and Chintala, *Unsupervised Representation Learning with Deep Convolutional Generative
 //! Adversarial Networks* (2016).
 
-use std::path::Path;
-
 use module_nn::init::{self, Normal};
 use module_nn::prelude::*;
-use serde::Deserialize;
 
-use super::pretrained;
+use super::pretrained::Pretrained;
 
-/// The sizes, by the example's names.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DCGANConfig {
-    /// The size of the noise.
-    pub nz: usize,
-    /// A measure of the generator's channels.
-    pub ngf: usize,
-    /// A measure of the discriminator's channels.
-    pub ndf: usize,
-    /// The channels of images.
-    pub nc: usize,
-}
-
-impl Default for DCGANConfig {
-    fn default() -> Self {
-        Self {
-            nz: 100,
-            ngf: 64,
-            ndf: 64,
-            nc: 3,
+module_nn::config! {
+    /// The sizes, by the example's names.
+    pub struct DCGANConfig {
+        optional {
+            /// The size of the noise.
+            nz: usize = 100_usize,
+            /// A measure of the generator's channels.
+            ngf: usize = 64_usize,
+            /// A measure of the discriminator's channels.
+            ndf: usize = 64_usize,
+            /// The channels of images.
+            nc: usize = 3_usize,
         }
     }
 }
@@ -48,13 +36,10 @@ pub struct Discriminator {
     main: Sequential,
 }
 
-impl Generator {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0.
-    pub fn new(config: &DCGANConfig) -> Result<Self> {
+impl Pretrained for Generator {
+    type Config = DCGANConfig;
+
+    fn new(config: &DCGANConfig) -> Result<Self> {
         let &DCGANConfig { nz, ngf, nc, .. } = config;
         let up = |inputs, outputs, stride: usize| {
             let conv = ConvTranspose2dConfig::new(inputs, outputs, 4).stride(stride);
@@ -63,35 +48,21 @@ impl Generator {
         let mut main = Sequential::new();
         let mut inputs = nz;
         for (outputs, stride) in [(8 * ngf, 1), (4 * ngf, 2), (2 * ngf, 2), (ngf, 2)] {
-            let norm = BatchNorm2d::new(outputs)?;
-            main = main
-                .push(up(inputs, outputs, stride)?)
-                .push(norm)
-                .push(ReLU::new());
+            main.append(up(inputs, outputs, stride)?);
+            main.append(BatchNorm2d::new(outputs)?);
+            main.append(ReLU::new());
             inputs = outputs;
         }
         let main = main.push(up(inputs, nc, 2)?).push(Tanh::new());
         initialize(&main)?;
         Ok(Self { main })
     }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
-    }
 }
 
-impl Discriminator {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0.
-    pub fn new(config: &DCGANConfig) -> Result<Self> {
+impl Pretrained for Discriminator {
+    type Config = DCGANConfig;
+
+    fn new(config: &DCGANConfig) -> Result<Self> {
         let &DCGANConfig { ndf, nc, .. } = config;
         let down = |inputs, outputs| {
             let conv = Conv2dConfig::new(inputs, outputs, 4).stride(2).padding(1);
@@ -100,25 +71,14 @@ impl Discriminator {
         let leaky = || LeakyReLUConfig::new().negative_slope(0.2).build();
         let mut main = Sequential::new().push(down(nc, ndf)?).push(leaky()?);
         for inputs in [ndf, 2 * ndf, 4 * ndf] {
-            let norm = BatchNorm2d::new(2 * inputs)?;
-            main = main
-                .push(down(inputs, 2 * inputs)?)
-                .push(norm)
-                .push(leaky()?);
+            main.append(down(inputs, 2 * inputs)?);
+            main.append(BatchNorm2d::new(2 * inputs)?);
+            main.append(leaky()?);
         }
         let last = Conv2dConfig::new(8 * ndf, 1, 4).bias(false).build()?;
         let main = main.push(last).push(Sigmoid::new());
         initialize(&main)?;
         Ok(Self { main })
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 }
 

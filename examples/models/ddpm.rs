@@ -5,13 +5,11 @@
 mod blocks;
 mod scheduler;
 
-use std::path::Path;
-
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
+use super::pretrained::{IGNORED, Pretrained, check_rest};
 use blocks::{Block, Downsample2D, TimestepEmbedding, Upsample2D, conv3x3, norm};
 pub use scheduler::{DDPMScheduler, DDPMSchedulerConfig};
 
@@ -77,7 +75,7 @@ impl Default for UNet2DConfig {
     }
 }
 
-/// `(N, in_channels, H, W)` images and their `(N)` steps to the noise in them.
+/// `(N, in_channels, H, W)` images and their `(N)` steps to the noise in them; `unet` in the directory of a pipeline.
 #[derive(Module)]
 pub struct UNet2DModel {
     #[module(skip)]
@@ -99,33 +97,27 @@ impl UNet2DConfig {
     }
 }
 
-impl UNet2DModel {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0 or that do not divide, an argument that this model has no choice of.
-    pub fn new(config: &UNet2DConfig) -> Result<Self> {
-        pretrained::check_rest(
-            "UNet2DModel",
-            &config.rest,
-            &[
-                ("act_fn", json!("silu")),
-                ("mid_block_type", json!("UNetMidBlock2D")),
-                ("mid_block_scale_factor", json!(1)),
-                ("time_embedding_type", json!("positional")),
-                ("resnet_time_scale_shift", json!("default")),
-                ("downsample_type", json!("conv")),
-                ("upsample_type", json!("conv")),
-                ("attn_norm_num_groups", json!(null)),
-                ("class_embed_type", json!(null)),
-                ("num_class_embeds", json!(null)),
-                ("num_train_timesteps", json!(null)),
-                ("sample_size", json!(IGNORED)),
-                ("_class_name", json!(IGNORED)),
-                ("_diffusers_version", json!(IGNORED)),
-            ],
-        )?;
+impl Pretrained for UNet2DModel {
+    type Config = UNet2DConfig;
+
+    fn new(config: &UNet2DConfig) -> Result<Self> {
+        let only = [
+            ("act_fn", json!("silu")),
+            ("mid_block_type", json!("UNetMidBlock2D")),
+            ("mid_block_scale_factor", json!(1)),
+            ("time_embedding_type", json!("positional")),
+            ("resnet_time_scale_shift", json!("default")),
+            ("downsample_type", json!("conv")),
+            ("upsample_type", json!("conv")),
+            ("attn_norm_num_groups", json!(null)),
+            ("class_embed_type", json!(null)),
+            ("num_class_embeds", json!(null)),
+            ("num_train_timesteps", json!(null)),
+            ("sample_size", json!(IGNORED)),
+            ("_class_name", json!(IGNORED)),
+            ("_diffusers_version", json!(IGNORED)),
+        ];
+        check_rest("UNet2DModel", &config.rest, &only)?;
         let channels = &config.block_out_channels;
         let [first, .., last] = channels[..] else {
             let problem = "must have two blocks or more";
@@ -214,16 +206,9 @@ impl UNet2DModel {
             conv_out: conv3x3(first, config.out_channels)?,
         })
     }
+}
 
-    /// The network of a directory with `config.json` and weights, `unet` in that of a pipeline.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
-    }
-
+impl UNet2DModel {
     /// Waves of steps, which the original computes in `F32` whatever the dtype of the model.
     fn waves(&self, steps: &Tensor) -> Result<Tensor> {
         let half = self.conv_in.config().out_channels / 2;

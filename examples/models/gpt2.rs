@@ -5,16 +5,14 @@
 //!
 //! Source: Radford et al., *Language Models are Unsupervised Multitask Learners* (2019).
 
-use std::path::Path;
-
 use module_nn::AttentionOptions;
 use module_nn::init::Normal;
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
-use super::transformers::{self, Activation, Caches, call_layers, dropout_p};
+use super::pretrained::{IGNORED, Pretrained};
+use super::transformers::{self, Activation, Caches, call_layers, dropout_p, join_heads};
 
 /// transformers' `config.json`.
 #[derive(Clone, Debug, Deserialize)]
@@ -122,7 +120,7 @@ impl Forward<(Tensor, KeyValueCache)> for Attention {
             .dropout_p(dropout_p(&self.training, self.dropout))
             .scale(self.scale);
         let y = q.scaled_dot_product_attention(&k, &v, options)?;
-        let y = self.c_proj.call(y.transpose(1, 2)?.flatten(2, -1)?)?;
+        let y = self.c_proj.call(join_heads(&y)?)?;
         Ok((self.resid_dropout.call(y)?, cache))
     }
 }
@@ -159,18 +157,13 @@ impl Forward<(Tensor, Caches)> for Transformer {
     }
 }
 
-impl GPT2 {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0 or that do not divide, an argument that this model has no choice of.
-    pub fn new(config: &GPT2Config) -> Result<Self> {
+impl Pretrained for GPT2 {
+    type Config = GPT2Config;
+
+    fn new(config: &GPT2Config) -> Result<Self> {
         let (width, heads) = (config.n_embd, config.n_head);
         let only = [
             ("model_type", json!("gpt2")),
-            ("add_cross_attention", json!(false)),
-            ("pad_token_id", json!(IGNORED)),
             // Only in half precision, in which transformers computes the scores in F32.
             ("reorder_and_upcast_attn", json!(false)),
             ("n_ctx", json!(config.n_positions)),
@@ -241,15 +234,6 @@ impl GPT2 {
             model.lm_head.tie_weight(model.transformer.wte.weight())?;
         }
         Ok(model)
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 }
 

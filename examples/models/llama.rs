@@ -2,14 +2,12 @@
 //!
 //! Source: Touvron et al., *LLaMA: Open and Efficient Foundation Language Models* (2023).
 
-use std::path::Path;
-
 use module_nn::RotaryScaling;
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
+use super::pretrained::{IGNORED, Pretrained};
 use super::transformers::{self, Activation, Caches, call_layers};
 
 /// transformers' `config.json`.
@@ -175,13 +173,10 @@ impl Forward<(Tensor, Caches)> for Decoder {
     }
 }
 
-impl Llama {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0 or that do not divide, an argument that this model has no choice of.
-    pub fn new(config: &LlamaConfig) -> Result<Self> {
+impl Pretrained for Llama {
+    type Config = LlamaConfig;
+
+    fn new(config: &LlamaConfig) -> Result<Self> {
         let only = [("pretraining_tp", json!(IGNORED))];
         transformers::check_rest("Llama", &config.rest, &only)?;
         let (width, hidden) = (config.hidden_size, config.intermediate_size);
@@ -231,16 +226,9 @@ impl Llama {
         }
         Ok(model)
     }
+}
 
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
-    }
-
+impl Llama {
     /// What the layers remember of a text before its first token: those with a window keep no more than that.
     pub fn caches(&self) -> Caches {
         let windows = self.model.layers.iter();

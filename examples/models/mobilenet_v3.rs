@@ -2,13 +2,12 @@
 //!
 //! Source: Howard et al., *Searching for MobileNetV3* (2019).
 
-use std::path::Path;
-
-use module_nn::init::{self, FanMode, KaimingNormal, Nonlinearity, Normal, zeros};
+use module_nn::init::{self, FanMode, KaimingNormal, Nonlinearity, Normal};
 use module_nn::prelude::*;
 use serde::Deserialize;
 
-use super::pretrained;
+use super::initialize::draw;
+use super::pretrained::Pretrained;
 
 /// The arguments of torchvision's constructor.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,20 +53,25 @@ struct InvertedResidual {
     block: Sequential,
 }
 
-/// A convolution without a bias, a normalization and an activation.
+/// A convolution without a bias, a normalization and an activation, if there is one.
 fn conv(
-    config: Conv2dNormActivationConfig,
+    config: &Conv2dNormActivationConfig,
     activation: Option<ActivationLayer>,
 ) -> Result<Conv2dNormActivation> {
-    let norm = BatchNorm2dConfig::new(config.out_channels)
-        .eps(0.001)
-        .momentum(0.01);
+    let norm = BatchNorm2dConfig::new(config.out_channels);
+    let norm = norm.eps(0.001).momentum(0.01).build()?;
     let activation = activation.map(ActivationLayer::build).transpose()?;
-    config.build_with(Some(Box::new(norm.build()?)), activation)
+    config.build_with(Some(Box::new(norm)), activation)
 }
 
-fn pointwise(inputs: usize, outputs: usize) -> Conv2dNormActivationConfig {
-    Conv2dNormActivationConfig::new(inputs, outputs).kernel_size(1)
+/// [`conv`] of single pixels.
+fn pointwise(
+    inputs: usize,
+    outputs: usize,
+    activation: Option<ActivationLayer>,
+) -> Result<Conv2dNormActivation> {
+    let config = Conv2dNormActivationConfig::new(inputs, outputs);
+    conv(&config.kernel_size(1), activation)
 }
 
 /// The multiple of 8 that is nearest, but not less by more than a tenth.
@@ -78,40 +82,30 @@ fn multiple_of_8(channels: usize) -> usize {
 
 impl InvertedResidual {
     fn new(config: &InvertedResidualConfig) -> Result<Self> {
-        let &InvertedResidualConfig {
-            input_channels: inputs,
-            expanded_channels: expanded,
-            ..
-        } = config;
-        let &InvertedResidualConfig {
-            out_channels: outputs,
-            stride,
-            dilation,
-            ..
-        } = config;
+        let (inputs, outputs) = (config.input_channels, config.out_channels);
+        let (expanded, dilation) = (config.expanded_channels, config.dilation);
         let activation = Some(match config.use_hs {
             true => ActivationLayer::Hardswish,
             false => ActivationLayer::ReLU,
         });
         let mut block = Sequential::new();
         if expanded != inputs {
-            block.append(conv(pointwise(inputs, expanded), activation)?);
+            block.append(pointwise(inputs, expanded, activation)?);
         }
         let depthwise = Conv2dNormActivationConfig::new(expanded, expanded)
             .kernel_size(config.kernel)
-            .stride(if dilation > 1 { 1 } else { stride })
+            .stride(if dilation > 1 { 1 } else { config.stride })
             .dilation(dilation)
             .groups(expanded);
-        block.append(conv(depthwise, activation)?);
+        block.append(conv(&depthwise, activation)?);
         if config.use_se {
             let squeeze = SqueezeExcitationConfig::new(expanded, multiple_of_8(expanded / 4));
             let squeeze = squeeze.scale_activation(ActivationLayer::Hardsigmoid);
             block.append(squeeze.build()?);
         }
-        block.append(conv(pointwise(expanded, outputs), None)?);
         Ok(Self {
-            residual: stride == 1 && inputs == outputs,
-            block,
+            residual: config.stride == 1 && inputs == outputs,
+            block: block.push(pointwise(expanded, outputs, None)?),
         })
     }
 }
@@ -125,68 +119,40 @@ impl Forward for InvertedResidual {
     }
 }
 
-impl MobileNetV3 {
-    /// A network with fresh weights, which are torchvision's for the same seed.
-    ///
-    /// # Errors
-    ///
-    /// No blocks, sizes of 0.
-    pub fn new(config: &MobileNetV3Config) -> Result<Self> {
+impl Pretrained for MobileNetV3 {
+    type Config = MobileNetV3Config;
+
+    fn new(config: &MobileNetV3Config) -> Result<Self> {
         let blocks = &config.inverted_residual_setting;
-        let [first, .., last] = &blocks[..] else {
-            let problem = "must have two blocks or more";
-            return Err(Error::argument(
-                "mobilenet_v3",
-                "inverted_residual_setting",
-                blocks.len(),
-                problem,
-            ));
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else {
+            let (name, problem) = ("inverted_residual_setting", "must have a block at least");
+            return Err(Error::argument("mobilenet_v3", name, "[]", problem));
         };
         let hardswish = Some(ActivationLayer::Hardswish);
         let stem = Conv2dNormActivationConfig::new(3, first.input_channels).stride(2);
-        let mut features = Sequential::new().push(conv(stem, hardswish)?);
+        let mut features = Sequential::new().push(conv(&stem, hardswish)?);
         for block in blocks {
             features.append(InvertedResidual::new(block)?);
         }
         let width = 6 * last.out_channels;
-        let features = features.push(conv(pointwise(last.out_channels, width), hardswish)?);
-        let classifier = Sequential::new()
-            .push(Linear::new(width, config.last_channel)?)
-            .push(Hardswish::new())
-            .push(Dropout::new(config.dropout)?)
-            .push(Linear::new(config.last_channel, config.num_classes)?);
         let model = Self {
-            features,
+            features: features.push(pointwise(last.out_channels, width, hardswish)?),
             avgpool: AdaptiveAvgPool2d::new(1)?,
-            classifier,
+            classifier: Sequential::new()
+                .push(Linear::new(width, config.last_channel)?)
+                .push(Hardswish::new())
+                .push(Dropout::new(config.dropout)?)
+                .push(Linear::new(config.last_channel, config.num_classes)?),
         };
-        init::apply(&model, |_, module| {
-            let module: &dyn std::any::Any = module;
-            let bias = if let Some(conv) = module.downcast_ref::<Conv2d>() {
-                let kaiming = KaimingNormal::of(Nonlinearity::Relu).mode(FanMode::FanOut);
-                conv.weight().initialize(kaiming)?;
-                conv.bias()
-            } else if let Some(linear) = module.downcast_ref::<Linear>() {
-                linear.weight().initialize(Normal {
-                    mean: 0.0,
-                    std: 0.01,
-                })?;
-                linear.bias()
-            } else {
-                return Ok(());
-            };
-            bias.get().map_or(Ok(()), |bias| bias.initialize(zeros()))
+        init::each(&model, |_, conv: &Conv2d| {
+            let kaiming = KaimingNormal::of(Nonlinearity::Relu).mode(FanMode::FanOut);
+            draw(conv.weight(), conv.bias(), kaiming)
+        })?;
+        let (mean, std) = (0.0, 0.01);
+        init::each(&model, |_, linear: &Linear| {
+            draw(linear.weight(), linear.bias(), Normal { mean, std })
         })?;
         Ok(model)
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 }
 

@@ -1,8 +1,11 @@
 //! Models that others published, which load the checkpoints of their libraries key for key.
 //!
-//! Each file is one model, to be copied: a configuration that is the library's own, `new`, which builds the model
-//! with fresh weights, and `from_pretrained`, which reads a directory with both. What a configuration asks for
-//! and the model does not have is an error, never ignored.
+//! Each file is one model, to be copied: a configuration that is the library's own, and the model, which is
+//! [`Pretrained`](pretrained::Pretrained): `new` builds it with fresh weights, and `from_pretrained` reads a directory with
+//! both. What a configuration asks for and the model does not have is an error, never ignored.
+//!
+//! What several files need stands in [`pretrained`] and [`initialize`], and what models of one library share in [`timm`] and
+//! [`transformers`].
 
 pub mod bert;
 pub mod clip;
@@ -10,6 +13,7 @@ pub mod convnext;
 pub mod dcgan;
 pub mod ddpm;
 pub mod gpt2;
+pub mod initialize;
 pub mod llama;
 pub mod mobilenet_v3;
 pub mod pretrained;

@@ -1,10 +1,53 @@
 //! Directories with a model's configuration and its weights, as libraries publish them.
 
+use std::fmt;
 use std::path::Path;
 
 use module_nn::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+/// A model that its library publishes as a directory with a configuration and weights.
+pub trait Pretrained: Module + Sized {
+    /// The library's `config.json`.
+    type Config: DeserializeOwned;
+
+    /// Keys of older files that nothing reads.
+    const UNUSED_KEYS: &'static [&'static str] = &[];
+
+    /// A network with fresh weights.
+    ///
+    /// # Errors
+    ///
+    /// Sizes that are 0, do not divide or exceed memory; an argument that the model has no choice of.
+    fn new(config: &Self::Config) -> Result<Self>;
+
+    /// The network of a directory with `config.json` and weights. Nothing is drawn, and it is in evaluation mode.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_config`], [`new`](Self::new) and [`read_weights`]; keys or shapes that are not exactly the model's.
+    fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
+        let config = read_config(&dir)?;
+        let mut weights = read_weights(dir)?;
+        for key in Self::UNUSED_KEYS {
+            weights.remove(key);
+        }
+        Self::from_weights(&config, &weights)
+    }
+
+    /// The network of a configuration with these weights, as [`from_pretrained`](Self::from_pretrained) makes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new); keys or shapes that are not exactly the model's.
+    fn from_weights(config: &Self::Config, weights: &StateDict) -> Result<Self> {
+        let model = deferred(|| Self::new(config))?;
+        let _ = model.load_state_dict(weights)?;
+        model.eval();
+        Ok(model)
+    }
+}
 
 /// Reads a JSON file.
 ///
@@ -49,72 +92,58 @@ pub fn read_weights(dir: impl AsRef<Path>) -> Result<StateDict> {
     }
 }
 
-/// Builds a model from the configuration of a directory and loads its weights, strictly. Nothing is drawn, and the model is
-/// in evaluation mode.
-///
-/// # Errors
-///
-/// Those of [`read_config`], `build` and [`read_weights`]; keys or shapes that are not exactly the model's.
-pub fn from_pretrained<C: DeserializeOwned, M: Module>(
-    dir: impl AsRef<Path>,
-    build: impl FnOnce(&C) -> Result<M>,
-) -> Result<M> {
-    from_pretrained_without(&[], dir, build)
+/// An argument of a configuration that a model has no choice of, or does not know.
+#[derive(Clone, Debug)]
+pub struct UnsupportedArgument {
+    /// The model.
+    pub model: &'static str,
+    /// The argument's name.
+    pub name: String,
+    /// What the configuration says.
+    pub value: Value,
+    /// What the model has, if it knows the argument.
+    pub supported: Option<Value>,
 }
 
-/// [`from_pretrained`] without the weights of some keys, if there are such.
-///
-/// # Errors
-///
-/// As there.
-pub fn from_pretrained_without<C: DeserializeOwned, M: Module>(
-    keys: &[&str],
-    dir: impl AsRef<Path>,
-    build: impl FnOnce(&C) -> Result<M>,
-) -> Result<M> {
-    let dir = dir.as_ref();
-    let config = read_config(dir)?;
-    let mut weights = read_weights(dir)?;
-    for key in keys {
-        weights.remove(key);
+impl fmt::Display for UnsupportedArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} = {}: ", self.model, self.name, self.value)?;
+        match &self.supported {
+            Some(supported) => write!(f, "this model has {supported} only"),
+            None => f.write_str("this model does not know the argument"),
+        }
     }
-    from_weights(&config, &weights, build)
 }
 
-/// Builds a model from a configuration and loads its weights, as [`from_pretrained`] does.
-///
-/// # Errors
-///
-/// Those of `build`; keys or shapes that are not exactly the model's.
-pub fn from_weights<C, M: Module>(
-    config: &C,
-    weights: &StateDict,
-    build: impl FnOnce(&C) -> Result<M>,
-) -> Result<M> {
-    let model = deferred(|| build(config))?;
-    let _ = model.load_state_dict(weights)?;
-    model.eval();
-    Ok(model)
-}
+impl std::error::Error for UnsupportedArgument {}
 
 /// Refuses what a configuration asks for beside the fields that a model reads: each of the `rest` must be in `only`,
 /// with that value, or with any where it is said as `IGNORED`.
 ///
 /// # Errors
 ///
-/// The first argument that is unknown, or has another value than the model has.
-pub fn check_rest(model: &str, rest: &Map<String, Value>, only: &[(&str, Value)]) -> Result<()> {
+/// [`UnsupportedArgument`], found by `downcast_ref`: the first argument that is unknown, or has another value than the model
+/// has.
+pub fn check_rest(
+    model: &'static str,
+    rest: &Map<String, Value>,
+    only: &[(&str, Value)],
+) -> Result<()> {
     for (name, value) in rest {
-        let known = only.iter().find(|(known, _)| known == name);
-        let problem = match known {
-            Some((_, only)) if only == IGNORED || only == value => continue,
-            Some((_, only)) if only.is_number() && only.as_f64() == value.as_f64() => continue,
-            Some((_, only)) => format!("this model has {only} only"),
-            None => "this model does not know the argument".to_owned(),
+        let supported = only.iter().find(|(known, _)| known == name);
+        let supported = supported.map(|(_, supported)| supported);
+        let is_same = |only: &Value| {
+            let is_number = only.is_number() && only.as_f64() == value.as_f64();
+            only == IGNORED || only == value || is_number
         };
-        return Err(Error::custom(format!(
-            "{model}: {name} = {value}: {problem}"
-        )));
+        if !supported.is_some_and(is_same) {
+            return Err(Error::custom(UnsupportedArgument {
+                model,
+                name: name.clone(),
+                value: value.clone(),
+                supported: supported.cloned(),
+            }));
+        }
     }
     Ok(())
 }

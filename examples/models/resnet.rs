@@ -2,51 +2,29 @@
 //!
 //! Source: He, Zhang, Ren and Sun, *Deep Residual Learning for Image Recognition* (2015).
 
-use std::path::Path;
-
 use module_nn::init::{self, FanMode, KaimingNormal, Nonlinearity};
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::pretrained;
-use super::timm::TimmConfig;
+use super::pretrained::Pretrained;
+use super::timm::{GlobalPool, TimmConfig};
 
 /// timm's `config.json`.
 pub type ResNetConfig = TimmConfig<ResNetArgs>;
 
 /// Arguments that replace those of the architecture.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResNetArgs {
     /// The channels of each stage; blocks with a bottleneck have four times as many.
-    pub channels: [usize; 4],
+    pub channels: Option<[usize; 4]>,
     /// The channels of images.
-    pub in_chans: usize,
+    pub in_chans: Option<usize>,
     /// How the last features are pooled.
     pub global_pool: GlobalPool,
     /// Said beside these arguments already.
     pub num_classes: IgnoredAny,
-}
-
-/// How the last features are pooled.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GlobalPool {
-    /// Their means.
-    #[default]
-    Avg,
-}
-
-impl Default for ResNetArgs {
-    fn default() -> Self {
-        Self {
-            channels: [64, 128, 256, 512],
-            in_chans: 3,
-            global_pool: GlobalPool::Avg,
-            num_classes: IgnoredAny,
-        }
-    }
 }
 
 /// `(N, in_chans, H, W)` images to `(N, num_classes)` logits.
@@ -153,13 +131,10 @@ impl Forward for Bottleneck {
     }
 }
 
-impl ResNet {
-    /// A network with fresh weights, which are torchvision's for the same seed.
-    ///
-    /// # Errors
-    ///
-    /// An unknown architecture, sizes of 0 or that exceed memory.
-    pub fn new(config: &ResNetConfig) -> Result<Self> {
+impl Pretrained for ResNet {
+    type Config = ResNetConfig;
+
+    fn new(config: &ResNetConfig) -> Result<Self> {
         let (bottleneck, layers) = match config.architecture.as_str() {
             "resnet18" => (false, [2, 2, 2, 2]),
             "resnet34" => (false, [3, 4, 6, 3]),
@@ -167,27 +142,25 @@ impl ResNet {
             "resnet101" => (true, [3, 4, 23, 3]),
             _ => return Err(config.unknown("resnet", "resnet18, resnet34, resnet50 or resnet101")),
         };
-        let ResNetArgs {
-            channels, in_chans, ..
-        } = config.model_args;
+        let channels = config.model_args.channels.unwrap_or([64, 128, 256, 512]);
+        let in_chans = config.model_args.in_chans.unwrap_or(3);
         let mut inputs = 64;
         let mut stage = |i: usize, stride| -> Result<Sequential> {
-            let (mut blocks, width) = (Sequential::new(), channels[i]);
-            for number in 0..layers[i] {
-                let stride = if number == 0 { stride } else { 1 };
+            let mut blocks = Sequential::new();
+            for block in 0..layers[i] {
+                let stride = if block == 0 { stride } else { 1 };
                 if bottleneck {
-                    blocks.append(Bottleneck::new(inputs, width, stride)?);
-                    inputs = 4 * width;
+                    blocks.append(Bottleneck::new(inputs, channels[i], stride)?);
+                    inputs = 4 * channels[i];
                 } else {
-                    blocks.append(BasicBlock::new(inputs, width, stride)?);
-                    inputs = width;
+                    blocks.append(BasicBlock::new(inputs, channels[i], stride)?);
+                    inputs = channels[i];
                 }
             }
             Ok(blocks)
         };
-        let stem = Conv2dConfig::new(in_chans, 64, 7).stride(2).padding(3);
         let net = Self {
-            conv1: stem.bias(false).build()?,
+            conv1: conv(in_chans, 64, 7, 2)?,
             bn1: BatchNorm2d::new(64)?,
             relu: ReLU::new(),
             maxpool: MaxPool2dConfig::new(3).stride(2).padding(1).build()?,
@@ -203,15 +176,6 @@ impl ResNet {
             conv.weight().initialize(kaiming)
         })?;
         Ok(net)
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 }
 

@@ -11,7 +11,7 @@ use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
+use super::pretrained::{IGNORED, Pretrained, read_config, read_weights};
 use super::transformers;
 pub use blocks::Memory;
 use blocks::Stack;
@@ -76,6 +76,23 @@ impl T5Config {
     fn is_tied(&self) -> bool {
         self.tie_word_embeddings.unwrap_or(true)
     }
+
+    fn max_distance(&self) -> usize {
+        self.relative_attention_max_distance.unwrap_or(128)
+    }
+
+    /// Refuses buckets that logarithms could not divide the distances into: the encoder has half of them in each direction.
+    fn check_buckets(&self) -> Result<()> {
+        let (buckets, distance) = (self.relative_attention_num_buckets, self.max_distance());
+        if buckets >= 4 && buckets / 2 < distance {
+            return Ok(());
+        }
+        let name = "relative_attention_num_buckets";
+        let problem = format!(
+            "must be at least 4, and less than twice relative_attention_max_distance, {distance}"
+        );
+        Err(Error::argument("T5", name, buckets, problem))
+    }
 }
 
 /// Token ids of sources and of the beginnings of their targets, to `(N, L, vocab_size)` logits of the token after each of the targets'.
@@ -93,13 +110,10 @@ pub struct T5 {
     lm_head: Linear,
 }
 
-impl T5 {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0, an argument that this model has no choice of.
-    pub fn new(config: &T5Config) -> Result<Self> {
+impl Pretrained for T5 {
+    type Config = T5Config;
+
+    fn new(config: &T5Config) -> Result<Self> {
         let (act, is_gated) = match config.feed_forward_proj {
             FeedForwardProj::Relu => ("relu", false),
             FeedForwardProj::GatedGelu => ("gelu_new", true),
@@ -117,6 +131,7 @@ impl T5 {
         transformers::check_rest("T5", &config.rest, &only)?;
         let inner = config.num_heads * config.d_kv;
         transformers::check_heads("T5", inner, config.num_heads)?;
+        config.check_buckets()?;
         let words = || config.normal([config.vocab_size, config.d_model], 1);
         let shared = words()?;
         let head = match config.is_tied() {
@@ -136,15 +151,11 @@ impl T5 {
         })
     }
 
-    /// The network of a directory with `config.json` and weights. As in transformers, its head is tied unless there are weights
-    /// of its own, because configurations of transformers 5 say that it is in any case.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        let mut config: T5Config = pretrained::read_config(&dir)?;
-        let mut weights = pretrained::read_weights(&dir)?;
+    /// As in transformers, the head is tied unless there are weights of its own, because configurations of transformers 5 say
+    /// that it is in any case.
+    fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
+        let mut config: T5Config = read_config(&dir)?;
+        let mut weights = read_weights(&dir)?;
         // Of older files; it was never read.
         weights.remove("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
         let is_scaled = config.scale_decoder_outputs.unwrap_or(config.is_tied());
@@ -154,9 +165,11 @@ impl T5 {
             .zip(weights.get("lm_head.weight"));
         let is_tied = tables.map(|(words, head)| words.equal(head)).transpose()?;
         config.tie_word_embeddings = Some(is_tied.unwrap_or(true));
-        pretrained::from_weights(&config, &weights, Self::new)
+        Self::from_weights(&config, &weights)
     }
+}
 
+impl T5 {
     /// Reads sources, `(N, S)` token ids and 0 where one is padding, and remembers them for targets that are still to come.
     ///
     /// # Errors

@@ -1,8 +1,10 @@
 //! What models of timm have in common.
 
-use module_nn::init::{self, TimmTruncNormal, zeros};
+use module_nn::init::{self, TimmTruncNormal};
 use module_nn::prelude::*;
 use serde::Deserialize;
+
+use super::initialize::draw;
 
 /// timm's `config.json`, of a model with the arguments `A`.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,6 +17,15 @@ pub struct TimmConfig<A> {
     /// What differs from the published sizes.
     #[serde(default)]
     pub model_args: A,
+}
+
+/// How the last features of a convolutional network are pooled.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GlobalPool {
+    /// Their means.
+    #[default]
+    Avg,
 }
 
 impl<A: Default> TimmConfig<A> {
@@ -80,22 +91,14 @@ impl Forward for Mlp {
 ///
 /// None for a model that was just built.
 pub fn initialize(model: &impl Module, std: f64) -> Result<()> {
-    let draw = TimmTruncNormal {
+    let normal = TimmTruncNormal {
         std,
         ..TimmTruncNormal::default()
     };
     init::each(model, |_, layer: &Linear| {
-        layer.weight().initialize(draw)?;
-        layer
-            .bias()
-            .get()
-            .map_or(Ok(()), |bias| bias.initialize(zeros()))
+        draw(layer.weight(), layer.bias(), normal)
     })?;
     init::each(model, |_, layer: &Conv2d| {
-        layer.weight().initialize(draw)?;
-        layer
-            .bias()
-            .get()
-            .map_or(Ok(()), |bias| bias.initialize(zeros()))
+        draw(layer.weight(), layer.bias(), normal)
     })
 }

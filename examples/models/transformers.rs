@@ -1,11 +1,12 @@
 //! What models of Hugging Face's transformers have in common.
 
-use module_nn::Approximate;
-use module_nn::init::{self, Normal, zeros};
+use module_nn::init::{self, Normal};
 use module_nn::prelude::*;
+use module_nn::{Approximate, AttentionOptions};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::initialize::draw;
 use super::pretrained::{self, IGNORED};
 
 /// An activation by transformers' name.
@@ -62,7 +63,11 @@ impl Forward for QuickGELU {
 /// # Errors
 ///
 /// The first argument that is unknown, or has another value than the model has.
-pub fn check_rest(model: &str, rest: &Map<String, Value>, only: &[(&str, Value)]) -> Result<()> {
+pub fn check_rest(
+    model: &'static str,
+    rest: &Map<String, Value>,
+    only: &[(&str, Value)],
+) -> Result<()> {
     let ignored = [
         "_name_or_path",
         "architectures",
@@ -135,17 +140,15 @@ pub fn check_rest(model: &str, rest: &Map<String, Value>, only: &[(&str, Value)]
 ///
 /// None for a model that was just built.
 pub fn initialize(model: &impl Module, std: f64) -> Result<()> {
-    let draw = Normal { mean: 0.0, std };
+    let normal = Normal { mean: 0.0, std };
     init::each(model, |_, layer: &Embedding| {
-        layer.weight().initialize(draw)
+        layer.weight().initialize(normal)
     })?;
     init::each(model, |_, layer: &TransposedLinear| {
-        layer.weight().initialize(draw)
+        layer.weight().initialize(normal)
     })?;
     init::each(model, |_, layer: &Linear| {
-        layer.weight().initialize(draw)?;
-        let bias = layer.bias().get();
-        bias.map_or(Ok(()), |bias| bias.initialize(zeros()))
+        draw(layer.weight(), layer.bias(), normal)
     })
 }
 
@@ -165,6 +168,74 @@ pub fn check_heads(model: &'static str, width: usize, heads: usize) -> Result<()
 /// The probability with which weights of an attention are dropped: 0 in evaluation.
 pub fn dropout_p(training: &Training, p: f64) -> f64 {
     if training.is_training() { p } else { 0.0 }
+}
+
+/// `[batch, length, width]` to `[batch, heads, length, width / heads]`.
+///
+/// # Errors
+///
+/// Heads that do not divide the width.
+pub fn split_heads(x: &Tensor, heads: usize) -> Result<Tensor> {
+    x.unflatten(-1, [heads as isize, -1])?.transpose(1, 2)
+}
+
+/// `[batch, heads, length, width / heads]` to `[batch, length, width]`.
+///
+/// # Errors
+///
+/// Another number of dimensions.
+pub fn join_heads(x: &Tensor) -> Result<Tensor> {
+    x.transpose(1, 2)?.flatten(2, -1)
+}
+
+/// Attention with a linear layer each for keys, values, queries and the result.
+#[derive(Module)]
+pub struct Attention {
+    pub(super) heads: usize,
+    /// Whether what attends are the last of the keys, and sees none behind itself.
+    pub(super) is_causal: bool,
+    pub(super) dropout: f64,
+    pub(super) k_proj: Linear,
+    pub(super) v_proj: Linear,
+    pub(super) q_proj: Linear,
+    pub(super) out_proj: Linear,
+    pub(super) training: Training,
+}
+
+impl Attention {
+    /// The keys and values of what is attended to.
+    ///
+    /// # Errors
+    ///
+    /// Another width.
+    pub fn keys_and_values(&self, x: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (key, value) = (self.k_proj.call(x.clone())?, self.v_proj.call(x.clone())?);
+        Ok((
+            split_heads(&key, self.heads)?,
+            split_heads(&value, self.heads)?,
+        ))
+    }
+}
+
+/// What attends, keys and values, and true where one of them is seen; all are if absent.
+impl Forward<(Tensor, (Tensor, Tensor), Option<Tensor>)> for Attention {
+    type Output = Tensor;
+
+    fn forward(
+        &self,
+        (x, (key, value), is_seen): (Tensor, (Tensor, Tensor), Option<Tensor>),
+    ) -> Result<Tensor> {
+        let mut options = AttentionOptions::new()
+            .attn_mask(is_seen.as_ref())
+            .dropout_p(dropout_p(&self.training, self.dropout));
+        if self.is_causal {
+            let past = key.size(2)?.saturating_sub(x.size(1)?);
+            options = options.causal_with(past);
+        }
+        let query = split_heads(&self.q_proj.call(x)?, self.heads)?;
+        let y = query.scaled_dot_product_attention(&key, &value, options)?;
+        self.out_proj.call(join_heads(&y)?)
+    }
 }
 
 /// What each layer remembers of a text; where there is none of a layer, it has seen nothing yet.

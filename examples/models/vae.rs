@@ -2,31 +2,21 @@
 //!
 //! Source: Kingma and Welling, *Auto-Encoding Variational Bayes* (2013).
 
-use std::path::Path;
-
+use module_nn::functional::binary_cross_entropy;
 use module_nn::prelude::*;
-use serde::Deserialize;
 
-use super::pretrained;
+use super::pretrained::Pretrained;
 
-/// The sizes, which are constants in the example.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct VAEConfig {
-    /// The number of pixels.
-    pub pixels: usize,
-    /// The number of features between pixels and latent variables.
-    pub hidden: usize,
-    /// The number of latent variables.
-    pub latent: usize,
-}
-
-impl Default for VAEConfig {
-    fn default() -> Self {
-        Self {
-            pixels: 784,
-            hidden: 400,
-            latent: 20,
+module_nn::config! {
+    /// The sizes, which are constants in the example.
+    pub struct VAEConfig {
+        optional {
+            /// The number of pixels.
+            pixels: usize = 784_usize,
+            /// The number of features between pixels and latent variables.
+            hidden: usize = 400_usize,
+            /// The number of latent variables.
+            latent: usize = 20_usize,
         }
     }
 }
@@ -41,18 +31,11 @@ pub struct VAE {
     fc4: Linear,
 }
 
-impl VAE {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0.
-    pub fn new(config: &VAEConfig) -> Result<Self> {
-        let &VAEConfig {
-            pixels,
-            hidden,
-            latent,
-        } = config;
+impl Pretrained for VAE {
+    type Config = VAEConfig;
+
+    fn new(config: &VAEConfig) -> Result<Self> {
+        let (pixels, hidden, latent) = (config.pixels, config.hidden, config.latent);
         Ok(Self {
             fc1: Linear::new(pixels, hidden)?,
             fc21: Linear::new(hidden, latent)?,
@@ -61,16 +44,9 @@ impl VAE {
             fc4: Linear::new(hidden, pixels)?,
         })
     }
+}
 
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
-    }
-
+impl VAE {
     /// The mean and the logarithm of the variance of the latent variables of each image.
     ///
     /// # Errors
@@ -100,4 +76,19 @@ impl Forward for VAE {
         let z = mean.add(&deviation.randn_like()?.mul(&deviation)?)?;
         Ok((self.decode(z)?, mean, log_variance))
     }
+}
+
+/// What training makes small, summed over all images: how unlikely `images` are by what the model made of them, and how far
+/// their latent variables are from normal ones.
+///
+/// # Errors
+///
+/// Images of another number or size.
+pub fn loss_function(outputs: &(Tensor, Tensor, Tensor), images: &Tensor) -> Result<Tensor> {
+    let (reconstructions, mean, log_variance) = outputs;
+    let images = images.flatten(1, -1)?;
+    let unlikely = binary_cross_entropy(reconstructions, &images, None, Reduction::Sum)?;
+    let spread = log_variance.add(1.0)?.sub(&mean.square()?)?;
+    let spread = spread.sub(&log_variance.exp()?)?.sum(..)?;
+    unlikely.sub(&spread.mul(0.5)?)
 }

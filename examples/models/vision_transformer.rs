@@ -2,15 +2,13 @@
 //!
 //! Source: Dosovitskiy et al., *An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale* (2021).
 
-use std::path::Path;
-
 use module_nn::AttentionOptions;
 use module_nn::init::{Normal, TimmTruncNormal};
 use module_nn::prelude::*;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::pretrained;
+use super::pretrained::Pretrained;
 use super::timm::{self, Mlp, TimmConfig};
 
 /// timm's `config.json`; the architecture is `vit_<size>_patch<size>_<size of images>`.
@@ -107,13 +105,10 @@ impl Forward for Attention {
     }
 }
 
-impl VisionTransformer {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// An unknown architecture, sizes of 0, or that do not divide.
-    pub fn new(config: &VisionTransformerConfig) -> Result<Self> {
+impl Pretrained for VisionTransformer {
+    type Config = VisionTransformerConfig;
+
+    fn new(config: &VisionTransformerConfig) -> Result<Self> {
         let args = &config.model_args;
         let unknown = || {
             config.unknown(
@@ -175,15 +170,6 @@ impl VisionTransformer {
         };
         timm::initialize(&model, 0.02)?;
         Ok(model)
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 }
 

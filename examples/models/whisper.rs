@@ -1,27 +1,29 @@
 //! Whisper of Hugging Face's transformers, `WhisperForConditionalGeneration`: speech to text.
 //!
 //! ```text
-//! let features = LogMel::from_pretrained(dir)?.call(sound)?;     // 16,000 samples a second, (N, samples)
+//! let features = LogMel::from_pretrained(dir)?.call(sound)?;     // 16,000 samples a second, (N, samples), at most 30 seconds
 //! let mut config = WhisperGenerationConfig::from_pretrained(dir)?;
 //! config.language = Some("de".to_owned());                       // which it finds out otherwise
 //! let tokens = Whisper::from_pretrained(dir)?.generate(features, &config)?;
 //! ```
+//!
+//! What is written is the likeliest text of one chunk of sound. Longer sound, timestamps and sampling are refused, by errors
+//! that say what to do instead.
 //!
 //! Source: Radford et al., *Robust Speech Recognition via Large-Scale Weak Supervision* (2022).
 
 mod generation;
 mod log_mel;
 
-use std::path::Path;
-
-use module_nn::init::{self, Normal, zeros};
+use module_nn::init::{self, Normal};
 use module_nn::prelude::*;
-use module_nn::{AttentionOptions, Generator, Init, PositionLayout, default_dtype};
+use module_nn::{Generator, PositionLayout, default_dtype};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::pretrained::{self, IGNORED};
-use super::transformers::{self, Activation, dropout_p};
+use super::initialize::draw;
+use super::pretrained::{IGNORED, Pretrained};
+use super::transformers::{self, Activation, Attention};
 
 pub use generation::WhisperGenerationConfig;
 pub use log_mel::{LogMel, LogMelConfig};
@@ -121,18 +123,6 @@ struct DecoderLayer {
 }
 
 #[derive(Module)]
-struct Attention {
-    heads: isize,
-    is_causal: bool,
-    dropout: f64,
-    k_proj: Linear,
-    v_proj: Linear,
-    q_proj: Linear,
-    out_proj: Linear,
-    training: Training,
-}
-
-#[derive(Module)]
 struct FeedForward {
     fc1: Linear,
     activation_fn: Box<dyn Layer>,
@@ -140,37 +130,6 @@ struct FeedForward {
     fc2: Linear,
     fc2_dropout: Dropout,
     final_layer_norm: LayerNorm,
-}
-
-/// What attends, the sound if that is attended to, and what was seen before.
-impl Forward<(Tensor, Option<Tensor>, KeyValueCache)> for Attention {
-    type Output = (Tensor, KeyValueCache);
-
-    fn forward(
-        &self,
-        (x, sound, mut cache): (Tensor, Option<Tensor>, KeyValueCache),
-    ) -> Result<Self::Output> {
-        let heads = |x: Tensor| x.unflatten(-1, [self.heads, -1])?.transpose(1, 2);
-        let past = cache.len();
-        let query = heads(self.q_proj.call(x.clone())?)?;
-        let (key, value) = match (&sound, cache.key(), cache.value()) {
-            // The sound is the same for each token.
-            (Some(_), Some(key), Some(value)) => (key, value),
-            _ => {
-                let x = sound.unwrap_or(x);
-                let key = heads(self.k_proj.call(x.clone())?)?;
-                cache.append(key, heads(self.v_proj.call(x)?)?)?
-            }
-        };
-        let mut options =
-            AttentionOptions::new().dropout_p(dropout_p(&self.training, self.dropout));
-        if self.is_causal {
-            options = options.causal_with(past);
-        }
-        let y = query.scaled_dot_product_attention(&key, &value, options)?;
-        let y = self.out_proj.call(y.transpose(1, 2)?.flatten(2, -1)?)?;
-        Ok((y, cache))
-    }
 }
 
 impl Forward for FeedForward {
@@ -188,7 +147,8 @@ impl Forward for EncoderLayer {
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let y = self.self_attn_layer_norm.call(x.clone())?;
-        let (y, _) = self.self_attn.call((y, None, KeyValueCache::new()))?;
+        let attended = self.self_attn.keys_and_values(&y)?;
+        let y = self.self_attn.call((y, attended, None))?;
         let x = x.add(&self.dropout.call(y)?)?;
         self.feed_forward.call(x)
     }
@@ -197,15 +157,23 @@ impl Forward for EncoderLayer {
 impl Forward<(Tensor, Tensor, LayerCache)> for DecoderLayer {
     type Output = (Tensor, LayerCache);
 
-    fn forward(
-        &self,
-        (x, sound, (of_text, of_sound)): (Tensor, Tensor, LayerCache),
-    ) -> Result<Self::Output> {
+    fn forward(&self, input: (Tensor, Tensor, LayerCache)) -> Result<Self::Output> {
+        let (x, sound, (mut of_text, mut of_sound)) = input;
         let y = self.self_attn_layer_norm.call(x.clone())?;
-        let (y, of_text) = self.self_attn.call((y, None, of_text))?;
+        let (key, value) = self.self_attn.keys_and_values(&y)?;
+        let attended = of_text.append(key, value)?;
+        let y = self.self_attn.call((y, attended, None))?;
         let x = x.add(&self.dropout.call(y)?)?;
         let y = self.encoder_attn_layer_norm.call(x.clone())?;
-        let (y, of_sound) = self.encoder_attn.call((y, Some(sound), of_sound))?;
+        let attended = match (of_sound.key(), of_sound.value()) {
+            // The sound is the same for each token.
+            (Some(key), Some(value)) => (key, value),
+            _ => {
+                let (key, value) = self.encoder_attn.keys_and_values(&sound)?;
+                of_sound.append(key, value)?
+            }
+        };
+        let y = self.encoder_attn.call((y, attended, None))?;
         let x = x.add(&self.dropout.call(y)?)?;
         Ok((self.feed_forward.call(x)?, (of_text, of_sound)))
     }
@@ -257,13 +225,10 @@ impl Forward<(Tensor, Tensor, Caches)> for Decoder {
     }
 }
 
-impl Whisper {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0 or that do not divide, an argument that this model has no choice of.
-    pub fn new(config: &WhisperConfig) -> Result<Self> {
+impl Pretrained for Whisper {
+    type Config = WhisperConfig;
+
+    fn new(config: &WhisperConfig) -> Result<Self> {
         let width = config.d_model;
         let only = [
             ("model_type", json!("whisper")),
@@ -284,12 +249,8 @@ impl Whisper {
             ("classifier_proj_size", json!(IGNORED)),
             ("use_weighted_layer_sum", json!(IGNORED)),
             // Of generation, which has a file of its own.
-            ("begin_suppress_tokens", json!(IGNORED)),
-            ("decoder_start_token_id", json!(IGNORED)),
             ("forced_decoder_ids", json!(IGNORED)),
-            ("max_length", json!(IGNORED)),
             ("median_filter_width", json!(IGNORED)),
-            ("suppress_tokens", json!(IGNORED)),
         ];
         transformers::check_rest("Whisper", &config.rest, &only)?;
         let norm = || LayerNorm::new(width);
@@ -298,7 +259,7 @@ impl Whisper {
         let attention = |heads, is_causal| -> Result<Attention> {
             transformers::check_heads("Whisper", width, heads)?;
             Ok(Attention {
-                heads: heads as isize,
+                heads,
                 is_causal,
                 dropout: config.attention_dropout,
                 k_proj: LinearConfig::new(width, width).bias(false).build()?,
@@ -369,28 +330,19 @@ impl Whisper {
         }
         Ok(model)
     }
+}
 
+impl Whisper {
     /// First weights; the encoder's positions are waves, and stay as they are.
     fn initialize(&self, std: f64) -> Result<()> {
         transformers::initialize(self, std)?;
         init::each(self, |_, conv: &Conv1d| {
-            conv.weight().initialize(Normal { mean: 0.0, std })?;
-            let bias = conv.bias().get();
-            bias.map_or(Ok(()), |bias| bias.initialize(zeros()))
+            draw(conv.weight(), conv.bias(), Normal { mean: 0.0, std })
         })?;
         let positions = self.model.encoder.embed_positions.weight();
         positions.initialize(Waves)?;
         positions.freeze();
         Ok(())
-    }
-
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
     }
 
     /// What the decoder is told of `(N, num_mel_bins, 2 · max_source_positions)` of sound, `(N, max_source_positions,

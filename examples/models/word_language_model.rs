@@ -5,43 +5,40 @@
 //! Source: Zaremba, Sutskever and Vinyals, *Recurrent Neural Network Regularization* (2014); the tied weights Press and
 //! Wolf, *Using the Output Embedding to Improve Language Models* (2016).
 
-use std::path::Path;
-
-use module_nn::init::{Uniform, zeros};
+use module_nn::init::Uniform;
 use module_nn::prelude::*;
 use module_nn::{RNNNonlinearity, Tensors};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::pretrained;
+use super::initialize::draw;
+use super::pretrained::Pretrained;
 
-/// The arguments, by the example's names.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RNNModelConfig {
-    /// The kind of layer.
-    pub rnn_type: RNNType,
-    /// The number of words.
-    pub ntoken: usize,
-    /// The size of a word's vector.
-    pub ninp: usize,
-    /// The size of the states.
-    pub nhid: usize,
-    /// The number of layers.
-    pub nlayers: usize,
-    /// The probability that an element before, between and behind the layers is zeroed in training.
-    #[serde(default = "half")]
-    pub dropout: f64,
-    /// Whether words have one vector on both sides.
-    #[serde(default)]
-    pub tie_weights: bool,
-}
-
-fn half() -> f64 {
-    0.5
+module_nn::config! {
+    /// The arguments, by the example's names.
+    pub struct RNNModelConfig {
+        required {
+            /// The kind of layer.
+            rnn_type: RNNType,
+            /// The number of words.
+            ntoken: usize,
+            /// The size of a word's vector.
+            ninp: usize,
+            /// The size of the states.
+            nhid: usize,
+            /// The number of layers.
+            nlayers: usize,
+        }
+        optional {
+            /// The probability that an element before, between and behind the layers is zeroed in training.
+            dropout: f64 = 0.5,
+            /// Whether words have one vector on both sides.
+            tie_weights: bool = false,
+        }
+    }
 }
 
 /// The recurrent layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RNNType {
     /// With gates and a cell.
@@ -111,22 +108,22 @@ impl Forward<(Tensor, Hidden)> for Recurrent {
                 let (x, hidden) = rnn.call((x, hidden))?;
                 (x, Hidden::Other(hidden))
             }
-            _ => {
-                let problem =
-                    "the states are those of another kind of layer; begin with init_hidden";
-                return Err(Error::custom(format!("RNNModel: {problem}")));
+            (_, hidden) => {
+                let kind = match hidden {
+                    Hidden::Lstm(..) => "an LSTM's",
+                    Hidden::Other(_) => "not an LSTM's",
+                };
+                let problem = "must be of this kind of layer; begin with init_hidden";
+                return Err(Error::argument("RNNModel", "hidden", kind, problem));
             }
         })
     }
 }
 
-impl RNNModel {
-    /// A network with fresh weights.
-    ///
-    /// # Errors
-    ///
-    /// Sizes of 0, a `dropout` outside `[0, 1]`, tied weights of two sizes.
-    pub fn new(config: &RNNModelConfig) -> Result<Self> {
+impl Pretrained for RNNModel {
+    type Config = RNNModelConfig;
+
+    fn new(config: &RNNModelConfig) -> Result<Self> {
         let &RNNModelConfig {
             ntoken,
             ninp,
@@ -135,13 +132,13 @@ impl RNNModel {
             dropout,
             ..
         } = config;
+        let encoder = Embedding::new(ntoken, ninp)?;
         let elman = |nonlinearity| {
             let rnn = RNNConfig::new(ninp, nhid)
                 .num_layers(nlayers)
                 .dropout(dropout);
-            rnn.nonlinearity(nonlinearity).build()
+            Ok::<_, Error>(Recurrent::Rnn(rnn.nonlinearity(nonlinearity).build()?))
         };
-        let encoder = Embedding::new(ntoken, ninp)?;
         let rnn = match config.rnn_type {
             RNNType::Lstm => {
                 let lstm = LSTMConfig::new(ninp, nhid).num_layers(nlayers);
@@ -151,19 +148,13 @@ impl RNNModel {
                 let gru = GRUConfig::new(ninp, nhid).num_layers(nlayers);
                 Recurrent::Gru(gru.dropout(dropout).build()?)
             }
-            RNNType::RnnTanh => Recurrent::Rnn(elman(RNNNonlinearity::Tanh)?),
-            RNNType::RnnRelu => Recurrent::Rnn(elman(RNNNonlinearity::Relu)?),
+            RNNType::RnnTanh => elman(RNNNonlinearity::Tanh)?,
+            RNNType::RnnRelu => elman(RNNNonlinearity::Relu)?,
         };
         let mut decoder = Linear::new(nhid, ntoken)?;
-        let small = Uniform {
-            low: -0.1,
-            high: 0.1,
-        };
-        encoder.weight().initialize(small)?;
-        decoder.weight().initialize(small)?;
-        if let Some(bias) = decoder.bias().get() {
-            bias.initialize(zeros())?;
-        }
+        let (low, high) = (-0.1, 0.1);
+        encoder.weight().initialize(Uniform { low, high })?;
+        draw(decoder.weight(), decoder.bias(), Uniform { low, high })?;
         if config.tie_weights {
             if nhid != ninp {
                 let problem = format!("must be ninp, {ninp}, where weights are tied");
@@ -171,26 +162,18 @@ impl RNNModel {
             }
             decoder.tie_weight(encoder.weight())?;
         }
-        let drop = Dropout::new(dropout)?;
         Ok(Self {
             nlayers,
             nhid,
-            drop,
+            drop: Dropout::new(dropout)?,
             encoder,
             rnn,
             decoder,
         })
     }
+}
 
-    /// The network of a directory with `config.json` and weights.
-    ///
-    /// # Errors
-    ///
-    /// As [`pretrained::from_pretrained`].
-    pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
-        pretrained::from_pretrained(dir, Self::new)
-    }
-
+impl RNNModel {
     /// The states before the first words of so many texts.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! The service as HTTP and JSON.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +12,9 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
@@ -22,6 +26,30 @@ use crate::service::Service;
 #[serde(deny_unknown_fields)]
 struct Texts {
     texts: Vec<String>,
+}
+
+/// A struct from a JSON object only: what serde derives would take an array of its fields too, `[["…"]]`.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = deserializer.deserialize_map(ObjectVisitor(PhantomData))?;
+        Ok(Self(value))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
 }
 
 /// `{"embeddings": [[…], …], "version": 1}`.
@@ -64,12 +92,13 @@ async fn embed(
 ) -> Result<Json<Embeddings>, ServeError> {
     let deadline = tokio::time::Instant::now() + service.options.timeout;
     let body = Json::from_request(request, &());
-    let body: Result<Json<Texts>, JsonRejection> = match timeout_at(deadline, body).await {
+    let body: Result<Json<Object<Texts>>, JsonRejection> = match timeout_at(deadline, body).await {
         Ok(body) => body,
         Err(_) => return Err(ServeError::BodyTimeout),
     };
     let limit = service.options.max_body_bytes;
-    let Json(Texts { texts }) = body.map_err(|error| ServeError::from_rejection(&error, limit))?;
+    let Json(Object(Texts { texts })) =
+        body.map_err(|error| ServeError::from_rejection(&error, limit))?;
     let embedded = service.embed(texts, deadline).await?;
     Ok(Json(Embeddings {
         embeddings: embedded.embeddings,

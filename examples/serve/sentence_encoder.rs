@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use module_examples::models::bert::{Bert, BertConfig};
-use module_examples::models::pretrained::{read_config, read_json};
+use module_examples::models::pretrained::{Pretrained, read_config, read_json};
 use module_nn::data::pad_batch;
 use module_nn::functional::normalize;
 use module_nn::prelude::*;

@@ -1,9 +1,15 @@
-"""models/lines.json: lines of code of the classes and functions that each file of examples/models stands for.
+"""models/lines.json: lines of code of the originals of the files of examples/models, which `examples/tests/models/lines.rs` counts.
 
-Without empty lines, comments and docstrings. Of general classes (diffusers' `Attention`) all is counted that stands in
-them, because the original needs them as they are; of files only what the model uses. transformers' configurations count, because the
-files here have them too; of Mistral and Qwen3 what is not Llama's;
-of Whisper the front end with its filters, and of its generation the methods that the file here stands for.
+Both sides are counted alike: whole classes and functions, with all that stands in them, whether the other side needs it or not,
+without empty lines, comments, docstrings and imports. Of the original those count that do what the file here does: layers, first
+weights, the loss where the file has it, the functions that name the published sizes (`resnet50`) and those that build a model and
+read its weights (`_resnet`, `unet_carvana`). transformers' and diffusers' reading of files is not counted, as `pretrained.rs`
+is not, nor is what several models share on either side (`timm.layers.Mlp` and `timm.rs`, `ACT2FN` and `transformers.rs`), but for
+classes that the original repeats for each model (`BertSelfAttention`).
+
+transformers' configurations count, because the files here have them too; of Mistral and Qwen3 what is not Llama's; of Whisper
+the front end with its filters, and of its generation the methods that the file here stands for. PyTorch's examples and Pytorch-UNet
+have no configuration: sizes are constants and lines of a parser of the command line, which are no functions and do not count.
 """
 
 import inspect
@@ -19,7 +25,7 @@ from diffusers.models.unets import unet_2d_blocks as blocks
 from diffusers.models.upsampling import Upsample2D
 from timm.models import convnext
 from timm.models import vision_transformer as vit
-from torchvision.models import mobilenetv3, resnet
+from torchvision.models import _utils, mobilenetv3, resnet
 from transformers import BertConfig, CLIPConfig, CLIPTextConfig, CLIPVisionConfig, GPT2Config, LlamaConfig, MistralConfig
 from transformers import Qwen3Config, T5Config, WhisperConfig, WhisperFeatureExtractor, audio_utils
 from transformers.models.bert import modeling_bert as bert
@@ -32,13 +38,13 @@ from transformers.models.t5 import modeling_t5 as t5
 from transformers.models.whisper import modeling_whisper as whisper
 from transformers.models.whisper.generation_whisper import WhisperGenerationMixin as generation
 
-from published import MODELS, count_lines, source
+from published import MODELS, count_definitions, count_lines, source
 
 ORIGINALS = {
-    "resnet": ("torchvision", [resnet.conv3x3, resnet.conv1x1, resnet.BasicBlock, resnet.Bottleneck, resnet.ResNet]),
-    "mobilenet_v3": ("torchvision", [mobilenetv3.InvertedResidualConfig, mobilenetv3.InvertedResidual, mobilenetv3.MobileNetV3]),
-    "convnext": ("timm", [convnext.ConvNeXtBlock, convnext.ConvNeXtStage, convnext.ConvNeXt, convnext._init_weights]),
-    "vision_transformer": ("timm", [timm.layers.PatchEmbed, timm.layers.attention.Attention, vit.Block, vit.VisionTransformer]),
+    "resnet": ("torchvision", [resnet.conv3x3, resnet.conv1x1, resnet.BasicBlock, resnet.Bottleneck, resnet.ResNet, resnet._resnet, resnet.resnet18, resnet.resnet34, resnet.resnet50, resnet.resnet101]),
+    "mobilenet_v3": ("torchvision", [mobilenetv3.InvertedResidualConfig, mobilenetv3.InvertedResidual, mobilenetv3.MobileNetV3, _utils._make_divisible, mobilenetv3._mobilenet_v3]),
+    "convnext": ("timm", [convnext.ConvNeXtBlock, convnext.ConvNeXtStage, convnext.ConvNeXt, convnext._init_weights, convnext._create_convnext, convnext.convnext_tiny, convnext.convnext_small, convnext.convnext_base, convnext.convnext_large]),
+    "vision_transformer": ("timm", [timm.layers.PatchEmbed, timm.layers.attention.Attention, vit.Block, vit.VisionTransformer, vit._create_vision_transformer, vit.vit_tiny_patch16_224, vit.vit_small_patch16_224, vit.vit_base_patch16_224, vit.vit_large_patch16_224]),
     "ddpm": ("diffusers", [UNet2DModel, ResnetBlock2D, Downsample2D, Upsample2D, Timesteps, get_timestep_embedding, TimestepEmbedding, blocks.DownBlock2D, blocks.AttnDownBlock2D, blocks.UNetMidBlock2D, blocks.UpBlock2D, blocks.AttnUpBlock2D, DDPMScheduler]),
     "gpt2": ("transformers", [GPT2Config, gpt2.eager_attention_forward, gpt2.GPT2Attention, gpt2.GPT2MLP, gpt2.GPT2Block, gpt2.GPT2PreTrainedModel, gpt2.GPT2Model, gpt2.GPT2LMHeadModel]),
     "bert": ("transformers", [BertConfig, bert.BertEmbeddings, bert.eager_attention_forward, bert.BertSelfAttention, bert.BertSelfOutput, bert.BertAttention, bert.BertIntermediate, bert.BertOutput, bert.BertLayer, bert.BertEncoder, bert.BertPooler, bert.BertPreTrainedModel, bert.BertModel]),
@@ -48,12 +54,17 @@ ORIGINALS = {
     "whisper": ("transformers", [WhisperConfig, whisper.sinusoids, whisper.WhisperPositionalEmbedding, whisper.eager_attention_forward, whisper.WhisperAttention, whisper.WhisperEncoderLayer, whisper.WhisperDecoderLayer, whisper.WhisperPreTrainedModel, whisper.WhisperEncoder, whisper.WhisperDecoder, whisper.WhisperModel, whisper.WhisperForConditionalGeneration, WhisperFeatureExtractor, audio_utils.hertz_to_mel, audio_utils.mel_to_hertz, audio_utils._create_triangular_filter_bank, audio_utils.mel_filter_bank, generation._set_language_and_task, generation._retrieve_init_tokens, generation.detect_language, generation._retrieve_logit_processors, generation._set_max_new_tokens_and_length]),
 }
 
-# Scripts, of which the classes count, or those that are named.
+# Scripts, of which those classes and functions count.
 SCRIPTS = {
-    "unet": ("milesial's Pytorch-UNet", ["Pytorch-UNet/unet/unet_parts.py", "Pytorch-UNet/unet/unet_model.py"]),
-    "dcgan": ("PyTorch's examples", ["examples/dcgan/main.py"]),
-    "vae": ("PyTorch's examples", ["examples/vae/main.py"]),
-    "word_language_model": ("PyTorch's examples", ["examples/word_language_model/model.py:RNNModel"]),
+    "unet": ("milesial's Pytorch-UNet", {
+        "Pytorch-UNet/unet/unet_parts.py": ["DoubleConv", "Down", "Up", "OutConv"],
+        "Pytorch-UNet/unet/unet_model.py": ["UNet"],
+        "Pytorch-UNet/hubconf.py": ["unet_carvana"]}),
+    "dcgan": ("PyTorch's examples", {"examples/dcgan/main.py": ["weights_init", "Generator", "Discriminator"]}),
+    "vae": ("PyTorch's examples", {"examples/vae/main.py": ["VAE", "loss_function"]}),
+    "word_language_model": ("PyTorch's examples", {
+        "examples/word_language_model/model.py": ["RNNModel"],
+        "examples/word_language_model/main.py": ["repackage_hidden"]}),
 }
 
 
@@ -62,8 +73,8 @@ def write():
     for name, (library, parts) in ORIGINALS.items():
         count = sum(count_lines(textwrap.dedent(inspect.getsource(part))) for part in parts)
         lines[name] = {"library": library, "lines": count}
-    for name, (library, paths) in SCRIPTS.items():
-        files = (path.partition(":") for path in paths)
-        lines[name] = {"library": library, "lines": sum(count_lines(source(path), classes=kind or True) for path, _, kind in files)}
+    for name, (library, files) in SCRIPTS.items():
+        count = sum(count_definitions(source(path), names) for path, names in files.items())
+        lines[name] = {"library": library, "lines": count}
     (MODELS / "lines.json").write_text(json.dumps(lines, indent=1) + "\n")
     return len(lines)

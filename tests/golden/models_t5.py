@@ -69,7 +69,7 @@ def write_texts(name, model):
 def write_buckets():
     positions = torch.arange(-300, 301)
     cases = []
-    for buckets, distance in ((32, 128), (8, 12), (8, 20), (12, 50), (64, 1000), (30, 77), (4, 3)):
+    for buckets, distance in ((32, 128), (8, 12), (8, 20), (12, 50), (64, 1000), (30, 77), (4, 3), (5, 4), (9, 14), (31, 100)):
         for bidirectional in (True, False):
             found = T5Attention._relative_position_bucket(positions, bidirectional, buckets, distance)
             cases.append({"num_buckets": buckets, "max_distance": distance, "bidirectional": bidirectional,

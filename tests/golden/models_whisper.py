@@ -1,5 +1,6 @@
 """models/whisper and models/whisper_options: transformers' Whisper with few sizes, what it hears in made-up audio
-(whisper_features) and the tokens that it writes (<name>_tokens.json)."""
+(whisper_features, and whisper_quiet near silence), the tokens that it writes (<name>_tokens.json) and the root of the mean
+square of each fresh weight (whisper_fresh.json)."""
 
 import json
 import shutil
@@ -60,8 +61,10 @@ WISHES = {
         {"forced_decoder_ids": None}, {"forced_decoder_ids": [[1, FRENCH], [2, TRANSLATE]]},
         {"suppress_tokens": None}, {"suppress_tokens": [0, 2, 4, 5], "begin_suppress_tokens": None},
         {"prompt_ids": [PREVIOUS, 4, 9, 2]}, {"eos_token_id": 8, "pad_token_id": 8},
+        # What texts begin with otherwise, and lengths that end them.
+        {"begin_suppress_tokens": [9, 15]}, {"max_length": 6}, {"max_length": 6, "prompt_ids": [PREVIOUS, 4, 9, 2]},
     ],
-    "whisper_options": [{}, {"begin_suppress_tokens": None}, {"forced_decoder_ids": None, "prompt_ids": [PREVIOUS, 5]},
+    "whisper_options": [{}, {"begin_suppress_tokens": None}, {"begin_suppress_tokens": [23, 4]}, {"forced_decoder_ids": None, "prompt_ids": [PREVIOUS, 5]},
                         {"eos_token_id": 22, "pad_token_id": 22}],
 }
 
@@ -96,6 +99,26 @@ def write_features():
         print(f"  {name}: features of the library in single and double precision differ by {difference:.1e}")
     write_safetensors("models/whisper_features.safetensors", tensors, {"sampling_rate": SAMPLING_RATE})
     return features
+
+
+def write_quiet():
+    """Silence, and noise about the floor of the logarithm."""
+    waves = [numpy.zeros(4000, numpy.float32), (1e-5 * numpy.random.RandomState(5).randn(9000)).astype(numpy.float32)]
+    tensors = {f"wave/{i}": torch.from_numpy(wave) for i, wave in enumerate(waves)}
+    for name, (_, extractor, _, _) in CASES.items():
+        tensors[name] = extractor(waves, sampling_rate=SAMPLING_RATE, return_tensors="pt")["input_features"]
+        assert (tensors[name] == -1.5).any() and tensors[name].unique().numel() > 100
+    write_safetensors("models/whisper_quiet.safetensors", tensors, {"sampling_rate": SAMPLING_RATE})
+
+
+def write_fresh():
+    sizes = {"vocab_size": 200, "d_model": 64, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 96, "decoder_ffn_dim": 80,
+             "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_source_positions": 40, "max_target_positions": 50,
+             "init_std": 0.05}
+    torch.manual_seed(0)
+    model = WhisperForConditionalGeneration(WhisperConfig(**{**SIZES, **sizes}))
+    widths = {key: parameter.square().mean().sqrt().item() for key, parameter in model.named_parameters()}
+    (MODELS / "whisper_fresh.json").write_text(json.dumps({"config": sizes, "widths": widths}) + "\n")
 
 
 def without(ids, padding):
@@ -135,8 +158,10 @@ def call(model, features, ids):
 
 
 def write():
-    total = 0
+    total = 2
     features = write_features()
+    write_quiet()
+    write_fresh()
     for name, (config, extractor, generation, seed) in CASES.items():
         folder = MODELS / name
         shutil.rmtree(folder, ignore_errors=True)

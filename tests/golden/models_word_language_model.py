@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from common import integers, write_safetensors
-from published import SEED, classes, move, record, save
+from published import SEED, definitions, move, record, save
 
 WORDS = 11
 
@@ -57,7 +57,7 @@ def write_windows(name, model):
 
 def write():
     total = 0
-    scope = classes("examples/word_language_model/model.py", {})
+    scope = definitions("examples/word_language_model/model.py", {})
     for name, config in CASES.items():
         torch.manual_seed(0)
         model = move(scope["RNNModel"](**config))

@@ -37,10 +37,10 @@ def source(path):
     return (pathlib.Path(folder) / path).read_text()
 
 
-def classes(path, given, width=1):
-    """Classes of a script, made without running the rest of it; numbers from 64 on are divided by `width`."""
+def definitions(path, given, width=1):
+    """Classes and functions of a script, made without running the rest of it; numbers from 64 on are divided by `width`."""
     tree = ast.parse(source(path))
-    tree.body = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    tree.body = [node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 64:
             node.value //= width
@@ -109,14 +109,15 @@ def record(name, model, inputs, modes=("train", "eval"), gradients=("train", "ev
     return len(tensors)
 
 
-def count_lines(text, classes=False):
-    """Lines of code, of all, of the classes or of the class of a name: without empty lines, comments and docstrings."""
+def count_definitions(text, names):
+    """Lines of code of the classes and functions of these names."""
+    nodes = {node.name: node for node in ast.parse(text).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    return sum(count_lines(ast.get_source_segment(text, nodes[name])) for name in names)
+
+
+def count_lines(text):
+    """Lines of code: without empty lines, comments and docstrings."""
     tree = ast.parse(text)
-    if classes:
-        spans = [(node.lineno, node.end_lineno) for node in tree.body
-                 if isinstance(node, ast.ClassDef) and classes in (True, node.name)]
-        lines = text.splitlines()
-        return sum(count_lines("\n".join(lines[first - 1 : last])) for first, last in spans)
     documentation = set()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

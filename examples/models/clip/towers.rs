@@ -1,10 +1,9 @@
 //! The towers of CLIP: transformers that end in one vector for each text, or each image.
 
-use module_nn::AttentionOptions;
 use module_nn::init::{Normal, zeros};
 use module_nn::prelude::*;
 
-use super::super::transformers::{Activation, check_heads, dropout_p};
+use super::super::transformers::{Activation, Attention, check_heads};
 use super::{CLIPTowerConfig, check_rest};
 
 #[derive(Module)]
@@ -52,17 +51,6 @@ struct EncoderLayer {
 }
 
 #[derive(Module)]
-struct Attention {
-    heads: isize,
-    dropout: f64,
-    k_proj: Linear,
-    v_proj: Linear,
-    q_proj: Linear,
-    out_proj: Linear,
-    training: Training,
-}
-
-#[derive(Module)]
 struct Mlp {
     activation_fn: Box<dyn Layer>,
     fc1: Linear,
@@ -103,7 +91,8 @@ impl Encoder {
         let layer = |_| -> Result<EncoderLayer> {
             Ok(EncoderLayer {
                 self_attn: Attention {
-                    heads: heads as isize,
+                    heads,
+                    is_causal: false,
                     dropout: config.attention_dropout,
                     k_proj: linear(width, width, inner)?,
                     v_proj: linear(width, width, inner)?,
@@ -125,23 +114,6 @@ impl Encoder {
     }
 }
 
-/// What attends, and true where a token is seen; all are if absent.
-impl Forward<(Tensor, Option<Tensor>)> for Attention {
-    type Output = Tensor;
-
-    fn forward(&self, (x, is_seen): (Tensor, Option<Tensor>)) -> Result<Tensor> {
-        let heads = |x: Tensor| x.unflatten(-1, [self.heads, -1])?.transpose(1, 2);
-        let query = heads(self.q_proj.call(x.clone())?)?;
-        let key = heads(self.k_proj.call(x.clone())?)?;
-        let value = heads(self.v_proj.call(x)?)?;
-        let options = AttentionOptions::new()
-            .attn_mask(is_seen.as_ref())
-            .dropout_p(dropout_p(&self.training, self.dropout));
-        let y = query.scaled_dot_product_attention(&key, &value, options)?;
-        self.out_proj.call(y.transpose(1, 2)?.flatten(2, -1)?)
-    }
-}
-
 impl Forward for Mlp {
     type Output = Tensor;
 
@@ -150,12 +122,14 @@ impl Forward for Mlp {
     }
 }
 
+/// What attends to itself, and true where a token is seen; all are if absent.
 impl Forward<(Tensor, Option<Tensor>)> for EncoderLayer {
     type Output = Tensor;
 
     fn forward(&self, (x, is_seen): (Tensor, Option<Tensor>)) -> Result<Tensor> {
         let y = self.layer_norm1.call(x.clone())?;
-        let x = x.add(&self.self_attn.call((y, is_seen))?)?;
+        let attended = self.self_attn.keys_and_values(&y)?;
+        let x = x.add(&self.self_attn.call((y, attended, is_seen))?)?;
         let y = self.layer_norm2.call(x.clone())?;
         x.add(&self.mlp.call(y)?)
     }

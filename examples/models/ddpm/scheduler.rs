@@ -55,23 +55,20 @@ impl DDPMScheduler {
     ///
     /// An argument that this scheduler has no choice of.
     pub fn new(config: &DDPMSchedulerConfig) -> Result<Self> {
-        pretrained::check_rest(
-            "DDPMScheduler",
-            &config.rest,
-            &[
-                ("beta_schedule", json!("linear")),
-                ("trained_betas", json!(null)),
-                ("variance_type", json!("fixed_small")),
-                ("prediction_type", json!("epsilon")),
-                ("thresholding", json!(false)),
-                ("dynamic_thresholding_ratio", json!(IGNORED)),
-                ("sample_max_value", json!(IGNORED)),
-                ("timestep_spacing", json!("leading")),
-                ("rescale_betas_zero_snr", json!(false)),
-                ("_class_name", json!(IGNORED)),
-                ("_diffusers_version", json!(IGNORED)),
-            ],
-        )?;
+        let only = [
+            ("beta_schedule", json!("linear")),
+            ("trained_betas", json!(null)),
+            ("variance_type", json!("fixed_small")),
+            ("prediction_type", json!("epsilon")),
+            ("thresholding", json!(false)),
+            ("dynamic_thresholding_ratio", json!(IGNORED)),
+            ("sample_max_value", json!(IGNORED)),
+            ("timestep_spacing", json!("leading")),
+            ("rescale_betas_zero_snr", json!(false)),
+            ("_class_name", json!(IGNORED)),
+            ("_diffusers_version", json!(IGNORED)),
+        ];
+        pretrained::check_rest("DDPMScheduler", &config.rest, &only)?;
         let inference_steps = config.num_train_timesteps;
         let betas = Tensor::linspace(
             config.beta_start,
@@ -99,10 +96,19 @@ impl DDPMScheduler {
     }
 
     /// With fewer steps than in training.
-    #[must_use]
-    pub fn inference_steps(mut self, steps: usize) -> Self {
-        self.inference_steps = steps.clamp(1, self.alphas_cumprod.len());
-        self
+    ///
+    /// # Errors
+    ///
+    /// No steps, or more than in training.
+    pub fn inference_steps(mut self, steps: usize) -> Result<Self> {
+        let most = self.alphas_cumprod.len();
+        if steps == 0 || steps > most {
+            let problem = format!("must be between 1 and {most}, the steps of training");
+            let name = "inference_steps";
+            return Err(Error::argument("DDPMScheduler", name, steps, problem));
+        }
+        self.inference_steps = steps;
+        Ok(self)
     }
 
     fn stride(&self) -> usize {

@@ -3,7 +3,7 @@
 use module_nn::AttentionOptions;
 use module_nn::prelude::*;
 
-use super::super::transformers::{Activation, dropout_p};
+use super::super::transformers::{Activation, dropout_p, join_heads, split_heads};
 use super::{FeedForwardProj, T5Config};
 
 /// The encoder, or the decoder, whose blocks attend to the source too.
@@ -47,7 +47,7 @@ enum Branch {
 
 #[derive(Module)]
 struct Attention {
-    heads: isize,
+    heads: usize,
     dropout: f64,
     q: Linear,
     k: Linear,
@@ -92,13 +92,12 @@ impl RelativeBias {
     /// they are.
     fn rows(&self, relative: &Tensor) -> Result<Tensor> {
         let rows = self.table.config().num_embeddings;
-        // Keys behind the query have the second half.
-        let (count, distance) = match self.bidirectional {
-            true => (rows / 2, relative.abs()?),
-            false => (rows, relative.clamp_max(0)?.neg()?),
+        // In both directions, keys behind the query have the second half.
+        let (count, second, distance) = match self.bidirectional {
+            true => (rows / 2, rows / 2, relative.abs()?),
+            false => (rows, 0, relative.clamp_max(0)?.neg()?),
         };
-        let is_behind = relative.gt(0)?.to_dtype(DType::I64)?;
-        let first = is_behind.mul((rows - count) as i64)?;
+        let first = relative.gt(0)?.to_dtype(DType::I64)?.mul(second as i64)?;
         let exact = count / 2;
         let farthest = (self.max_distance as f64 / exact as f64).ln();
         let shared = distance.clamp_min(1)?.to_dtype(DType::F32)?;
@@ -132,12 +131,12 @@ impl Attention {
         let relative = || -> Result<RelativeBias> {
             Ok(RelativeBias {
                 bidirectional,
-                max_distance: config.relative_attention_max_distance.unwrap_or(128),
+                max_distance: config.max_distance(),
                 table: Embedding::from_parts(config.normal(shape, width)?)?,
             })
         };
         Ok(Self {
-            heads: heads as isize,
+            heads,
             dropout: config.dropout_rate,
             q: config.linear(width, inner, width * config.d_kv)?,
             k: config.linear(width, inner, width)?,
@@ -148,14 +147,9 @@ impl Attention {
         })
     }
 
-    /// `[N, length, d_model]` to `[N, heads, length, d_kv]`.
-    fn heads(&self, x: Tensor) -> Result<Tensor> {
-        x.unflatten(-1, [self.heads, -1])?.transpose(1, 2)
-    }
-
     fn keys_and_values(&self, x: &Tensor) -> Result<(Tensor, Tensor)> {
-        let (key, value) = (self.k.call(x.clone())?, self.v.call(x.clone())?);
-        Ok((self.heads(key)?, self.heads(value)?))
+        let key = split_heads(&self.k.call(x.clone())?, self.heads)?;
+        Ok((key, split_heads(&self.v.call(x.clone())?, self.heads)?))
     }
 }
 
@@ -168,9 +162,9 @@ impl Forward<(Tensor, (Tensor, Tensor), Tensor)> for Attention {
             .attn_mask(&mask)
             .dropout_p(dropout_p(&self.training, self.dropout))
             .scale(1.0);
-        let q = self.heads(self.q.call(x)?)?;
+        let q = split_heads(&self.q.call(x)?, self.heads)?;
         let y = q.scaled_dot_product_attention(&k, &v, options)?;
-        self.o.call(y.transpose(1, 2)?.flatten(2, -1)?)
+        self.o.call(join_heads(&y)?)
     }
 }
 

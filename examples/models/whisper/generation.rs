@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::pretrained::{self, IGNORED};
-use super::super::transformers;
 use super::{Caches, Whisper};
 
 /// transformers' `generation_config.json`, and what its `generate` is told beside that.
@@ -56,27 +55,57 @@ impl WhisperGenerationConfig {
         pretrained::read_json(dir.as_ref().join("generation_config.json"))
     }
 
+    /// Refuses what the file asks for beside the fields; null is as good as absent.
+    fn check_rest(&self) -> Result<()> {
+        let mut rest = self.rest.clone();
+        rest.retain(|_, value| !value.is_null());
+        for (name, problem) in [
+            (
+                "do_sample",
+                "the likeliest text is written only; say false, and num_beams to search for a likelier one",
+            ),
+            (
+                "return_timestamps",
+                "texts have no timestamps here; say false, and for times give each chunk of the sound on its own",
+            ),
+        ] {
+            match rest.remove(name) {
+                None | Some(Value::Bool(false)) => {}
+                Some(value) => return Err(Error::argument("Whisper", name, value, problem)),
+            }
+        }
+        let only = [
+            ("early_stopping", json!(false)),
+            ("min_length", json!(0)),
+            ("no_repeat_ngram_size", json!(0)),
+            ("num_return_sequences", json!(1)),
+            // Of sampling.
+            ("temperature", json!(IGNORED)),
+            ("top_k", json!(IGNORED)),
+            ("top_p", json!(IGNORED)),
+            // Of timestamps and of sound that is longer.
+            ("alignment_heads", json!(IGNORED)),
+            ("max_initial_timestamp_index", json!(IGNORED)),
+            ("prev_sot_token_id", json!(IGNORED)),
+            // A text that has ended is cut off, and begins with the token of the decoder.
+            ("bos_token_id", json!(IGNORED)),
+            ("pad_token_id", json!(IGNORED)),
+            // Said by `lang_to_id`.
+            ("is_multilingual", json!(IGNORED)),
+            ("transformers_version", json!(IGNORED)),
+            ("use_cache", json!(IGNORED)),
+            ("_from_model_config", json!(IGNORED)),
+        ];
+        pretrained::check_rest("Whisper", &rest, &only)
+    }
+
     /// How a text goes on behind so many tokens, if no more than `positions` fit into the model.
     ///
     /// # Errors
     ///
     /// Tokens that do not fit, an argument that this model has no choice of.
     pub fn search(&self, prompt: usize, positions: usize) -> Result<GenerationConfig> {
-        let only = [
-            ("do_sample", json!(false)),
-            ("early_stopping", json!(false)),
-            ("return_timestamps", json!(false)),
-            // A text that has ended is cut off.
-            ("pad_token_id", json!(IGNORED)),
-            // Of timestamps and of sound that is longer.
-            ("alignment_heads", json!(IGNORED)),
-            ("max_initial_timestamp_index", json!(IGNORED)),
-            ("prev_sot_token_id", json!(IGNORED)),
-            // Said by `lang_to_id`.
-            ("is_multilingual", json!(IGNORED)),
-            ("_from_model_config", json!(IGNORED)),
-        ];
-        transformers::check_rest("Whisper", &self.rest, &only)?;
+        self.check_rest()?;
         let room = positions.saturating_sub(prompt);
         let longest = self.max_length + prompt.min((positions / 2).saturating_sub(1));
         let new = self.max_new_tokens;
@@ -125,7 +154,8 @@ fn token(of: &'static str, name: &str, ids: &BTreeMap<String, i64>) -> Result<i6
 
 impl Whisper {
     /// What is said in each of `(N, num_mel_bins, frames)`, as tokens: no timestamps, nothing of what comes before and
-    /// behind the text.
+    /// behind the text. Each is one chunk of sound; that of a longer recording is written chunk by chunk, with the text
+    /// before as `prompt_ids`. As in transformers, a text that does not end by itself ends at `max_length` tokens.
     ///
     /// # Errors
     ///

@@ -28,7 +28,8 @@ pub struct LogMelConfig {
 
 /// `(N, samples)` of sound, from -1 to 1, to `(N, feature_size, frames)` for [`Whisper`](super::Whisper).
 ///
-/// Sound is cut or padded to `chunk_length`. All is computed in F64, in which a Fourier transform by products is as exact
+/// Sound is padded to `chunk_length`; where it is longer, call this with each of its chunks,
+/// `sound.split(log_mel.chunk_samples(), -1)`. transformers cuts it off instead, unless it is told otherwise. All is computed in F64, in which a Fourier transform by products is as exact
 /// as a fast one; in F32 the quiet bands of a loud frame would have lost digits: those of transformers, which computes in
 /// F32 where it has PyTorch, are off by 1e-5.
 #[derive(Module)]
@@ -80,6 +81,11 @@ impl LogMel {
         })
     }
 
+    /// The most samples of a sound.
+    pub fn chunk_samples(&self) -> usize {
+        self.config.chunk_length * self.config.sampling_rate
+    }
+
     /// The front end of a directory with `preprocessor_config.json`.
     ///
     /// # Errors
@@ -97,10 +103,17 @@ impl Forward for LogMel {
 
     fn forward(&self, sound: Tensor) -> Result<Tensor> {
         let config = &self.config;
-        let samples = config.chunk_length * config.sampling_rate;
-        let missing = samples as isize - sound.size(-1)? as isize;
+        let (samples, given) = (self.chunk_samples(), sound.size(-1)?);
+        let Some(missing) = samples.checked_sub(given) else {
+            let seconds = config.chunk_length;
+            let problem = format!(
+                "must be at most {samples}, of {seconds} seconds; split the sound, and give each chunk on its own"
+            );
+            return Err(Error::argument("LogMel", "samples", given, problem));
+        };
         let x = sound.to_dtype(DType::F64)?;
-        let x = x.pad([0, missing], config.padding_value)?.unsqueeze(1)?;
+        let x = x.pad([0, missing as isize], config.padding_value)?;
+        let x = x.unsqueeze(1)?;
         // Each frame lies around its sample.
         let half = (config.n_fft / 2) as isize;
         let x = x.pad([half, half], PadMode::Reflect)?;

@@ -1,7 +1,7 @@
 //! CLIP of Hugging Face's transformers.
 
 use module_examples::models::clip::{CLIP, CLIPConfig};
-use module_examples::models::pretrained::{read_config, read_json};
+use module_examples::models::pretrained::{Pretrained, read_config, read_json};
 use module_nn::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
 use module_examples::models::ddpm::{DDPMScheduler, UNet2DModel};
+use module_examples::models::pretrained::Pretrained;
 use module_nn::prelude::*;
 
 use crate::compare::{BOUNDS, compare, compare_tensor, directory};
@@ -28,7 +29,7 @@ fn images_are_drawn_as_by_diffusers() {
     }
 
     // Some of the steps of training, and all of them.
-    let few = scheduler.clone().inference_steps(7);
+    let few = scheduler.clone().inference_steps(7).unwrap();
     let steps: Vec<i64> = few.timesteps().iter().map(|&step| step as i64).collect();
     assert_eq!(steps, numbers("few_steps"));
     for (name, scheduler) in [("few", &few), ("all", &scheduler)] {
@@ -42,6 +43,11 @@ fn images_are_drawn_as_by_diffusers() {
         }
     }
 
+    for steps in [0, 1001] {
+        let error = scheduler.clone().inference_steps(steps).unwrap_err();
+        let expected = format!("inference_steps = {steps}: must be between 1 and 1000");
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
     let drawn = fork_rng(5, || few.sample(&model, [2, 1, 8, 8])).unwrap();
     compare_tensor(&drawn, get("drawn"), 1e-4);
 }

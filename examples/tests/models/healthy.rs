@@ -8,11 +8,11 @@ use module_examples::models::ddpm::{DDPMScheduler, UNet2DModel};
 use module_examples::models::gpt2::GPT2;
 use module_examples::models::llama::Llama;
 use module_examples::models::mobilenet_v3::MobileNetV3;
-use module_examples::models::pretrained::read_json;
+use module_examples::models::pretrained::{Pretrained, read_json};
 use module_examples::models::resnet::ResNet;
 use module_examples::models::t5::T5;
 use module_examples::models::unet::UNet;
-use module_examples::models::vae::VAE;
+use module_examples::models::vae::{VAE, loss_function};
 use module_examples::models::vision_transformer::VisionTransformer;
 use module_examples::models::whisper::{LogMel, Whisper};
 use module_examples::models::word_language_model::{RNNModel, RNNModelConfig};
@@ -191,13 +191,7 @@ fn vae() {
         || VAE::new(&config),
         |model| {
             let x = Tensor::rand([16, 64], DType::F32)?;
-            let (images, mean, log_variance) = model.call(x.clone())?;
-            let likelihood = binary_cross_entropy(&images, &x, None, Reduction::Sum)?;
-            let spread = log_variance
-                .add(1.0)?
-                .sub(&mean.square()?)?
-                .sub(&log_variance.exp()?)?;
-            likelihood.sub(&spread.sum(..)?.mul(0.5)?)
+            loss_function(&model.call(x.clone())?, &x)
         },
     );
 }

@@ -3,7 +3,7 @@
 use module_examples::models::bert::Bert;
 use module_examples::models::gpt2::{GPT2, GPT2Config};
 use module_examples::models::llama::{Llama, LlamaConfig};
-use module_examples::models::pretrained::{read_config, read_json};
+use module_examples::models::pretrained::{Pretrained, read_config, read_json};
 use module_examples::models::transformers::Caches;
 use module_nn::generate::{GenerationConfig, generate, with_cache, without_cache};
 use module_nn::prelude::*;

@@ -1,5 +1,6 @@
 //! torchvision's ResNet-18: one seed gives its weights, however the model comes to them.
 
+use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::init::Normal;
 use module_nn::prelude::*;

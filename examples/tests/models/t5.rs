@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use module_examples::models::pretrained::{read_config, read_json};
+use module_examples::models::pretrained::{Pretrained, read_config, read_json};
 use module_examples::models::t5::{Memory, T5, T5Config};
 use module_nn::generate::{GenerationConfig, generate, with_cache};
 use module_nn::prelude::*;
@@ -152,7 +152,12 @@ fn fresh_weights_are_as_wide_as_transformers() {
     let cases: Vec<Value> = read_json(directory("t5_fresh.json")).unwrap();
     for fresh in &cases {
         let mut given: Value = read_config(directory("t5_gated")).unwrap();
-        for name in ["num_decoder_layers", "dense_act_fn", "is_gated_act"] {
+        for name in [
+            "num_decoder_layers",
+            "dense_act_fn",
+            "is_gated_act",
+            "relative_attention_max_distance",
+        ] {
             let _ = given.as_object_mut().unwrap().remove(name);
         }
         let changed = fresh["config"].as_object().unwrap().clone();
@@ -267,5 +272,20 @@ fn what_t5_has_no_choice_of_is_refused() {
     let error = refused("is_decoder", json!(true));
     assert!(error.contains("is_decoder = true"), "{error}");
     assert!(refused("num_heads", json!(0)).contains("heads = 0"));
+    for buckets in 0..4 {
+        let error = refused("relative_attention_num_buckets", json!(buckets));
+        let expected = format!("relative_attention_num_buckets = {buckets}: must be at least 4");
+        assert!(error.contains(&expected), "{error}");
+    }
+    // Of 8 buckets the decoder has 4 for single positions, and no distance for the others.
+    for distance in 0..5 {
+        let error = refused("relative_attention_max_distance", json!(distance));
+        let expected = format!("less than twice relative_attention_max_distance, {distance}");
+        assert!(error.contains(&expected), "{error}");
+    }
+    let mut least = given.clone();
+    least["relative_attention_num_buckets"] = json!(4);
+    least["relative_attention_max_distance"] = json!(3);
+    assert!(T5::new(&config(&least)).is_ok());
     assert!(T5::from_pretrained(directory("bert")).is_err());
 }

@@ -2,10 +2,10 @@ use module_examples::models::convnext::ConvNeXt;
 use module_examples::models::dcgan::{Discriminator, Generator};
 use module_examples::models::ddpm::UNet2DModel;
 use module_examples::models::mobilenet_v3::MobileNetV3;
-use module_examples::models::pretrained::read_config;
+use module_examples::models::pretrained::{Pretrained, read_config, read_json};
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_examples::models::unet::UNet;
-use module_examples::models::vae::VAE;
+use module_examples::models::vae::{VAE, loss_function};
 use module_examples::models::vision_transformer::VisionTransformer;
 use module_nn::prelude::*;
 
@@ -103,6 +103,31 @@ fn vae_is_the_examples() {
         let (images, mean, log_variance) = model.call(inputs[0].clone())?;
         Tensor::cat(&[images, mean, log_variance], 1)
     });
+}
+
+#[test]
+fn the_loss_of_vae_is_the_examples() {
+    let model = VAE::from_pretrained(directory("vae")).unwrap();
+    model.to_dtype(DType::F64).unwrap();
+    let recorded = StateDict::load(directory("vae.safetensors")).unwrap();
+    let images = recorded.get("input").unwrap().to_dtype(DType::F64).unwrap();
+    let outputs = fork_rng(5, || no_grad(|| model.call(images.clone()))).unwrap();
+    let loss = loss_function(&outputs, &images).unwrap().item::<f64>();
+    let expected: f64 = read_json(directory("vae_loss.json")).unwrap();
+    assert!((loss.unwrap() / expected - 1.0).abs() < 1e-7);
+}
+
+#[test]
+fn nothing_is_drawn_for_weights_that_are_read() {
+    let next = |read: bool| {
+        fork_rng(0, || {
+            let model = read.then(|| UNet::from_pretrained(directory("unet")).unwrap());
+            drop(model);
+            Tensor::rand([4], DType::F32)
+        })
+    };
+    let [without, with] = [false, true].map(|read| next(read).unwrap());
+    assert!(with.equal(&without).unwrap());
 }
 
 #[test]

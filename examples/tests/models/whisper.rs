@@ -1,6 +1,8 @@
 //! Whisper of Hugging Face's transformers: what it hears, computes and writes.
 
-use module_examples::models::pretrained::{read_config, read_json};
+use module_examples::models::pretrained::{
+    Pretrained, UnsupportedArgument, read_config, read_json,
+};
 use module_examples::models::whisper::{
     Caches, LogMel, LogMelConfig, Whisper, WhisperConfig, WhisperGenerationConfig,
 };
@@ -9,12 +11,24 @@ use module_nn::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::compare::{BOUNDS, compare, compare_tensor, directory};
+use crate::compare::{BOUNDS, compare, compare_fresh, compare_tensor, directory};
 
 const NAMES: [&str; 2] = ["whisper", "whisper_options"];
 
 fn features() -> StateDict {
     StateDict::load(directory("whisper_features.safetensors")).unwrap()
+}
+
+/// The features of the recorded sounds, of which the third is longer than a chunk, and cut off by transformers.
+fn heard(front: &LogMel) -> Tensor {
+    let recorded = features();
+    let all = (0..4).map(|i| {
+        let wave = recorded.get(&format!("wave/{i}")).unwrap();
+        let samples = wave.size(0).unwrap().min(front.chunk_samples());
+        let wave = wave.narrow(0, 0..samples).unwrap();
+        front.call(wave.unsqueeze(0).unwrap()).unwrap()
+    });
+    Tensor::cat(&all.collect::<Vec<_>>(), 0).unwrap()
 }
 
 #[test]
@@ -23,12 +37,7 @@ fn sound_is_heard_as_by_transformers() {
     let get = |key: &str| recorded.get(key).unwrap();
     for name in NAMES {
         let front = LogMel::from_pretrained(directory(name)).unwrap();
-        let mut all = Vec::new();
-        for i in 0..4 {
-            let wave = get(&format!("wave/{i}")).unsqueeze(0).unwrap();
-            all.push(front.call(wave).unwrap());
-        }
-        let all = Tensor::cat(&all, 0).unwrap();
+        let all = heard(&front);
         assert_eq!(all.dtype(), DType::F32);
         // The library computes in F32 with PyTorch, and in F64 without, of which three roundings to F32 remain.
         compare_tensor(&all, get(&format!("{name}/features")), 1e-5);
@@ -37,11 +46,34 @@ fn sound_is_heard_as_by_transformers() {
 }
 
 #[test]
+fn silence_and_what_is_nearly_silent_is_heard_as_by_transformers() {
+    let recorded = StateDict::load(directory("whisper_quiet.safetensors")).unwrap();
+    let get = |key: &str| recorded.get(key).unwrap();
+    for name in NAMES {
+        let front = LogMel::from_pretrained(directory(name)).unwrap();
+        let hear = |key| front.call(get(key).unsqueeze(0).unwrap()).unwrap();
+        let all = Tensor::cat(&["wave/0", "wave/1"].map(hear), 0).unwrap();
+        compare_tensor(&all, get(name), 1e-5);
+    }
+}
+
+#[test]
+fn fresh_weights_are_as_wide_as_transformers() {
+    let fresh: Value = read_json(directory("whisper_fresh.json")).unwrap();
+    let mut given: Map<String, Value> = read_config(directory("whisper")).unwrap();
+    given.extend(fresh["config"].as_object().unwrap().clone());
+    let config: WhisperConfig = serde_json::from_value(given.into()).unwrap();
+    let model = fork_rng(0, || Whisper::new(&config)).unwrap();
+    compare_fresh(&model, fresh["widths"].as_object().unwrap());
+}
+
+#[test]
 fn sounds_are_a_batch_each_with_its_own_loudness() {
     let recorded = features();
     let front = LogMel::from_pretrained(directory("whisper")).unwrap();
     let [quiet, loud] = [0, 2].map(|i| recorded.get(&format!("wave/{i}")).unwrap().clone());
     let quiet = quiet.mul(0.01).unwrap();
+    let loud = loud.narrow(0, 0..front.chunk_samples()).unwrap();
     let missing = loud.size(0).unwrap() - quiet.size(0).unwrap();
     let padded = quiet.pad([0, missing as isize], 0.0).unwrap();
     let both = Tensor::stack(&[padded, loud.clone()], 0).unwrap();
@@ -117,15 +149,10 @@ fn generation(name: &str, changes: Map<String, Value>) -> WhisperGenerationConfi
 
 #[test]
 fn sound_is_written_as_by_transformers_token_for_token() {
-    let recorded = features();
-    for (name, count) in [("whisper", 33), ("whisper_options", 12)] {
+    for (name, count) in [("whisper", 42), ("whisper_options", 15)] {
         let model = Whisper::from_pretrained(directory(name)).unwrap();
         let front = LogMel::from_pretrained(directory(name)).unwrap();
-        let features: Vec<Tensor> = (0..4)
-            .map(|i| recorded.get(&format!("wave/{i}")).unwrap())
-            .map(|wave| front.call(wave.unsqueeze(0).unwrap()).unwrap())
-            .collect();
-        let features = Tensor::cat(&features, 0).unwrap();
+        let features = heard(&front);
         let sound = no_grad(|| model.encode(features.clone())).unwrap();
         let texts: Vec<Text> = read_json(directory(&format!("{name}_tokens.json"))).unwrap();
         assert_eq!(texts.len(), count);
@@ -229,7 +256,31 @@ fn what_whisper_has_no_choice_of_is_refused() {
             "whisper",
             "return_timestamps",
             json!(true),
-            "return_timestamps = true",
+            "return_timestamps = true: texts have no timestamps here; say false",
+        ),
+        (
+            "whisper",
+            "return_timestamps",
+            json!("word"),
+            "return_timestamps = \"word\": texts have no timestamps",
+        ),
+        (
+            "whisper",
+            "do_sample",
+            json!(true),
+            "do_sample = true: the likeliest text is written only; say false",
+        ),
+        (
+            "whisper",
+            "no_repeat_ngram_size",
+            json!(3),
+            "no_repeat_ngram_size = 3: this model has 0 only",
+        ),
+        (
+            "whisper",
+            "penalty_alpha",
+            json!(0.6),
+            "does not know the argument",
         ),
         (
             "whisper",
@@ -247,6 +298,63 @@ fn what_whisper_has_no_choice_of_is_refused() {
         let config = generation(name, Map::from_iter([(key.to_owned(), value)]));
         let error = model.generate(silence(), &config).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn refusals_are_found_by_their_type() {
+    let model = Whisper::from_pretrained(directory("whisper")).unwrap();
+    let silence = Tensor::zeros([1, 80, 100], ()).unwrap();
+    for name in ["return_timestamps", "do_sample"] {
+        let config = generation("whisper", Map::from_iter([(name.to_owned(), json!(true))]));
+        let error = model.generate(silence.clone(), &config).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Argument { name: found, .. } if *found == name),
+            "{error}"
+        );
+    }
+    let change = Map::from_iter([("no_repeat_ngram_size".to_owned(), json!(3))]);
+    let error = model.generate(silence, &generation("whisper", change));
+    let error = error.unwrap_err();
+    let unsupported: &UnsupportedArgument = error.downcast_ref().unwrap();
+    assert_eq!(unsupported.name, "no_repeat_ngram_size");
+    assert_eq!(unsupported.supported, Some(json!(0)));
+
+    // Null is as good as absent.
+    let null =
+        ["do_sample", "return_timestamps", "min_length"].map(|name| (name.to_owned(), json!(null)));
+    assert!(
+        generation("whisper", Map::from_iter(null))
+            .search(4, 20)
+            .is_ok()
+    );
+}
+
+#[test]
+fn sound_that_is_longer_than_a_chunk_is_refused_and_not_cut() {
+    let front = LogMel::from_pretrained(directory("whisper")).unwrap();
+    let chunk = front.chunk_samples();
+    assert_eq!(chunk, 16_000);
+    let sound = Tensor::randn([2, 2 * chunk + 5], ()).unwrap();
+    let error = front.call(sound.clone()).unwrap_err();
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Argument {
+                name: "samples",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let expected = "LogMel: samples = 32005: must be at most 16000, of 1 seconds; split the sound";
+    assert!(error.to_string().contains(expected), "{error}");
+    // As the error says.
+    let chunks = sound.split(chunk, -1).unwrap();
+    assert_eq!(chunks.len(), 3);
+    for chunk in chunks {
+        let features = front.call(chunk).unwrap();
+        assert_eq!(**features.shape(), [2, 80, 100]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The recurrent language model of PyTorch's examples: what it computes, and how its states go on.
 
-use module_examples::models::pretrained::read_config;
+use module_examples::models::pretrained::{Pretrained, read_config};
 use module_examples::models::word_language_model::{Hidden, RNNModel};
 use module_nn::optim::clip_grad_norm;
 use module_nn::prelude::*;
@@ -97,5 +97,8 @@ fn what_rnn_model_has_no_choice_of_is_refused() {
     let words = Tensor::from([[1_i64], [2]]);
     let states = with("nlayers", json!(2)).unwrap().init_hidden(1).unwrap();
     let error = lstm.call((words, states)).unwrap_err().to_string();
-    assert!(error.contains("another kind of layer"), "{error}");
+    assert!(
+        error.contains("hidden = not an LSTM's: must be of this kind"),
+        "{error}"
+    );
 }

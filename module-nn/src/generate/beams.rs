@@ -56,11 +56,12 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     model.select(&rows)?;
     let mut logits = logits.index_select(0, &rows)?;
     for generated in 1..=config.max_new_tokens {
-        let all: Vec<Vec<i64>> = running(&searches)
-            .iter()
-            .map(|text| text.ids.clone())
-            .collect();
-        let scores = config.process(&tensor(&all, prompt)?, length, logits.log_softmax(-1)?)?;
+        let ids = || {
+            let all = running(&searches).into_iter();
+            let all: Vec<Vec<i64>> = all.map(|text| text.ids.clone()).collect();
+            tensor(&all, prompt)
+        };
+        let scores = config.process(ids, generated - 1, logits.log_softmax(-1)?)?;
         let (kept, of_all) = candidates(&searches, &scores, config, generated)?;
         let mut rows = Vec::new();
         for (row, (search, of_one)) in searches.iter_mut().zip(&of_all).enumerate() {

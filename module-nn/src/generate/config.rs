@@ -103,16 +103,21 @@ impl GenerationConfig {
         Some(self.pad_token_id.unwrap_or(end))
     }
 
-    /// The scores of the next token, `[rows, vocabulary]`, changed for texts `[rows, length]` whose first `begin` tokens
-    /// are the prompt.
-    pub(super) fn process(&self, ids: &Tensor, begin: usize, mut scores: Tensor) -> Result<Tensor> {
+    /// The scores of the next token, `[rows, vocabulary]`, changed for texts with so many tokens behind their prompts.
+    /// `ids` makes the texts, `[rows, length]`, if they are read.
+    pub(super) fn process(
+        &self,
+        ids: impl FnOnce() -> Result<Tensor>,
+        generated: usize,
+        mut scores: Tensor,
+    ) -> Result<Tensor> {
         if self.repetition_penalty != 1.0 {
-            scores = repetition_penalty(&scores, ids, self.repetition_penalty)?;
+            scores = repetition_penalty(&scores, &ids()?, self.repetition_penalty)?;
         }
         if !self.suppress_tokens.is_empty() {
             scores = suppress_tokens(&scores, &self.suppress_tokens)?;
         }
-        if !self.begin_suppress_tokens.is_empty() && ids.size(1)? == begin {
+        if !self.begin_suppress_tokens.is_empty() && generated == 0 {
             scores = suppress_tokens(&scores, &self.begin_suppress_tokens)?;
         }
         if !self.do_sample {

@@ -43,12 +43,12 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     prompt: &Tensor,
     config: &GenerationConfig,
 ) -> Result<Tensor> {
-    let (mut texts, begin) = (texts(prompt)?, prompt.size(1)?);
+    let mut texts = texts(prompt)?;
     let mut ended = vec![false; texts.len()];
     let mut new = tensor(&texts, prompt)?;
-    for _ in 0..config.max_new_tokens {
+    for generated in 0..config.max_new_tokens {
         let logits = next_logits(model, new)?;
-        let scores = config.process(&tensor(&texts, prompt)?, begin, logits)?;
+        let scores = config.process(|| tensor(&texts, prompt), generated, logits)?;
         let next = match config.do_sample {
             true => scores.softmax(-1)?.multinomial(1)?.reshape(texts.len())?,
             false => scores.argmax(-1)?,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::{Method, StatusCode};
+use module_examples::models::bert::Bert;
+use module_examples::models::pretrained::Pretrained;
 use module_nn::prelude::*;
 use module_serve::client::{Client, read_json};
 use module_serve::service::Service;
@@ -231,7 +233,7 @@ fn weights_of_another_width_are_refused() {
         assert_ne!(narrow, config);
         std::fs::write(dir.0.join("config.json"), &narrow).unwrap();
         let config = serde_json::from_str(&narrow).unwrap();
-        let model = module_examples::models::bert::Bert::new(&config).unwrap();
+        let model = Bert::new(&config).unwrap();
         model.save(dir.weights()).unwrap();
         let answer = reload(&mut running.client().await).await;
         assert_eq!(refusal(&answer), (500, "reload_failed".to_owned()));

@@ -1,7 +1,9 @@
-use module_core::{Result, Tensor};
+use std::fmt;
+
+use module_core::{DType, Result, Tensor};
 
 use super::Transform;
-use super::functional::{check_std, normalize};
+use super::functional::{check_normalize, check_std, normalize_by, per_channel};
 
 /// `(x - mean) / std` in each channel: [`normalize`].
 ///
@@ -16,10 +18,14 @@ use super::functional::{check_std, normalize};
 /// assert!(Normalize::new([0.5], [0.0]).is_err());
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Normalize {
     mean: Vec<f64>,
     std: Vec<f64>,
+    /// Both as tensors, for the images that most are.
+    in_f32: [Tensor; 2],
+    /// The same for all others.
+    in_f64: [Tensor; 2],
 }
 
 impl Normalize {
@@ -31,12 +37,39 @@ impl Normalize {
     pub fn new(mean: impl Into<Vec<f64>>, std: impl Into<Vec<f64>>) -> Result<Self> {
         let (mean, std) = (mean.into(), std.into());
         check_std("Normalize", &std)?;
-        Ok(Self { mean, std })
+        let in_f64 = [per_channel(&mean)?, per_channel(&std)?];
+        let [of_mean, of_std] = &in_f64;
+        let in_f32 = [of_mean.to_dtype(DType::F32)?, of_std.to_dtype(DType::F32)?];
+        Ok(Self {
+            mean,
+            std,
+            in_f32,
+            in_f64,
+        })
+    }
+}
+
+impl fmt::Debug for Normalize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Normalize");
+        fields.field("mean", &self.mean).field("std", &self.std);
+        fields.finish()
+    }
+}
+
+impl PartialEq for Normalize {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.mean, &self.std) == (&other.mean, &other.std)
     }
 }
 
 impl Transform for Normalize {
     fn apply(&self, image: &Tensor) -> Result<Tensor> {
-        normalize(image, &self.mean, &self.std)
+        check_normalize(image, &self.mean, &self.std)?;
+        let [mean, std] = match image.dtype() {
+            DType::F32 => &self.in_f32,
+            _ => &self.in_f64,
+        };
+        normalize_by(image, mean, std)
     }
 }

@@ -55,6 +55,12 @@ pub fn to_dtype_scaled(image: &Tensor, dtype: DType) -> Result<Tensor> {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn normalize(image: &Tensor, mean: &[f64], std: &[f64]) -> Result<Tensor> {
+    check_normalize(image, mean, std)?;
+    normalize_by(image, &per_channel(mean)?, &per_channel(std)?)
+}
+
+/// Refuses what [`normalize`] refuses.
+pub(in super::super) fn check_normalize(image: &Tensor, mean: &[f64], std: &[f64]) -> Result<()> {
     const OP: &str = "normalize";
     let [channels, ..] = image_sizes(OP, image)?;
     if image.dtype() == DType::U8 {
@@ -62,20 +68,29 @@ pub fn normalize(image: &Tensor, mean: &[f64], std: &[f64]) -> Result<Tensor> {
         return Err(Error::argument(OP, "image.dtype", image.dtype(), problem));
     }
     check_std(OP, std)?;
-    let of = |name, values: &[f64]| {
+    for (name, values) in [("mean", mean), ("std", std)] {
         if values.len() != 1 && values.len() != channels {
             let problem = format!("must be one number or {channels}, one for each channel");
-            return Err(Error::argument(
-                OP,
-                name,
-                format_args!("{values:?}"),
-                problem,
-            ));
+            let values = format_args!("{values:?}");
+            return Err(Error::argument(OP, name, values, problem));
         }
-        let values = Tensor::from(values).to_dtype(image.dtype())?;
-        values.reshape([-1, 1, 1])?.to_device(&image.device())
-    };
-    image.sub(&of("mean", mean)?)?.div(&of("std", std)?)
+    }
+    Ok(())
+}
+
+/// Numbers of channels as an image is computed with by them.
+pub(in super::super) fn per_channel(values: &[f64]) -> Result<Tensor> {
+    Tensor::from(values).reshape([-1, 1, 1])
+}
+
+/// [`normalize`] of numbers that are checked, and tensors already.
+pub(in super::super) fn normalize_by(
+    image: &Tensor,
+    mean: &Tensor,
+    std: &Tensor,
+) -> Result<Tensor> {
+    let like_image = |x: &Tensor| x.to_dtype(image.dtype())?.to_device(&image.device());
+    image.sub(&like_image(mean)?)?.div(&like_image(std)?)
 }
 
 /// Refuses deviations that cannot be divided by.

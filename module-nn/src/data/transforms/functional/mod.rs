@@ -26,7 +26,7 @@ pub use color::{
     adjust_brightness, adjust_contrast, adjust_saturation, autocontrast, invert, posterize,
     rgb_to_grayscale, solarize,
 };
-pub(super) use dtype::check_std;
+pub(super) use dtype::{check_normalize, check_std, normalize_by, per_channel};
 pub use dtype::{normalize, to_dtype_scaled};
 pub use equalize::equalize;
 pub(super) use geometry::put;

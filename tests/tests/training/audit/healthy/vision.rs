@@ -1,5 +1,6 @@
 //! Networks that read images.
 
+use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::Approximate;
 use module_nn::prelude::*;

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
+use module_nn::checkpoint::read_text;
 use module_nn::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+/// More bytes of a file are not read: configurations have thousands, vocabularies some millions.
+const LONGEST: u64 = 1 << 28;
 
 /// Reads a JSON file.
 ///
@@ -14,8 +18,8 @@ use serde_json::{Map, Value};
 pub fn read_json<C: DeserializeOwned>(path: impl AsRef<Path>) -> Result<C> {
     let path = path.as_ref();
     let named = |problem: String| Error::custom(format!("{}: {problem}", path.display()));
-    let text = std::fs::read(path).map_err(|error| named(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| named(error.to_string()))
+    let text = read_text(path, LONGEST).map_err(|error| named(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| named(error.to_string()))
 }
 
 /// Reads the `config.json` of a directory.

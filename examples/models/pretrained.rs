@@ -3,9 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
+use module_nn::checkpoint::read_text;
 use module_nn::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+/// More bytes of a file are not read: configurations have thousands, vocabularies some millions.
+const LONGEST: u64 = 1 << 28;
 
 /// A model that its library publishes as a directory with a configuration and weights.
 pub trait Pretrained: Module + Sized {
@@ -57,8 +61,8 @@ pub trait Pretrained: Module + Sized {
 pub fn read_json<C: DeserializeOwned>(path: impl AsRef<Path>) -> Result<C> {
     let path = path.as_ref();
     let named = |problem: String| Error::custom(format!("{}: {problem}", path.display()));
-    let text = std::fs::read(path).map_err(|error| named(error.to_string()))?;
-    serde_json::from_slice(&text).map_err(|error| named(error.to_string()))
+    let text = read_text(path, LONGEST).map_err(|error| named(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| named(error.to_string()))
 }
 
 /// Reads the `config.json` of a directory.

@@ -32,6 +32,8 @@ pub mod audit;
 pub mod config;
 #[cfg(feature = "data")]
 pub mod data;
+#[cfg(all(test, feature = "data"))]
+mod error_tests;
 pub mod functional;
 #[cfg(feature = "generate")]
 pub mod generate;

@@ -61,15 +61,19 @@ impl LogMel {
             ("nb_max_frames", json!(IGNORED)),
         ];
         pretrained::check_rest("LogMel", &config.rest, &only)?;
-        for (name, size, least) in [
-            ("feature_size", config.feature_size, 1),
-            ("sampling_rate", config.sampling_rate, 1),
-            ("hop_length", config.hop_length, 1),
-            ("chunk_length", config.chunk_length, 1),
-            ("n_fft", config.n_fft, 2),
+        // More than recordings have, and few enough for memory to hold the tables of waves and bands.
+        for (name, size, [least, most]) in [
+            ("feature_size", config.feature_size, [1, 1 << 12]),
+            ("sampling_rate", config.sampling_rate, [1, 1 << 21]),
+            ("hop_length", config.hop_length, [1, 1 << 21]),
+            ("chunk_length", config.chunk_length, [1, 1 << 21]),
+            ("n_fft", config.n_fft, [2, 1 << 12]),
         ] {
-            if size < least {
-                let problem = format!("must be at least {least}");
+            if !(least..=most).contains(&size) {
+                let problem = match size < least {
+                    true => format!("must be at least {least}"),
+                    false => format!("must be at most {most}"),
+                };
                 return Err(Error::argument("LogMel", name, size, problem));
             }
         }

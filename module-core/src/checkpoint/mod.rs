@@ -74,6 +74,8 @@ pub use formats::register_format;
 pub use gguf::{Gguf, GgufArray, GgufType, GgufValue};
 pub use options::ReadOptions;
 pub use reader::{CheckpointReader, TensorPlace};
+#[cfg(feature = "fs")]
+pub use regular::{open_regular, read_text};
 #[cfg(any(feature = "fs", feature = "torch-files"))]
 pub use restored::{ChangedSetting, RestoreReport};
 pub use stateful::{Snapshot, Stateful};

@@ -252,3 +252,24 @@ impl ElementBuffer {
         }
     }
 }
+
+#[cfg(all(test, feature = "mmap"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::mapping::promised;
+    use super::CheckpointReader;
+
+    #[test]
+    fn what_is_parsed_of_a_mapped_file_is_a_copy() {
+        let path = std::env::temp_dir().join(format!("mapped-header-{}", std::process::id()));
+        std::fs::write(&path, [7; 4096]).unwrap();
+        let reader = CheckpointReader::open(&path, &promised()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mapped = reader.shared.as_ref().unwrap().as_ref().as_ptr_range();
+        let parsed = reader.read(0..8).unwrap();
+        assert_eq!(reader.start().len(), 4096);
+        for copy in [reader.start(), &parsed] {
+            assert!(!mapped.contains(&copy.as_ptr()));
+        }
+    }
+}

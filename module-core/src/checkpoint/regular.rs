@@ -2,8 +2,58 @@
 //! somebody who writes into it.
 
 use std::fs::{File, FileType};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
+
+/// Opens a regular file, for whoever reads a file whose path a user gives: a device may have no end, and opening a FIFO
+/// waits for somebody who writes into it.
+///
+/// # Errors
+///
+/// A directory, a FIFO, a socket or a device, also behind a link; those of the operating system.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::open_regular;
+///
+/// let error = open_regular(std::env::temp_dir()).unwrap_err();
+/// assert_eq!(error.to_string(), "it is a directory, not a regular file");
+/// ```
+pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
+    open(path.as_ref()).map(|(file, _)| file)
+}
+
+/// Reads a text from a regular file of at most so many bytes.
+///
+/// # Errors
+///
+/// Those of [`open_regular`], a longer file, bytes that are not UTF-8.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::read_text;
+///
+/// let path = std::env::temp_dir().join(format!("doc-text-{}", std::process::id()));
+/// std::fs::write(&path, "{}")?;
+/// assert_eq!(read_text(&path, 100)?, "{}");
+/// let error = read_text(&path, 1).unwrap_err();
+/// assert_eq!(error.to_string(), "it has more than the 1 bytes that are read at most");
+/// std::fs::remove_file(path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    // One byte more, which a file that grows meanwhile has too.
+    let mut file = open_regular(path)?.take(most.saturating_add(1));
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let problem = format!("it has more than the {most} bytes that are read at most");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(text)
+}
 
 /// Opens a regular file, and says how long it is.
 pub(super) fn open(path: &Path) -> io::Result<(File, u64)> {
@@ -20,7 +70,7 @@ pub(super) fn check(kind: FileType) -> io::Result<()> {
     if kind.is_file() {
         return Ok(());
     }
-    let problem = format!("it is a {}, and checkpoints are regular files", name(kind));
+    let problem = format!("it is a {}, not a regular file", name(kind));
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 

@@ -1,5 +1,7 @@
 //! What arguments must hold, with errors that quote their names and values.
 
+use std::fmt;
+
 use crate::init::zeros;
 use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};
 
@@ -109,6 +111,18 @@ pub fn check_above_zero(layer: &'static str, name: &'static str, value: f64) -> 
 /// the deepest networks have thousands.
 const MOST_PARTS: usize = 1 << 20;
 
+/// More steps of a loop than this are refused: it would not end in the time of anybody who waits for it.
+const MOST_STEPS: usize = 1 << 16;
+
+/// Refuses a number of steps that would take without end.
+pub(crate) fn check_steps(of: &'static str, name: &'static str, steps: usize) -> Result<()> {
+    if steps <= MOST_STEPS {
+        return Ok(());
+    }
+    let problem = format!("must be at most {MOST_STEPS}");
+    Err(Error::argument(of, name, steps, problem))
+}
+
 /// What a parameter takes beside its elements, with its key and its share of the module: more than any does.
 const BESIDE_ELEMENTS: usize = 2048;
 
@@ -169,6 +183,23 @@ pub(crate) fn check_count_fits(
         total(part.elements)
     );
     Err(Error::argument(layer, name, count, problem))
+}
+
+/// Refuses an argument for which more memory is needed than there is; nothing stands for more bytes than can be counted.
+pub(crate) fn check_bytes_fit(
+    of: &'static str,
+    name: &'static str,
+    value: impl fmt::Display,
+    bytes: Option<usize>,
+) -> Result<()> {
+    if bytes.is_some_and(is_available) {
+        return Ok(());
+    }
+    let problem = match bytes {
+        Some(bytes) => format!("needs {bytes} bytes, more than memory holds"),
+        None => "needs more bytes than can be counted".to_owned(),
+    };
+    Err(Error::argument(of, name, value, problem))
 }
 
 /// Whether the system would give as many bytes at once.

@@ -1,6 +1,7 @@
 use module_core::{Error, Result};
 
 use super::Sampler;
+use crate::config::check_bytes_fit;
 
 /// The indices of another sampler in batches: PyTorch's `BatchSampler`.
 ///
@@ -64,6 +65,9 @@ impl<S: Sampler<Index = usize>> Sampler for BatchSampler<S> {
 
     fn indices(&self) -> Result<Vec<Vec<usize>>> {
         let indices = self.sampler.indices()?;
+        let lists = self.len().saturating_mul(2 * size_of::<Vec<usize>>());
+        let bytes = lists.checked_add(size_of_val(&*indices));
+        check_bytes_fit("batch_sampler", "batch_size", self.batch_size, bytes)?;
         let batches = indices.chunks(self.batch_size);
         let least = if self.drop_last { self.batch_size } else { 1 };
         let kept = batches.filter(|batch| batch.len() >= least);

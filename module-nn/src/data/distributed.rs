@@ -112,11 +112,14 @@ impl Sampler for DistributedSampler {
                 let seed = self.seed.wrapping_add(self.epoch.load(Ordering::Relaxed));
                 draw::permutation(&Generator::new(seed), self.len)?
             }
-            false => (0..self.len).collect(),
+            false => draw::in_order("distributed_sampler", self.len)?,
         };
         // The repeated indices are those from the beginning, over and over if there are too few.
-        let repeated = order.iter().cycle().skip(self.rank);
-        let share = repeated.step_by(self.num_replicas).take(self.len());
+        let place = |i: usize| {
+            let place = self.rank as u128 + i as u128 * self.num_replicas as u128;
+            (place % self.len as u128) as usize
+        };
+        let share = (0..self.len()).filter_map(|i| order.get(place(i)));
         Ok(share.copied().collect())
     }
 

@@ -3,6 +3,8 @@
 use module_core::rng::{Distribution, Generator};
 use module_core::{DType, Layout, Result, Tensor};
 
+use crate::config::check_bytes_fit;
+
 /// `torch.empty((), dtype=torch.int64).random_()`: a seed from zero to `i64::MAX`.
 pub(super) fn seed(generator: &Generator) -> Result<u64> {
     // The 2⁶³ values of this range are the remainders of PyTorch's, moved by `i64::MIN`.
@@ -10,6 +12,12 @@ pub(super) fn seed(generator: &Generator) -> Result<u64> {
     let drawn = integers(generator, Distribution::Integers { low, high }, 1)?;
     let drawn = drawn.first().copied().unwrap_or(low);
     Ok(drawn.wrapping_sub(low) as u64)
+}
+
+/// All indices below `len`, in order.
+pub(super) fn in_order(op: &'static str, len: usize) -> Result<Vec<usize>> {
+    check_bytes_fit(op, "len", len, len.checked_mul(size_of::<usize>()))?;
+    Ok((0..len).collect())
 }
 
 /// `torch.randperm(n)`.

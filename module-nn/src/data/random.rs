@@ -3,6 +3,7 @@ use module_core::{Error, Result};
 
 use super::sampler::other_state;
 use super::{Sampler, draw};
+use crate::config::check_bytes_fit;
 
 /// The indices in random order, or drawn with replacement: PyTorch's `RandomSampler`, with its order for a seed.
 ///
@@ -107,6 +108,10 @@ impl Sampler for RandomSampler {
             Some(generator) => generator.clone(),
             None => Generator::new(draw::seed(&default_generator())?),
         };
+        // The indices, and as many numbers that are drawn for them.
+        let samples = self.num_samples;
+        let bytes = samples.checked_mul(3 * size_of::<usize>());
+        check_bytes_fit("random_sampler", "num_samples", samples, bytes)?;
         if self.replacement {
             return draw::below(&generator, self.dataset_len, self.num_samples);
         }

@@ -1,6 +1,6 @@
 use module_core::Result;
 
-use super::Sampler;
+use super::{Sampler, draw};
 
 /// All indices in order: PyTorch's `SequentialSampler`.
 ///
@@ -33,6 +33,6 @@ impl Sampler for SequentialSampler {
     }
 
     fn indices(&self) -> Result<Vec<usize>> {
-        Ok((0..self.len).collect())
+        draw::in_order("sequential_sampler", self.len)
     }
 }

@@ -37,10 +37,11 @@ impl<B: Send + 'static> Workers<B> {
             stop: Arc::new(AtomicBool::new(false)),
         };
         for worker in 0..num_workers {
-            // One more batch than the channel holds is loaded and waits to be sent.
-            let (sender, receiver) = sync_channel(prefetch_factor.saturating_sub(1));
             let (load, stop) = (load.clone(), workers.stop.clone());
             let numbers = (first + worker..load.plan.batches.len()).step_by(num_workers);
+            // A channel takes memory for all that it may hold. One more batch is loaded and waits to be sent.
+            let ahead = prefetch_factor.min(numbers.len());
+            let (sender, receiver) = sync_channel(ahead.saturating_sub(1));
             let work = move || run(&load, numbers, &stop, &sender);
             let thread = Builder::new()
                 .name(format!("data-loader-{worker}"))

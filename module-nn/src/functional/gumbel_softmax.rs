@@ -66,3 +66,26 @@ fn sample(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
     // In this order, so that its elements are those of PyTorch, which may be a bit beside 1.
     chosen.sub(soft.detach())?.add(&soft)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_argument() {
+        let logits = Tensor::from([[0.0_f32, 1.0]]);
+        let integers = Tensor::from([[0_i64, 1]]);
+        for sampled in [gumbel_softmax, gumbel_softmax_hard] {
+            for (result, words) in [
+                (sampled(&logits, 0.0, -1), "gumbel_softmax: tau = 0"),
+                (sampled(&logits, f64::NAN, -1), "gumbel_softmax: tau = NaN"),
+                (sampled(&integers, 1.0, -1), "not available for int64"),
+                (sampled(&logits, 1.0, 3), "dimension 3 is out of range"),
+            ] {
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains(words), "{error}");
+            }
+        }
+    }
+}

@@ -5,6 +5,7 @@ use module_core::{Error, Result, Tensor};
 use super::config::NAME;
 use super::steps::{next_logits, tensor, texts};
 use super::{EarlyStopping, GenerationConfig, LanguageModel};
+use crate::config::check_bytes_fit;
 
 /// What takes a score out of the running; it is added, and does not replace it.
 const OUT: f32 = -1e9;
@@ -45,6 +46,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
 ) -> Result<Tensor> {
     let (prompts, beams) = (texts(prompt)?, config.num_beams);
     let length = prompt.size(1)?;
+    check_beams_fit(prompts.len(), length, beams)?;
     let mut searches: Vec<Search> = prompts.iter().map(|ids| Search::new(ids, beams)).collect();
     // The prompts are read once, and what was read of each is then shared by its beams.
     let logits = next_logits(model, tensor(&prompts, prompt)?)?;
@@ -106,6 +108,16 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     tensor(&best, prompt)
 }
 
+/// Refuses more beams than memory holds the texts of: of each prompt as many that are gone on with, and as many that
+/// may be the answer.
+fn check_beams_fit(prompts: usize, length: usize, beams: usize) -> Result<()> {
+    let text = length
+        .saturating_mul(size_of::<i64>())
+        .saturating_add(size_of::<Finished>());
+    let all = prompts.saturating_mul(text.saturating_mul(2));
+    check_bytes_fit(NAME, "num_beams", beams, all.checked_mul(beams))
+}
+
 fn running(searches: &[Search]) -> Vec<&Running> {
     let mut all = Vec::new();
     for search in searches {
@@ -131,8 +143,8 @@ fn candidates(
     generated: usize,
 ) -> Result<(usize, Vec<Vec<Candidate>>)> {
     let (beams, vocabulary) = (config.num_beams, scores.size(1)?);
-    let kept = (1 + config.eos_token_id.len()).max(2) * beams;
-    if kept > beams * vocabulary {
+    let kept = beams.saturating_mul((1 + config.eos_token_id.len()).max(2));
+    if kept > beams.saturating_mul(vocabulary) {
         let problem = format!("has too few tokens for {kept} continuations");
         return Err(Error::argument(NAME, "vocabulary", vocabulary, problem));
     }

@@ -1,9 +1,10 @@
 //! Files that grow by whole records.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use module_core::checkpoint::open_regular;
 use module_core::{FileError, Result};
 
 /// A file that grows. Each record is handed to the operating system in one piece, and one that could not be written
@@ -23,7 +24,12 @@ pub(super) fn file_error(path: &Path, source: io::Error) -> FileError {
 
 /// The content of a file; nothing where there is none.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    match fs::read(path) {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        open_regular(path)?.read_to_end(&mut content)?;
+        Ok(content)
+    };
+    match read() {
         Ok(content) => Ok(content),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(file_error(path, error).into()),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::patterns::Patterns;
 use crate::Argument;
-use crate::config::{check_between, check_positive, config};
+use crate::config::{check_between, check_positive, check_steps, config};
 
 config! {
     /// How layers are adapted: the arguments of PEFT's `LoraConfig`, under its names.
@@ -78,6 +78,9 @@ impl LoraConfig {
         const NAME: &str = "LoraConfig";
         check_positive(NAME, "r", self.r)?;
         check_between(NAME, "lora_dropout", self.lora_dropout, [0.0, 1.0])?;
+        if let InitLoraWeights::PissaNiter(iterations) = self.init_lora_weights {
+            check_steps(NAME, "init_lora_weights", iterations)?;
+        }
         for (pattern, &r) in self.rank_pattern.iter() {
             if r == 0 {
                 let problem = format!("must be above 0, and is 0 for `{pattern}`");

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::Error;
-use module_core::error::quote;
+use module_core::error::{passage, quote};
 
 /// What can go wrong with adapters; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +77,9 @@ impl fmt::Display for LoraError {
         match self {
             Self::NotAdaptable { path, kind, reason } => write!(
                 f,
-                "add_adapter: `{}` ({kind}) cannot be adapted: {reason}",
-                quote(path)
+                "add_adapter: `{}` ({kind}) cannot be adapted: {}",
+                quote(path),
+                passage(reason)
             ),
             Self::Exists { adapter } => write!(
                 f,
@@ -105,7 +106,8 @@ impl fmt::Display for LoraError {
             ),
             Self::NothingToMerge { op, needs } => write!(f, "{op}: {needs}"),
             Self::Weight { op, path, reason } => {
-                write!(f, "{op}: the weight of `{}` {reason}", quote(path))
+                let (path, reason) = (quote(path), passage(reason));
+                write!(f, "{op}: the weight of `{path}` {reason}")
             }
             Self::Together {
                 op,
@@ -114,9 +116,10 @@ impl fmt::Display for LoraError {
                 reason,
             } => write!(
                 f,
-                "{op}: {} meet in `{}`: {reason}",
+                "{op}: {} meet in `{}`: {}",
                 list(adapters),
-                quote(path)
+                quote(path),
+                passage(reason)
             ),
         }
     }

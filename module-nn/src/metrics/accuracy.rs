@@ -86,7 +86,7 @@ impl Build for AccuracyConfig {
     fn build(&self) -> Result<Accuracy> {
         self.classes().check()?;
         Ok(Accuracy {
-            totals: Scores::of_task(self.task),
+            totals: Scores::of_task("Accuracy", self.task)?,
             config: self.clone(),
         })
     }

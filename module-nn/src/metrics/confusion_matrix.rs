@@ -82,12 +82,17 @@ impl Build for ConfusionMatrixConfig {
 
     /// # Errors
     ///
-    /// Fewer than two classes, a threshold outside `[0, 1]`.
+    /// Fewer than two classes, more of them than memory holds a matrix of, a threshold outside `[0, 1]`.
     fn build(&self) -> Result<ConfusionMatrix> {
         self.classes().check()?;
         let classes = self.task.num_classes();
         Ok(ConfusionMatrix {
-            totals: Sums::new(["counts"], classes * classes),
+            totals: Sums::of_classes(
+                "ConfusionMatrix",
+                self.task,
+                ["counts"],
+                classes.checked_mul(classes),
+            )?,
             config: self.clone(),
         })
     }

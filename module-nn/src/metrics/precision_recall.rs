@@ -65,7 +65,7 @@ macro_rules! of_scores {
                 let zero_division = self.zero_division;
                 check_between(stringify!($metric), "zero_division", zero_division, [0.0, 1.0])?;
                 Ok($metric {
-                    totals: Scores::of_task(self.task),
+                    totals: Scores::of_task(stringify!($metric), self.task)?,
                     config: self.clone(),
                 })
             }

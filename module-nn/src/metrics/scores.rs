@@ -30,8 +30,8 @@ pub(super) fn divide(a: f64, b: f64, otherwise: f64) -> f64 {
 }
 
 impl Scores {
-    pub(super) fn of_task(task: Task) -> Self {
-        Self::new(["tp", "fp", "fn"], task.num_classes())
+    pub(super) fn of_task(metric: &'static str, task: Task) -> Result<Self> {
+        Self::of_classes(metric, task, ["tp", "fp", "fn"], Some(task.num_classes()))
     }
 
     pub(super) fn add(&mut self, pairs: &[Pair]) {

@@ -2,6 +2,9 @@
 
 use module_core::{Error, Result, StateDict, Tensor};
 
+use super::Task;
+use crate::config::check_bytes_fit;
+
 /// What a metric has seen, in a form that can be saved and joined.
 pub(super) trait Totals: Sized {
     fn tensors(&self) -> Result<StateDict>;
@@ -26,6 +29,19 @@ impl<const N: usize> Sums<N> {
     pub(super) fn new(names: [&'static str; N], len: usize) -> Self {
         let of = std::array::from_fn(|_| vec![0.0; len]);
         Self { names, of }
+    }
+
+    /// So many zeros for each name, if memory holds them; nothing stands for more than can be counted.
+    pub(super) fn of_classes(
+        metric: &'static str,
+        task: Task,
+        names: [&'static str; N],
+        len: Option<usize>,
+    ) -> Result<Self> {
+        // The sums, others that are merged with them, and a result of as many numbers.
+        let bytes = len.and_then(|len| len.checked_mul(3 * N * size_of::<f64>()));
+        check_bytes_fit(metric, "num_classes", task.num_classes(), bytes)?;
+        Ok(Self::new(names, len.unwrap_or_default()))
     }
 }
 

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::Error;
-use module_core::error::quote;
+use module_core::error::{passage, quote};
 
 /// What can go wrong with the parameters of an optimizer; found in an [`Error`] by
 /// [`downcast_ref`](Error::downcast_ref).
@@ -211,7 +211,7 @@ impl fmt::Display for OptimizerError {
                 op,
                 optimizer,
                 problem,
-            } => write!(f, "{op}: {optimizer}: {problem}"),
+            } => write!(f, "{op}: {optimizer}: {}", passage(problem)),
             Self::Groups {
                 schedule,
                 expected,

@@ -8,11 +8,7 @@ use module_core::{
 };
 
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
-use crate::config::{check_above_zero, config};
-
-/// Steps of the power method in one pass: beyond these a pass would seem not to end, and both vectors have long
-/// come to rest.
-const MOST_ITERATIONS: usize = 1 << 16;
+use crate::config::{check_above_zero, check_positive, check_steps, config};
 
 /// How many steps the first estimate takes.
 const FIRST_ITERATIONS: usize = 15;
@@ -108,11 +104,8 @@ impl SpectralNorm {
             eps,
             dim,
         } = config;
-        if !(1..=MOST_ITERATIONS).contains(&n_power_iterations) {
-            let problem = format!("must be between 1 and {MOST_ITERATIONS}");
-            let name = "n_power_iterations";
-            return Err(Error::argument(NAME, name, n_power_iterations, problem));
-        }
+        check_positive(NAME, "n_power_iterations", n_power_iterations)?;
+        check_steps(NAME, "n_power_iterations", n_power_iterations)?;
         check_above_zero(NAME, "eps", eps)?;
         if dim >= weight.rank() {
             let dim = isize::try_from(dim).unwrap_or(isize::MAX);

@@ -89,9 +89,8 @@ macro_rules! unary_ops {
         /// `x · ½ (1 + erf(x/√2))`
         Gelu "gelu" => formula!(x, |v| gelu(v));
         /// `x · ½ (1 + tanh(√(2/π) (x + 0.044715 x³)))`
-        GeluTanh "gelu" => formula!(x, |v| {
-            0.5 * v * (1.0 + tanh(ROOT_OF_2_OVER_PI * (v + 0.044_715 * v * v * v)))
-        });
+        // ½ (1 + tanh u) is 1/(1 + e⁻²ᵘ), which keeps the digits of small values below zero.
+        GeluTanh "gelu" => formula!(x, |v| v / (1.0 + exp(-v * (v * v).mul_add(CUBIC, LINEAR))));
         /// `x / (1 + e⁻ˣ)`
         Silu "silu" => formula!(x, |v| v / (1.0 + exp(-v)));
         /// `x tanh(ln(1 + eˣ))`
@@ -120,10 +119,9 @@ macro_rules! unary_ops {
         GeluGrad "gelu" => formula!(x, |v| gelu_grad(v));
         /// The derivative of [`GeluTanh`](Self::GeluTanh)
         GeluTanhGrad "gelu" => formula!(x, |v| {
-            let cubic = 0.044_715 * v * v;
-            let t = tanh(ROOT_OF_2_OVER_PI * v * (1.0 + cubic));
-            let inner = 0.5 * ROOT_OF_2_OVER_PI * (1.0 + 3.0 * cubic);
-            0.5 * (1.0 + t) + v * ((1.0 - t * t) * inner)
+            let square = v * v;
+            let share = 1.0 / (1.0 + exp(-v * square.mul_add(CUBIC, LINEAR)));
+            share * (1.0 + v * (1.0 - share) * square.mul_add(3.0 * CUBIC, LINEAR))
         });
         /// The derivative of [`Silu`](Self::Silu)
         SiluGrad "silu" => formula!(x, |v| {

@@ -186,12 +186,13 @@ impl Function for Gelu {
                         .mul(0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2)?,
                 ),
                 Approximate::Tanh => {
-                    let scale = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+                    // ½ (1 + tanh u) is the sigmoid of 2u.
+                    let scale = 2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
                     let cubic = square.mul(0.044_715)?;
-                    let t = x.mul(&cubic.add(1.0)?)?.mul(scale)?.tanh()?;
-                    let inner = cubic.mul(3.0)?.add(1.0)?.mul(0.5 * scale)?;
-                    let change = t.mul(&t)?.neg()?.add(1.0)?.mul(&inner)?;
-                    (t.add(1.0)?.mul(0.5)?, change)
+                    let share = x.mul(&cubic.add(1.0)?)?.mul(scale)?.sigmoid()?;
+                    let inner = cubic.mul(3.0)?.add(1.0)?.mul(scale)?;
+                    let change = share.mul(&share.neg()?.add(1.0)?)?.mul(&inner)?;
+                    (share, change)
                 }
             };
             share.add(&x.mul(&change)?)

@@ -8,6 +8,7 @@ mod more;
 mod names;
 mod precision;
 mod rank;
+mod refused;
 mod stored;
 mod windows;
 mod winograd;

@@ -31,6 +31,23 @@ fn mistakes_are_explained() {
     }
 }
 
+/// `ARCHITECTURE.md` says how many messages begin with the compiler's words instead of ours.
+#[test]
+fn messages_that_begin_with_other_words_are_counted() {
+    let files = std::fs::read_dir("ui/fail").unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let messages = paths.filter(|path| path.extension().is_some_and(|ending| ending == "stderr"));
+    let (mut all, mut panicked) = (0, 0);
+    for path in messages {
+        let message = std::fs::read_to_string(path).unwrap();
+        all += 1;
+        panicked += usize::from(message.starts_with("error[E0080]: evaluation panicked:"));
+    }
+    let architecture = std::fs::read_to_string("../../ARCHITECTURE.md").unwrap();
+    let said = format!("{panicked} of {all} begin with `evaluation panicked:`");
+    assert!(architecture.contains(&said), "{said}");
+}
+
 #[test]
 fn mistakes_in_generic_types_are_explained() {
     for name in BUILT {

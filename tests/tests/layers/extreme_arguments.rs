@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod counts;
 mod draw;
 
 use std::collections::BTreeMap;
@@ -141,12 +142,14 @@ fn attempts_of_the_child() {
     std::fs::write(&file, counts).expect("a file for the counts");
 }
 
-#[test]
-fn every_layer_survives_extreme_arguments() {
-    let file = std::env::temp_dir().join(format!("extreme-arguments-{}", std::process::id()));
+/// Runs a test of this file in a child with little memory; it says last in its file what it does, and in the end how
+/// often.
+fn run_with_little_memory(test: &str) {
+    let file = format!("extreme-arguments-{test}-{}", std::process::id());
+    let file = std::env::temp_dir().join(file);
     let program = std::env::current_exe().expect("this program");
     let limited = format!(
-        "ulimit -v {ADDRESS_SPACE} && exec \"$0\" --exact extreme_arguments::attempts_of_the_child --nocapture"
+        "ulimit -v {ADDRESS_SPACE} && exec \"$0\" --exact extreme_arguments::{test} --nocapture"
     );
     let output = Command::new("sh")
         .args(["-c", &limited])
@@ -168,6 +171,77 @@ fn every_layer_survives_extreme_arguments() {
     );
     assert!(last.ends_with("refused"), "{last}");
     writeln!(std::io::stderr(), "{last}").expect("stderr");
+}
+
+#[test]
+fn every_layer_survives_extreme_arguments() {
+    run_with_little_memory("attempts_of_the_child");
+}
+
+/// Each count is refused by an error, or does what it says, at once.
+#[test]
+fn counts_of_the_child() {
+    let Some(file) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let (mut done, mut refused, mut problems) = (0, 0, Vec::new());
+    let all = [(counts::REFUSED, true), (counts::ACCEPTED, false)];
+    for (cases, is_refused) in all {
+        for &(name, work) in cases {
+            for count in counts::COUNTS {
+                let label = format!("{name} of {count}");
+                std::fs::write(&file, &label).expect("a file for the attempt");
+                let start = Instant::now();
+                let attempt = || fork_rng(0, || work(count));
+                match catch_unwind(AssertUnwindSafe(attempt)) {
+                    Err(_) => problems.push(format!("{label} panics")),
+                    Ok(Ok(())) if is_refused => problems.push(format!("{label} is taken")),
+                    Ok(Err(error)) if !is_refused => problems.push(format!("{label}: {error}")),
+                    Ok(Ok(())) => done += 1,
+                    Ok(Err(error)) => {
+                        assert!(!error.to_string().is_empty(), "{label}");
+                        refused += 1;
+                    }
+                }
+                let took = start.elapsed();
+                if took > Duration::from_secs(10) {
+                    problems.push(format!("{label}: {took:?}"));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+    let counts = format!("{done} done, {refused} refused");
+    std::fs::write(&file, counts).expect("a file for the counts");
+}
+
+#[test]
+fn counts_beyond_memory_are_refused_or_take_none() {
+    run_with_little_memory("counts_of_the_child");
+}
+
+#[test]
+fn errors_of_counts_say_what_is_too_large() {
+    let classes = 1_usize << 36;
+    let errors = [
+        module_nn::metrics::ConfusionMatrixConfig::new(classes)
+            .build()
+            .map(|_| ()),
+        module_nn::metrics::AccuracyConfig::new(classes)
+            .build()
+            .map(|_| ()),
+    ];
+    for error in errors.map(Result::unwrap_err) {
+        let message = error.to_string();
+        assert!(
+            matches!(error.kind(), ErrorKind::Argument { .. }),
+            "{message}"
+        );
+        assert!(
+            message.contains("num_classes = 68719476736: needs "),
+            "{message}"
+        );
+    }
 }
 
 #[test]

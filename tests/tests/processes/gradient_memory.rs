@@ -4,7 +4,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use module_core::{AttentionOptions, set_num_threads};
 use module_nn::CheckpointedSequential;
+use module_nn::functional::{
+    LinearCrossEntropyArguments, LinearCrossEntropyOptions, linear_cross_entropy,
+};
 use module_nn::prelude::*;
 use module_tests::processes::ran_in_a_child;
 
@@ -80,13 +84,17 @@ fn gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together() {
     assert!(together >= LAYERS * one, "{together} bytes");
 }
 
-/// The most bytes that a product takes beyond what was held before.
-fn peak_of_a_product(a: &Tensor, b: &Tensor) -> usize {
+/// The most bytes that some work takes beyond what was held before; what it returns is held to its end.
+fn peak_of<T>(work: impl FnOnce() -> Result<T>) -> usize {
     Device::cpu().empty_cache();
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
-    let _product = a.matmul(b).unwrap();
+    let _held = work().unwrap();
     PEAK.load(Ordering::Relaxed) - before
+}
+
+fn peak_of_a_product(a: &Tensor, b: &Tensor) -> usize {
+    peak_of(|| a.matmul(b))
 }
 
 #[test]
@@ -136,11 +144,7 @@ fn peak_of_a_step(net: &impl Forward<Tensor, Output = Tensor>, x: &Tensor) -> us
         loss.backward().unwrap();
     };
     step();
-    Device::cpu().empty_cache();
-    let before = HELD.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    step();
-    PEAK.load(Ordering::Relaxed) - before
+    peak_of(|| Ok(step()))
 }
 
 #[test]
@@ -171,5 +175,89 @@ fn checkpointed_segments_take_a_part_of_the_memory() {
         let ratio = checkpointed as f64 / plain as f64;
         println!("{name}: {plain} bytes, {checkpointed} in {segments} segments: {ratio:.2}");
         assert!(ratio < part, "{name}: {ratio}");
+    }
+}
+
+#[test]
+fn the_logits_of_a_large_vocabulary_are_never_in_memory_together() {
+    if ran_in_a_child(
+        "gradient_memory::the_logits_of_a_large_vocabulary_are_never_in_memory_together",
+    ) {
+        return;
+    }
+    set_num_threads(1);
+    let [rows, width, classes] = [512, 32, 20_000];
+    let drawn = |shape: [usize; 2]| {
+        Tensor::randn(shape, DType::F32)
+            .unwrap()
+            .with_grad()
+            .unwrap()
+    };
+    let target: Vec<i64> = (0..rows as i64).map(|i| i * 37 % classes as i64).collect();
+    let target = Tensor::from(target);
+    let peak = |options: Option<&LinearCrossEntropyOptions>| {
+        let (x, weight) = (drawn([rows, width]), drawn([classes, width]));
+        let arguments = LinearCrossEntropyArguments {
+            options,
+            ..Default::default()
+        };
+        peak_of(|| linear_cross_entropy(&x, &weight, &target, arguments)?.backward())
+    };
+    let (logits, of_weight) = (rows * classes * 4, classes * width * 4);
+    let (whole, chunked) = (peak(None), peak(Some(&LinearCrossEntropyOptions::new())));
+    println!("{whole} bytes, {chunked} in chunks, of which {of_weight} are the gradient");
+    assert!(whole >= logits, "{whole} bytes for logits of {logits}");
+    assert!(
+        chunked < of_weight + logits / 4,
+        "{chunked} bytes for logits of {logits}"
+    );
+}
+
+#[test]
+fn a_mask_that_is_repeated_is_not_copied_for_each_head_and_query() {
+    if ran_in_a_child(
+        "gradient_memory::a_mask_that_is_repeated_is_not_copied_for_each_head_and_query",
+    ) {
+        return;
+    }
+    set_num_threads(1);
+    let [batch, heads, steps, width] = [8, 4, 512, 8];
+    let drawn = || Tensor::randn([batch, heads, steps, width], DType::F32).unwrap();
+    let padding = Tensor::arange(0, steps as i64, ())
+        .unwrap()
+        .lt(400)
+        .unwrap();
+    let padding = padding.reshape([1, 1, 1, steps]).unwrap();
+    let padding = padding
+        .expand([batch, 1, 1, steps])
+        .unwrap()
+        .contiguous()
+        .unwrap();
+    let added = padding.to_dtype(DType::F32).unwrap();
+    let whole = |mask: &Tensor| mask.expand([batch, heads, steps, steps]).unwrap();
+    let peaks = |mask: Option<&Tensor>| {
+        let options = AttentionOptions::new().attn_mask(mask);
+        let x = drawn();
+        let forward = peak_of(|| no_grad(|| x.scaled_dot_product_attention(&x, &x, options)));
+        let x = x.with_grad().unwrap();
+        let both = peak_of(|| {
+            let y = x.scaled_dot_product_attention(&x, &x, options)?;
+            y.sum(..)?.backward()
+        });
+        [forward, both]
+    };
+    let none = peaks(None);
+    // A quarter of a mask for each batch element and query alone, without the heads.
+    let copy = batch * steps * steps / 4;
+    for mask in [&padding, &added, &whole(&padding), &whole(&added)] {
+        let masked = peaks(Some(mask));
+        let name = format!("{} {}", mask.dtype(), mask.shape());
+        println!("{name}: {masked:?} bytes, {none:?} without");
+        for (masked, none) in masked.into_iter().zip(none) {
+            assert!(
+                masked < none + copy,
+                "{name}: {masked} bytes, {none} without"
+            );
+        }
     }
 }

@@ -2,7 +2,11 @@
 //! gradients of all operands.
 #![allow(clippy::unwrap_used)]
 
-use module_core::{Approximate, AttentionOptions, ConvOptions, set_num_threads};
+mod convolutions;
+mod layers;
+mod tails;
+
+use module_core::{AttentionOptions, set_num_threads};
 use module_nn::prelude::*;
 
 /// The fewest elements that something large has.
@@ -17,43 +21,64 @@ fn numbers(x: &Tensor) -> Vec<f64> {
     x.to_dtype(DType::F64).unwrap().to_vec().unwrap()
 }
 
-/// Every element within a hundred thousandth of the largest.
+fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |max, x| max.max(x.abs()))
+}
+
 #[track_caller]
-fn close(actual: &Tensor, expected: &[f64], what: &str) {
+fn close(actual: &Tensor, expected: &[f64], bound: f64, what: &str) {
     let actual = numbers(actual);
     assert_eq!(actual.len(), expected.len(), "{what}");
-    let largest = expected.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
     for (i, (a, b)) in actual.iter().zip(expected).enumerate() {
         assert!(
-            (a - b).abs() <= 1e-5 * largest,
+            (a - b).abs() <= bound,
             "{what}: element {i} is {a:e} instead of {b:e}"
         );
     }
 }
 
-/// Runs `operation` on few and on many threads, and the pass back of the gradient `grad`, and compares
-/// the output and the gradients of `leaves`.
+/// An output, and the gradients of the operands.
+type Expected = (Vec<f64>, Vec<Vec<f64>>);
+
+/// The same within a hundred thousandth of the largest element.
 #[track_caller]
 fn check(
     leaves: &[&Tensor],
     operation: impl Fn() -> Result<Tensor>,
-    expected: impl FnOnce(&[f64]) -> (Vec<f64>, Vec<Vec<f64>>),
+    expected: impl FnOnce(&[f64]) -> Expected,
+) {
+    check_within(leaves, operation, |grad| {
+        let expected = expected(grad);
+        let bounds = expected.1.iter().map(|x| 1e-5 * largest(x)).collect();
+        (expected.clone(), (1e-5 * largest(&expected.0), bounds))
+    });
+}
+
+/// Runs `operation` on few and on many threads, and the pass back of a gradient, and compares the output and the
+/// gradients of `leaves` with what is expected of them, within bounds for each.
+#[track_caller]
+fn check_within(
+    leaves: &[&Tensor],
+    operation: impl Fn() -> Result<Tensor>,
+    expected: impl FnOnce(&[f64]) -> (Expected, (f64, Vec<f64>)),
 ) {
     let shape = operation().unwrap().shape().clone();
     let grad = draw(&shape, 99).detach();
-    let (out, grads) = expected(&numbers(&grad));
+    let ((out, grads), (bound, bounds)) = expected(&numbers(&grad));
+    assert_eq!(grads.len(), leaves.len());
     for threads in [1, 5] {
         set_num_threads(threads);
         for leaf in leaves {
             leaf.zero_grad();
         }
         let y = operation().unwrap();
-        close(&y, &out, &format!("output, {threads} threads"));
+        close(&y, &out, bound, &format!("output, {threads} threads"));
         y.mul(&grad).unwrap().sum(..).unwrap().backward().unwrap();
         for (i, (leaf, expected)) in leaves.iter().zip(&grads).enumerate() {
             close(
                 &leaf.grad().unwrap(),
                 expected,
+                bounds[i],
                 &format!("gradient {i}, {threads} threads"),
             );
         }
@@ -116,57 +141,6 @@ fn linear_maps() {
             (out, vec![of_x, of_weight, of_bias])
         },
     );
-}
-
-#[test]
-fn convolutions() {
-    // Convolutions by tiles have bounds of their own, beside their kernels.
-    module_core::set_exact_convolutions(true);
-    for (groups, stride) in [(1, 1), (2, 1), (1, 2)] {
-        let [batch, inputs, outputs, height, width, kernel] = [3, 16, 12, 70, 65, 3];
-        let x = draw(&[batch, inputs, height, width], 6);
-        let weight = draw(&[outputs, inputs / groups, kernel, kernel], 7);
-        assert!(x.numel() >= LARGE);
-        let options = ConvOptions::new()
-            .padding([1, 1])
-            .stride([stride, stride])
-            .groups(groups);
-        let size = |size: usize| (size + 2 - kernel) / stride + 1;
-        let (rows, columns) = (size(height), size(width));
-        check(
-            &[&x, &weight],
-            || x.conv2d(&weight, options),
-            |grad| {
-                let (x, weight) = (numbers(&x), numbers(&weight));
-                let (mut out, mut of_x) = (vec![0.0; grad.len()], vec![0.0; x.len()]);
-                let mut of_weight = vec![0.0; weight.len()];
-                let each = inputs / groups;
-                for (o, out) in out.iter_mut().enumerate() {
-                    let (column, row) = (o % columns, o / columns % rows);
-                    let (channel, image) =
-                        (o / columns / rows % outputs, o / columns / rows / outputs);
-                    let first = channel / (outputs / groups) * each;
-                    for (w, &value) in weight
-                        .iter()
-                        .enumerate()
-                        .skip(channel * each * 9)
-                        .take(each * 9)
-                    {
-                        let i = (row * stride + w / kernel % kernel).wrapping_sub(1);
-                        let j = (column * stride + w % kernel).wrapping_sub(1);
-                        if i < height && j < width {
-                            let from = first + w / 9 % each;
-                            let place = ((image * inputs + from) * height + i) * width + j;
-                            *out += value * x[place];
-                            of_x[place] += value * grad[o];
-                            of_weight[w] += x[place] * grad[o];
-                        }
-                    }
-                }
-                (out, vec![of_x, of_weight])
-            },
-        );
-    }
 }
 
 #[test]
@@ -282,44 +256,4 @@ fn reductions() {
             (out, vec![slopes])
         },
     );
-}
-
-/// `1 - erf(x)` for an `x` of at least 2, by its continued fraction.
-fn erfc(x: f64) -> f64 {
-    let fraction = (1..=200)
-        .rev()
-        .fold(x, |below, k| x + 0.5 * f64::from(k) / below);
-    (-x * x).exp() / (std::f64::consts::PI.sqrt() * fraction)
-}
-
-/// `x Φ(x)` and its slope where they are small: each element for itself, because nothing of a value
-/// of 1e-8 shows beside one of 1.
-#[test]
-fn the_tail_of_gelu() {
-    use std::f64::consts::{FRAC_1_SQRT_2, PI};
-
-    let values: Vec<f64> = (0..=192).map(|i| -6.0 + f64::from(i) / 64.0).collect();
-    for (dtype, limit) in [(DType::F32, 1e-5), (DType::F64, 1e-6)] {
-        let x = Tensor::from(values.clone())
-            .to_dtype(dtype)
-            .unwrap()
-            .with_grad()
-            .unwrap();
-        let y = x.gelu(Approximate::None).unwrap();
-        y.sum(..).unwrap().backward().unwrap();
-        let (outs, slopes) = (numbers(&y), numbers(&x.grad().unwrap()));
-        for ((&x, out), slope) in values.iter().zip(outs).zip(slopes) {
-            let share = 0.5 * erfc(-x * FRAC_1_SQRT_2);
-            let expected = x * share;
-            assert!(
-                (out - expected).abs() <= limit * expected.abs(),
-                "{dtype}, {x}: {out:e}"
-            );
-            let expected = share + x * (-0.5 * x * x).exp() / (2.0 * PI).sqrt();
-            assert!(
-                (slope - expected).abs() <= limit * expected.abs(),
-                "{dtype}, {x}: {slope:e}"
-            );
-        }
-    }
 }

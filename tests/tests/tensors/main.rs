@@ -4,6 +4,7 @@ mod accepted_arguments;
 mod conveniences;
 mod creation;
 mod golden_ops;
+mod index_dtypes;
 mod mirror;
 mod packed;
 mod peer_databases;

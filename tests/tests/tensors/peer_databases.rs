@@ -213,6 +213,15 @@ fn lists(list: &str, name: &str) -> bool {
     list == "*" || list.split(' ').any(|part| part == name)
 }
 
+/// What is committed of PyTorch's databases stays small.
+#[test]
+fn the_samples_of_the_databases_take_three_megabytes() {
+    let files = ["peer_ops.safetensors", "layers_module_db.safetensors"];
+    let sizes = files.map(|name| golden::path(name).metadata().expect("a sample").len());
+    let total: u64 = sizes.iter().sum();
+    assert!(total <= 3_000_000, "{sizes:?}: {total} bytes");
+}
+
 #[test]
 fn operations_do_what_pytorch_does() {
     let (names, everything) = golden::peers("peer_ops");

@@ -18,6 +18,7 @@ mod optimizers;
 mod peft;
 mod resumed;
 mod schedules;
+mod special_files;
 mod threads;
 mod torch_optimizers;
 mod training;

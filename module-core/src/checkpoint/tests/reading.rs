@@ -168,7 +168,7 @@ mod unix {
             matches!(error.downcast_ref(), Some(FileError::File { .. })),
             "{message}"
         );
-        let words = format!("it is a {kind}, and checkpoints are regular files");
+        let words = format!("it is a {kind}, not a regular file");
         assert!(message.contains(&words), "{message}");
     }
 

@@ -196,7 +196,7 @@ mod unix {
                 matches!(error.downcast_ref(), Some(FileError::File { .. })),
                 "{error}"
             );
-            let words = format!("it is a {kind}, and checkpoints are regular files");
+            let words = format!("it is a {kind}, not a regular file");
             assert!(error.to_string().contains(&words), "{error}");
         }
         assert_eq!(scratch.names(), ["directory", "link", "socket"]);

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+#[cfg(feature = "fs")]
+use module_core::checkpoint::open_regular;
 use module_core::{Result, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +110,7 @@ pub fn read_cifar100(
 ///
 /// # Errors
 ///
-/// Those of [`read_cifar10`] and of the operating system, with the path.
+/// Those of [`read_cifar10`], what is no regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_cifar10(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,
@@ -120,7 +122,7 @@ pub fn load_cifar10(
 ///
 /// # Errors
 ///
-/// Those of [`read_cifar100`] and of the operating system, with the path.
+/// Those of [`read_cifar100`], what is no regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_cifar100(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,
@@ -146,7 +148,7 @@ impl Records {
         let (mut pixels, mut labels) = (Vec::new(), Vec::new());
         for path in paths {
             let path = path.as_ref();
-            let file = std::fs::File::open(path).map_err(ReaderError::Io);
+            let file = open_regular(path).map_err(ReaderError::Io);
             let added = file.and_then(|file| self.add(file, &mut pixels, &mut labels));
             added.map_err(|error| error.of_file(path))?;
         }

@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
+#[cfg(feature = "fs")]
+use module_core::checkpoint::open_regular;
 use module_core::{DType, Error, Result, Tensor};
 
 use super::ReaderError;
@@ -111,11 +113,11 @@ impl CsvConfig {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read) and of the operating system; what is wrong with the content carries the path.
+    /// Those of [`read`](Self::read), what is no regular file, those of the operating system; with the path.
     #[cfg(feature = "fs")]
     pub fn load(&self, path: impl AsRef<std::path::Path>) -> Result<CsvData> {
         let path = path.as_ref();
-        let file = std::fs::File::open(path).map_err(ReaderError::Io);
+        let file = open_regular(path).map_err(ReaderError::Io);
         let mut file = file.map_err(|error| error.of_file(path))?;
         self.read_any(&mut file).map_err(|error| {
             let of_file = |error: ReaderError| error.of_file(path).into();

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use module_core::Error;
-use module_core::error::{escape, quote};
+use module_core::error::{escape, passage, quote};
 
 /// What can go wrong with the files of data sets; found in an [`Error`] by
 /// [`downcast_ref`](Error::downcast_ref).
@@ -114,7 +114,7 @@ impl fmt::Display for ReaderError {
                 write!(f, "{}: {source}", escape(&path.to_string_lossy()))
             }
             Self::Io(source) => write!(f, "{source}"),
-            Self::Format { format, problem } => write!(f, "{format}: {problem}"),
+            Self::Format { format, problem } => write!(f, "{format}: {}", passage(problem)),
             Self::TooShort {
                 format,
                 what,
@@ -151,7 +151,7 @@ impl fmt::Display for ReaderError {
                 }
                 write!(f, ": `{}` {problem}", quote(text))
             }
-            Self::Line { line, problem } => write!(f, "csv: line {line}: {problem}"),
+            Self::Line { line, problem } => write!(f, "csv: line {line}: {}", passage(problem)),
             Self::Counts { images, labels } => write!(
                 f,
                 "there are {images} images and {labels} labels; give the two files of one part of the data set"

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+#[cfg(feature = "fs")]
+use module_core::checkpoint::open_regular;
 use module_core::{DType, Element, MAX_RANK, Result, Shape, Tensor};
 
 use super::{GzipReader, ReaderError};
@@ -43,11 +45,11 @@ pub fn read_idx(reader: impl Read) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// Those of [`read_idx`] and of the operating system, with the path.
+/// Those of [`read_idx`], what is no regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_idx(path: impl AsRef<std::path::Path>) -> Result<Tensor> {
     let path = path.as_ref();
-    let file = std::fs::File::open(path).map_err(ReaderError::Io);
+    let file = open_regular(path).map_err(ReaderError::Io);
     let tensor = file.and_then(|file| read(std::io::BufReader::new(file)));
     Ok(tensor.map_err(|error| error.of_file(path))?)
 }

@@ -1,6 +1,8 @@
+use std::fs;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use module_core::checkpoint::open_regular;
 use module_core::{Error, Result, Tensor};
 
 use super::super::{DataError, Dataset};
@@ -129,7 +131,8 @@ impl Dataset for ImageFolder {
 pub fn load_image(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     let of_file = |error: ReaderError| Error::from(error.of_file(path));
-    let opened = image::ImageReader::open(path).and_then(|file| file.with_guessed_format());
+    let opened = open_regular(path)
+        .and_then(|file| image::ImageReader::new(BufReader::new(file)).with_guessed_format());
     let file = opened.map_err(|error| of_file(error.into()))?;
     let decoded = file.decode();
     let decoded = decoded.map_err(|error| {

@@ -6,7 +6,7 @@ use super::functional::{
     rotate, solarize,
 };
 use super::{Transform, below, uniform};
-use crate::config::{Build, config};
+use crate::config::{Build, check_steps, config};
 
 const OP: &str = "RandAugment";
 
@@ -56,7 +56,7 @@ impl Build for RandAugmentConfig {
     ///
     /// # Errors
     ///
-    /// Fewer than two strengths, a strength that is not one of them.
+    /// Fewer than two strengths, a strength that is not one of them, more than 65,536 changes.
     fn build(&self) -> Result<RandAugment> {
         let (magnitude, bins) = (self.magnitude, self.num_magnitude_bins);
         if bins < 2 {
@@ -67,6 +67,7 @@ impl Build for RandAugmentConfig {
             let problem = format!("must be below num_magnitude_bins = {bins}");
             return Err(Error::argument(OP, "magnitude", magnitude, problem));
         }
+        check_steps(OP, "num_ops", self.num_ops)?;
         let config = self.clone();
         Ok(RandAugment { config })
     }

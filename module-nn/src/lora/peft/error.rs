@@ -1,7 +1,7 @@
 use std::fmt;
 
 use module_core::Error;
-use module_core::error::quote;
+use module_core::error::{passage, quote};
 
 /// What can go wrong with the files of PEFT besides what their tensors are; found in an [`Error`] by
 /// [`downcast_ref`](Error::downcast_ref).
@@ -51,9 +51,10 @@ impl fmt::Display for PeftError {
                 problem,
             } => write!(
                 f,
-                "adapter_config.json: `{}` is {}: {problem}",
+                "adapter_config.json: `{}` is {}: {}",
                 quote(field),
-                quote(value)
+                quote(value),
+                passage(problem)
             ),
         }
     }

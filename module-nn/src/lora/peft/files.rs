@@ -2,6 +2,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use module_core::checkpoint::read_text;
 use module_core::{Error, FileError, Module, Result, StateDict};
 
 use super::super::add::LoraReport;
@@ -10,6 +11,8 @@ use super::config::PeftConfig;
 
 const CONFIG: &str = "adapter_config.json";
 const TENSORS: &str = "adapter_model.safetensors";
+/// More bytes of a configuration are not read: one of a thousand patterns has some ten thousand.
+const LONGEST: u64 = 1 << 24;
 /// What older releases of PEFT wrote.
 const PICKLED: &str = "adapter_model.bin";
 
@@ -107,7 +110,7 @@ impl PeftAdapter {
 
 fn load(folder: &Path) -> Result<PeftAdapter> {
     let path = folder.join(CONFIG);
-    let json = fs::read_to_string(&path).map_err(|source| file_error(&path, source))?;
+    let json = read_text(&path, LONGEST).map_err(|source| file_error(&path, source))?;
     let config = PeftConfig::from_json(&json)?;
     let [path, pickled] = [TENSORS, PICKLED].map(|name| folder.join(name));
     let path = match !path.exists() && pickled.exists() {

@@ -11,6 +11,8 @@
 //! - `map1(x, f)`, a loop over a function that is called, or so short that the compiler inlines it.
 //! - `call(x, f)`, for functions that few networks call: one loop for all of them, in `f64`.
 
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
 use super::dispatch::types;
 use super::float::Float;
 use super::map::{through_f32, through_wide};
@@ -148,6 +150,9 @@ macro_rules! formula {
     }};
 }
 
+/// `2 √(2/π)`
+const TWICE_ROOT_OF_2_OVER_PI: f64 = 2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+
 /// Writes the functions of the list for a type of elements.
 macro_rules! kernels {
     ($type:ident $vector:ident $x:ident $t:ident; $(
@@ -159,9 +164,9 @@ macro_rules! kernels {
                 use $vector::{erf, exp, gelu, gelu_grad, ln, tanh};
 
                 type $t = $type;
-                // √(2/π)
-                const ROOT_OF_2_OVER_PI: $type =
-                    std::$type::consts::FRAC_2_SQRT_PI * std::$type::consts::FRAC_1_SQRT_2;
+                // The argument of the exponential in `GeluTanh` is `-(LINEAR x + CUBIC x³)`.
+                const LINEAR: $type = TWICE_ROOT_OF_2_OVER_PI as $type;
+                const CUBIC: $type = (TWICE_ROOT_OF_2_OVER_PI * 0.044_715) as $type;
                 match op {
                     $(UnaryOp::$op $({ $($number),* })? => $kernel,)*
                 }

@@ -318,7 +318,13 @@ pub(super) mod double {
     /// `x Φ(x)`, where Φ is the standard normal cumulative distribution function.
     #[inline(always)]
     pub(in super::super) fn gelu(x: f64) -> f64 {
-        x * 0.5 * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))
+        x * share(x)
+    }
+
+    /// `Φ(x)`, by the complement, which keeps the digits of small values below zero.
+    #[inline(always)]
+    fn share(x: f64) -> f64 {
+        0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
     }
 
     /// `Φ(x) + x φ(x)`
@@ -326,8 +332,7 @@ pub(super) mod double {
     pub(in super::super) fn gelu_grad(x: f64) -> f64 {
         use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-        let share = 0.5 * (1.0 + erf(x * FRAC_1_SQRT_2));
-        share + x * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * exp_of_negative(-0.5 * x * x))
+        share(x) + x * (0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * exp_of_negative(-0.5 * x * x))
     }
 }
 

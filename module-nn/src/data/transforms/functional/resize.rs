@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::check::image_sizes;
 use super::geometry::crop;
 use super::resize_bytes::{Filter, resize_bytes};
+use crate::config::check_bytes_fit;
 
 /// How [`resize`] makes pixels of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,7 @@ pub fn resize(image: &Tensor, size: [usize; 2], mode: ResizeMode) -> Result<Tens
         _ => None,
     };
     if let (DType::U8, Some(filter)) = (image.dtype(), filter) {
+        check_bytes_to_resize(OP, image, size)?;
         let pixels = resize_bytes(image.to_vec::<u8>()?, [height, width], size, filter);
         return Tensor::from_vec(pixels, shape)?.to_device(&image.device());
     }
@@ -78,6 +80,24 @@ pub fn resize(image: &Tensor, size: [usize; 2], mode: ResizeMode) -> Result<Tens
         _ => planes.interpolate(&options)?,
     };
     resized.reshape(shape)
+}
+
+/// Refuses a size that memory does not hold the bytes of: those of both steps, and the weights of the rows and columns.
+fn check_bytes_to_resize(op: &'static str, image: &Tensor, size: [usize; 2]) -> Result<()> {
+    let [.., height, width] = image.shape()[..] else {
+        return Ok(());
+    };
+    let [to_height, to_width] = size;
+    let planes = image.numel() / (height * width);
+    // A pixel is made of a few, or of many where it is smaller than they are.
+    let weights = |from: usize, to: usize| to.checked_mul(128)?.checked_add(from.checked_mul(64)?);
+    let bytes = || {
+        let rows = height.checked_add(to_height)?;
+        let pixels = planes.checked_mul(rows)?.checked_mul(to_width)?;
+        let weights = weights(height, to_height)?.checked_add(weights(width, to_width)?)?;
+        pixels.checked_add(weights)
+    };
+    check_bytes_fit(op, "size", format_args!("{size:?}"), bytes())
 }
 
 pub(in super::super) fn check_size(op: &'static str, size: [usize; 2]) -> Result<()> {

@@ -1,0 +1,90 @@
+//! Paths that lead to no regular file, where files are read: a device may have no end, and a FIFO waits for somebody who
+//! writes.
+#![cfg(unix)]
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use module_examples::models::pretrained::read_config;
+use module_nn::data::{CifarLabels, CsvConfig, load_cifar10, load_cifar100, load_idx, load_image};
+use module_nn::log::{CSVLogger, JSONLinesLogger};
+use module_nn::lora::PeftAdapter;
+use module_nn::prelude::*;
+use serde_json::Value;
+
+/// A folder of its own, which is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Makes a link, a FIFO or a folder under a name, with what errors call it.
+type Make = fn(&Path);
+
+const SPECIAL: [(&str, Make); 3] = [
+    ("directory", |path| std::fs::create_dir(path).unwrap()),
+    ("character device", |path| {
+        symlink("/dev/zero", path).unwrap()
+    }),
+    ("FIFO", |path| {
+        let made = Command::new("mkfifo").arg(path).status().unwrap();
+        assert!(made.success());
+    }),
+];
+
+/// Reads a file of this name in a folder.
+type Read = fn(&Path) -> Result<()>;
+
+#[test]
+fn only_regular_files_are_read() {
+    let readers: [(&str, Read); 9] = [
+        ("images.idx", |path| load_idx(path).map(|_| ())),
+        ("table.csv", |path| CsvConfig::new().load(path).map(|_| ())),
+        ("ten.bin", |path| load_cifar10([path]).map(|_| ())),
+        ("hundred.bin", |path| {
+            load_cifar100([path], CifarLabels::Fine).map(|_| ())
+        }),
+        ("image.png", |path| load_image(path).map(|_| ())),
+        ("log.csv", |path| CSVLogger::new(path).map(|_| ())),
+        ("log.jsonl", |path| JSONLinesLogger::new(path).map(|_| ())),
+        ("adapter_config.json", |path| {
+            PeftAdapter::load(path.parent().unwrap()).map(|_| ())
+        }),
+        ("config.json", |path| {
+            read_config::<Value>(path.parent().unwrap()).map(|_| ())
+        }),
+    ];
+    for (kind, make) in SPECIAL {
+        let folder = Folder::new(&kind.replace(' ', "-"));
+        for (name, read) in readers {
+            let path = folder.0.join(name);
+            make(&path);
+            let error = read(&path).unwrap_err().to_string();
+            let words = format!("{name}: it is a {kind}, not a regular file");
+            assert!(error.contains(&words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_without_end_is_not_read() {
+    let folder = Folder::new("long-configuration");
+    let file = std::fs::File::create(folder.0.join("adapter_config.json")).unwrap();
+    // A file of holes, which take no room.
+    file.set_len(1 << 40).unwrap();
+    let error = PeftAdapter::load(&folder.0).unwrap_err().to_string();
+    assert!(error.contains("more than the 16777216 bytes"), "{error}");
+}

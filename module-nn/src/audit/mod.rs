@@ -16,6 +16,7 @@ mod report;
 mod rows;
 mod run;
 mod stats;
+mod survey;
 
 pub use error::AuditError;
 pub use finding::Finding;

@@ -16,7 +16,7 @@ mod example;
 /// Set in a child: where it trains.
 const PLACE: &str = "FASHION_MNIST_PLACE";
 /// Three batches each.
-const EPOCHS: u64 = 2;
+pub(crate) const EPOCHS: u64 = 2;
 
 /// Not a test, but what the children run: it does nothing where nobody asks for it.
 #[test]
@@ -24,6 +24,11 @@ fn child() {
     let Ok(place) = std::env::var(PLACE) else {
         return;
     };
+    example::train(Path::new(&place), &few_digits(), EPOCHS, 1).unwrap();
+}
+
+/// Three batches to learn from, and fifty images to test with.
+pub(crate) fn few_digits() -> FashionMnist {
     let mut data = FashionMnist::digits().unwrap();
     let some = |of: &LabeledImages, count| {
         let images = of.images().narrow(0, 0..count)?;
@@ -31,11 +36,11 @@ fn child() {
     };
     data.train = some(&data.train, 3 * 128).unwrap();
     data.test = some(&data.test, 50).unwrap();
-    example::train(Path::new(&place), &data, EPOCHS, 1).unwrap();
+    data
 }
 
 /// A child that trains to the end, or is killed as soon as it has saved a step.
-fn live(place: &Path, kill: bool) {
+pub(crate) fn live(place: &Path, kill: bool) {
     let before = step(place);
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "killed::child", "--test-threads=1"])
@@ -47,11 +52,13 @@ fn live(place: &Path, kill: bool) {
     while kill && step(place) == before && child.try_wait().unwrap().is_none() {
         thread::sleep(Duration::from_millis(1));
     }
-    if kill {
-        child.kill().unwrap();
-        child.wait().unwrap();
-    } else {
-        assert!(child.wait().unwrap().success());
+    match kill && child.try_wait().unwrap().is_none() {
+        true => {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        // A training that fails would otherwise be begun again for ever.
+        false => assert!(child.wait().unwrap().success(), "the training failed"),
     }
 }
 
@@ -77,7 +84,7 @@ fn bytes(place: &Path) -> BTreeMap<String, Vec<u8>> {
     files.collect()
 }
 
-fn place(name: &str) -> PathBuf {
+pub(crate) fn place(name: &str) -> PathBuf {
     let place = std::env::temp_dir().join(format!("fashion-mnist-{name}-{}", std::process::id()));
     let _not_there = fs::remove_dir_all(&place);
     place

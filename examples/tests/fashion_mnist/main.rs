@@ -1,6 +1,9 @@
-//! The example that trains on Fashion-MNIST, on small images: its data, and that it goes on bit for bit when it is killed.
+//! The example that trains on Fashion-MNIST, on small images: its data, that it goes on bit for bit when it is killed, and what
+//! it leaves.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod data;
 #[cfg(unix)]
 mod killed;
+#[cfg(unix)]
+mod learned;

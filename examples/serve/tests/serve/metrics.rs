@@ -17,6 +17,8 @@ fn metrics_count_what_was_done() {
         }
         let _ = client.embed(&[]).await.unwrap();
         let _ = client.get("/made/up").await.unwrap();
+        let seconds = client.metric("embed_request_duration_seconds_sum").await;
+        assert!(seconds.unwrap().is_some_and(|seconds| seconds > 0.0));
         let page = client.get("/metrics").await.unwrap();
         assert_eq!(page.headers()["content-type"], "text/plain; version=0.0.4");
         let page = std::str::from_utf8(page.body()).unwrap();

@@ -200,6 +200,7 @@ fn a_reload_that_fails_changes_nothing() {
                 "NaN",
             ),
         ];
+        let count = damages.len();
         for (name, damage, quoted) in damages {
             damage(&dir.weights());
             let answer = reload(&mut client).await;
@@ -219,6 +220,11 @@ fn a_reload_that_fails_changes_nothing() {
             embeddings(&client.embed(&texts).await.unwrap()),
             (before.0, 2)
         );
+        for (result, expected) in [("done", 1), ("failed", count)] {
+            let name = format!("embed_reloads_total{{result=\"{result}\"}}");
+            let counted = client.metric(&name).await.unwrap();
+            assert_eq!(counted, Some(expected as f64), "{name}");
+        }
     });
 }
 

@@ -1,8 +1,10 @@
 //! A stop answers what was accepted, and takes nothing more.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::Duration;
 
+use module_serve::error::ServeError;
 use tokio::net::TcpStream;
 
 use crate::support::{Mode, embeddings, options, start_gated, within_a_minute};
@@ -23,7 +25,7 @@ fn a_stop_finishes_what_was_accepted() {
             accepted.push(running.embed(&["a"; 4]));
             running.wait_for_queue(4 * count).await;
         }
-        let address = running.address;
+        let (address, service) = (running.address, Arc::clone(&running.service));
         let stopped = running.stop();
         while TcpStream::connect(address).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -35,6 +37,9 @@ fn a_stop_finishes_what_was_accepted() {
         }
         stopped.await.unwrap().unwrap();
         assert!(idle.get("/health").await.is_err());
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(5);
+        let late = service.embed(vec!["a".to_owned()], deadline).await;
+        assert!(matches!(late, Err(ServeError::Stopping)), "{late:?}");
     });
 }
 
@@ -115,6 +120,12 @@ fn sigterm_answers_what_was_accepted_and_ends_well() {
             let _ = embeddings(&answer.await.unwrap());
         }
     });
+    let begin = std::time::Instant::now();
+    while child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // One that goes on in spite of the signal ends here, and not well.
+    let _ended_already = child.kill();
     let status = child.wait().unwrap();
     assert!(status.success(), "{status}");
 }

@@ -1,6 +1,7 @@
 //! A running service of the tiny model, and a model that waits at a gate.
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -165,6 +166,23 @@ impl Gate {
     }
 }
 
+/// The gate in the hands of a test. It opens when the test ends, so that the workers of one that fails end too.
+pub(crate) struct Gatekeeper(Arc<Gate>);
+
+impl Deref for Gatekeeper {
+    type Target = Gate;
+
+    fn deref(&self) -> &Gate {
+        &self.0
+    }
+}
+
+impl Drop for Gatekeeper {
+    fn drop(&mut self) {
+        self.set(Mode::Open);
+    }
+}
+
 struct Gated {
     gate: Arc<Gate>,
     encoder: SentenceEncoder,
@@ -183,7 +201,7 @@ impl Encode for Gated {
 }
 
 /// The service of the tiny model behind a gate, which is open.
-pub(crate) async fn start_gated(options: Options) -> (Running, Arc<Gate>) {
+pub(crate) async fn start_gated(options: Options) -> (Running, Gatekeeper) {
     let gate = Arc::new(Gate {
         mode: Mutex::new(Mode::Open),
         changed: Condvar::new(),
@@ -200,5 +218,5 @@ pub(crate) async fn start_gated(options: Options) -> (Running, Arc<Gate>) {
     let running = Running::start(Service::new(tokenizer, Box::new(load), options)).await;
     // The probe of the first weights.
     gate.batches.lock().unwrap().clear();
-    (running, gate)
+    (running, Gatekeeper(gate))
 }

@@ -32,7 +32,7 @@ pub mod audit;
 pub mod config;
 #[cfg(feature = "data")]
 pub mod data;
-#[cfg(all(test, feature = "data"))]
+#[cfg(all(test, feature = "data", feature = "peft"))]
 mod error_tests;
 pub mod functional;
 #[cfg(feature = "generate")]

@@ -1,7 +1,5 @@
 //! What arguments must hold, with errors that quote their names and values.
 
-use std::fmt;
-
 use crate::init::zeros;
 use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};
 
@@ -186,10 +184,11 @@ pub(crate) fn check_count_fits(
 }
 
 /// Refuses an argument for which more memory is needed than there is; nothing stands for more bytes than can be counted.
+#[cfg(any(feature = "data", feature = "generate", feature = "metrics"))]
 pub(crate) fn check_bytes_fit(
     of: &'static str,
     name: &'static str,
-    value: impl fmt::Display,
+    value: impl std::fmt::Display,
     bytes: Option<usize>,
 ) -> Result<()> {
     if bytes.is_some_and(is_available) {

@@ -18,7 +18,9 @@ pub use argument::Argument;
 pub use build::Build;
 #[doc(hidden)]
 pub use built::{ConfigArguments, Configurable};
-pub(crate) use check::{PartSize, check_bytes_fit, check_count_fits, check_steps};
+#[cfg(any(feature = "data", feature = "generate", feature = "metrics"))]
+pub(crate) use check::check_bytes_fit;
+pub(crate) use check::{PartSize, check_count_fits, check_steps};
 pub use check::{check_above_zero, check_between, check_positive, check_positive_sizes};
 pub(crate) use input::input;
 pub use one_or_each::OneOrEach;

@@ -216,6 +216,11 @@ fn windows_of_every_kind_are_summed() {
             check(&sizes([2, 1, 2, 32], line()), op);
         }
     }
+    // A line that is written in parts.
+    check(
+        &sizes([1, 1, 2, 64], window([1, 2, 1100], [1, 3, 3])),
+        Forward,
+    );
     // More products than are summed at a time: elements of the kernel, and places.
     check(
         &sizes([1, 1, 70, 32], window([1, 5, 7], [1, 3, 3])),

@@ -114,7 +114,7 @@ fn masked_rows(count: usize, left_out: impl Fn(usize, usize) -> bool) -> AuditRe
 fn what_rows_leave_out_by_chance_is_no_finding() {
     // Each row leaves out half of what others use, and all of them the third feature. That all leave out one of six by
     // chance in both steps is likely for two rows, 6/16, and not for six, 6/4096.
-    let half = |row: usize, feature: usize| feature == 2 || (row + feature / 2) % 2 == 0;
+    let half = |row: usize, feature: usize| feature == 2 || (row + feature / 2).is_multiple_of(2);
     for (count, found) in [(2, 0), (4, 0), (6, 1)] {
         let report = masked_rows(count, half);
         let unused = report.of_kind(FindingKind::UnusedInput);

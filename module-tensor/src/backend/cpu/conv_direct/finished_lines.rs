@@ -3,8 +3,6 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use std::ops::Range;
-
 use super::super::conv_planes::copy_line;
 use super::super::float::Float;
 use super::super::memory::Workspace;
@@ -33,20 +31,16 @@ pub(super) struct FinishedLines<'a, T> {
     /// The slice and the line of the first of them.
     slice: usize,
     line: usize,
-    /// The columns of each line.
-    columns: Range<usize>,
 }
 
 impl<'a, T: Float> FinishedLines<'a, T> {
-    /// In some columns.
     pub(super) fn new(
         phase: &'a Phase,
-        columns: Range<usize>,
         panels: usize,
         places: usize,
         memory: &'a mut Workspace<T>,
     ) -> Self {
-        let (tile_lines, width) = (phase.shape[0], columns.len());
+        let ([tile_lines, _], width) = (phase.shape, phase.size[2]);
         let channels = panels * T::COLUMNS;
         let groups = GATHERED / (channels * tile_lines * width);
         let most = groups.max(1) * tile_lines;
@@ -64,7 +58,6 @@ impl<'a, T: Float> FinishedLines<'a, T> {
             count: 0,
             slice: 0,
             line: 0,
-            columns,
         }
     }
 
@@ -75,8 +68,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
 
     /// Takes the tile of a panel, from a column on.
     pub(super) fn take_tile(&mut self, panel: usize, column: usize) {
-        let ([lines, columns], width) = (self.phase.shape, self.columns.len());
-        let column = column - self.columns.start;
+        let ([lines, columns], width) = (self.phase.shape, self.phase.size[2]);
         let first = panel * T::COLUMNS * self.pitch + self.count * width + column;
         // Of one line, what lies beyond its end is overwritten by the next; and whole squares are transposed faster.
         let rows = match lines {
@@ -115,13 +107,10 @@ impl<'a, T: Float> FinishedLines<'a, T> {
         run_at_best_level(WriteLines {
             gathered: self.gathered,
             pitch: self.pitch,
-            width: self.columns.len(),
+            width: self.phase.size[2],
             lines: self.count,
             places: self.places,
-            first: self.phase.first
-                + self.slice * slice_step
-                + self.line * line_step
-                + self.columns.start * column_step,
+            first: self.phase.first + self.slice * slice_step + self.line * line_step,
             line_step,
             column_step,
             out,

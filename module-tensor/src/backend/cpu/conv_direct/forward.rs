@@ -17,9 +17,6 @@ use crate::Result;
 /// The elements of panels that are read for one tile after the other.
 const CACHED: usize = 1 << 16;
 
-/// The columns of a line that are gathered before they are written.
-const LONGEST: usize = 512;
-
 /// A convolution of planes.
 pub(super) struct Forward<'a> {
     planes: &'a Planes,
@@ -168,35 +165,31 @@ impl<'a> Forward<'a> {
         let ([depth, height, width], [tile_lines, columns]) = (phase.size, phase.shape);
         let panel_len = phase.taps.len() * T::COLUMNS;
         let panels = packed.len() / panel_len;
-        let segment = LONGEST / columns * columns;
-        for first in (0..width).step_by(segment) {
-            let segment = first..width.min(first + segment);
-            let mut lines = FinishedLines::new(phase, segment.clone(), panels, self.places, memory);
-            for slice in 0..depth {
-                for row in (0..height).step_by(tile_lines) {
-                    let line = phase.lines[slice * height + row];
-                    for column in segment.clone().step_by(columns) {
-                        for (i, panel) in packed.chunks_exact(panel_len).enumerate() {
-                            let panel = panel.chunks(DEPTH * T::COLUMNS);
-                            let starts = phase.starts.chunks(DEPTH).zip(panel);
-                            for (j, (offsets, panel)) in starts.enumerate() {
-                                let product = WindowProduct {
-                                    data: &data[line + column..],
-                                    offsets,
-                                    step: phase.line_step(),
-                                    panel,
-                                    add: j > 0,
-                                };
-                                write_sums(phase.shape, &product, lines.sums());
-                            }
-                            lines.take_tile(i, column);
+        let mut lines = FinishedLines::new(phase, panels, self.places, memory);
+        for slice in 0..depth {
+            for row in (0..height).step_by(tile_lines) {
+                let line = phase.lines[slice * height + row];
+                for column in (0..width).step_by(columns) {
+                    for (i, panel) in packed.chunks_exact(panel_len).enumerate() {
+                        let panel = panel.chunks(DEPTH * T::COLUMNS);
+                        let starts = phase.starts.chunks(DEPTH).zip(panel);
+                        for (j, (offsets, panel)) in starts.enumerate() {
+                            let product = WindowProduct {
+                                data: &data[line + column..],
+                                offsets,
+                                step: phase.line_step(),
+                                panel,
+                                add: j > 0,
+                            };
+                            write_sums(phase.shape, &product, lines.sums());
                         }
+                        lines.take_tile(i, column);
                     }
-                    lines.finish(tile_lines.min(height - row), out);
                 }
-                lines.write(out);
-                lines.start_slice(slice + 1);
+                lines.finish(tile_lines.min(height - row), out);
             }
+            lines.write(out);
+            lines.start_slice(slice + 1);
         }
     }
 }

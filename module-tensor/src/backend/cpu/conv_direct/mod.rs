@@ -32,6 +32,9 @@ const MOST_ROWS: usize = 16;
 /// The greatest number of sums that are computed for one that is needed.
 const MOST_WASTE: f64 = 1.35;
 
+/// The longest line that is gathered from tiles. For lines of 4,000 places, copies of windows took 23 ms where tiles took 27.
+const LONGEST: usize = 512;
+
 /// The shape of tiles for so many lines of a width, and the sums that are computed for one that is needed.
 fn shape_for(height: usize, width: usize) -> ([usize; 2], f64) {
     let computed = |[lines, columns]: [usize; 2]| {
@@ -78,6 +81,7 @@ impl ConvSizes {
         let [_, height, width] = match op {
             ConvOp::Weight if window.stride != [1; 3] || window.dilation[2] != 1 => return None,
             ConvOp::Weight => window.kernel,
+            _ if window.output[2] > LONGEST => return None,
             ConvOp::Forward | ConvOp::Input => window.output,
         };
         waste_of::<T>(self.out_channels, shape_for(height, width).1)
@@ -115,6 +119,9 @@ impl<'a> InputGradient<'a> {
         let phases = GradientPhases::new(sizes)?;
         let (mut computed, mut needed) = (0.0, 0.0);
         for [depth, height, width] in phases.sizes() {
+            if width > LONGEST {
+                return None;
+            }
             let places = (depth * height * width) as f64;
             computed += shape_for(height, width).1 * places;
             needed += places;

@@ -216,11 +216,13 @@ fn windows_of_every_kind_are_summed() {
             check(&sizes([2, 1, 2, 32], line()), op);
         }
     }
-    // A line that is written in parts.
+    // The longest line, and one that is longer.
     check(
-        &sizes([1, 1, 2, 64], window([1, 2, 1100], [1, 3, 3])),
+        &sizes([1, 1, 2, 64], window([1, 2, 512], [1, 3, 3])),
         Forward,
     );
+    let long = sizes([1, 1, 2, 64], window([1, 2, 513], [1, 3, 3]));
+    assert!(long.direct_cost::<f32>(Forward).is_none());
     // More products than are summed at a time: elements of the kernel, and places.
     check(
         &sizes([1, 1, 70, 32], window([1, 5, 7], [1, 3, 3])),

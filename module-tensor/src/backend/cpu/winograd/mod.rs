@@ -56,13 +56,12 @@ impl ConvSizes {
         let [_, height, width] = self.window.output;
         let places = self.batch as f64 * height as f64 * width as f64;
         let (o, c) = (self.out_channels as f64, self.window.channels as f64);
-        let forward = if op == ConvOp::Forward {
-            1.0
-        } else {
-            GRADIENT_COST
+        let sums = match op {
+            ConvOp::Weight => WEIGHT_COST,
+            ConvOp::Forward | ConvOp::Input => 1.0,
         };
         let narrow = 1.0 + (NARROW / width as f64).powi(2);
-        let transforms = KERNEL_COST * o * c + TILE_COST * narrow * forward * tiles * (o + c);
+        let transforms = KERNEL_COST * o * c + TILE_COST * narrow * sums * tiles * (o + c);
         let plain = self.direct_cost::<T>(op).unwrap_or(PLAIN_COST);
         PLACES as f64 * tiles * o * c + transforms < 9.0 * places * o * c * plain
     }
@@ -74,9 +73,10 @@ const MOST_ELEMENTS: usize = 1 << 24;
 /// The multiply-adds that transforming a kernel, and a tile of one channel, takes as long as.
 const KERNEL_COST: f64 = 400.0;
 const TILE_COST: f64 = 800.0;
-/// The width of an output for which tiles take twice the time to transform, and what they take more for gradients.
+/// The width of an output for which tiles take twice the time to transform, and what they take more where the products of
+/// all tiles are summed.
 const NARROW: f64 = 8.0;
-const GRADIENT_COST: f64 = 1.5;
+const WEIGHT_COST: f64 = 1.5;
 /// The time of a multiply-add of a plain convolution, which unfolds its input.
 const PLAIN_COST: f64 = 1.15;
 

@@ -1,6 +1,9 @@
 //! Tiles of a product with windows, which are read where they lie, for the registers of AVX-512.
 
-use super::Level;
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use super::{BASELINE_HAS_FMA, Level, Leveled};
 use crate::zip::zip_mut;
 
 /// A factor of a product whose element `[line, column, p]` lies at `offsets[p] + line · step + column`, and the other.
@@ -19,7 +22,7 @@ pub(crate) trait WindowTile: Sized {
     /// The columns of a tile.
     const COLUMNS: usize;
 
-    /// Whether the tiles are made for a level; elsewhere they are slow.
+    /// Whether the tiles fill the registers of a level; elsewhere they are slower, and have the same bits.
     fn has_window_tiles(level: Level) -> bool;
 
     /// Writes `Σ data[offsets[p] + line · step + column] · panel[p][j]`, by fused multiply-adds in the order of `p`, to
@@ -57,9 +60,12 @@ macro_rules! window_tile {
                     unsafe { $avx512::<LINES, WIDTH>(product, sums) };
                     return;
                 }
-                let _ = level;
-                one_by_one::<$type, { 2 * $lanes }>(product, WIDTH, sums, |a, b, sum| {
-                    a.mul_add(b, sum)
+                level.run(FewRows {
+                    product,
+                    width: WIDTH,
+                    sums: &mut sums[..LINES * WIDTH],
+                    fused: |a: $type, b, sum| a.mul_add(b, sum),
+                    rounded: |a: $type, b, sum| a * b + sum,
                 });
             }
         }
@@ -126,25 +132,72 @@ window_tile!(
     _mm512_fmadd_pd
 );
 
-fn one_by_one<T: Copy + Default + std::ops::AddAssign, const COLUMNS: usize>(
+/// The rows that are summed at a time where there are fewer registers.
+const FEW: usize = 3;
+
+/// A tile for fewer registers, with the same bits where there is an instruction for multiply-adds.
+struct FewRows<'a, T, F, R, const COLUMNS: usize> {
+    product: &'a WindowProduct<'a, T>,
+    width: usize,
+    sums: &'a mut [[T; COLUMNS]],
+    fused: F,
+    rounded: R,
+}
+
+impl<T, F, R, const COLUMNS: usize> Leveled for FewRows<'_, T, F, R, COLUMNS>
+where
+    T: Copy + Default + std::ops::AddAssign,
+    F: Fn(T, T, T) -> T,
+    R: Fn(T, T, T) -> T,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run_avx512(self) {
+        add_rows(self.product, self.width, self.sums, self.fused);
+    }
+
+    #[inline(always)]
+    fn run_avx2(self) {
+        add_rows(self.product, self.width, self.sums, self.fused);
+    }
+
+    #[inline(always)]
+    fn run_baseline(self) {
+        match BASELINE_HAS_FMA {
+            true => add_rows(self.product, self.width, self.sums, self.fused),
+            false => add_rows(self.product, self.width, self.sums, self.rounded),
+        }
+    }
+}
+
+#[inline(always)]
+fn add_rows<T: Copy + Default + std::ops::AddAssign, const COLUMNS: usize>(
     product: &WindowProduct<'_, T>,
     width: usize,
     out: &mut [[T; COLUMNS]],
     fused: impl Fn(T, T, T) -> T,
 ) {
-    for (row, out) in out.iter_mut().enumerate() {
-        let mut sums = [T::default(); COLUMNS];
-        let at = row / width * product.step + row % width;
-        let panel: &[[T; COLUMNS]] = product.panel.as_chunks().0;
+    let panel: &[[T; COLUMNS]] = product.panel.as_chunks().0;
+    for (group, out) in out.chunks_mut(FEW).enumerate() {
+        let mut sums = [[T::default(); COLUMNS]; FEW];
+        // What is missing is computed from the last row and not written.
+        let row = |i: usize| group * FEW + i.min(out.len() - 1);
+        let at: [usize; FEW] =
+            std::array::from_fn(|i| row(i) / width * product.step + row(i) % width);
         for (&offset, line) in product.offsets.iter().zip(panel) {
-            let window = product.data[offset as usize + at];
-            for (sum, &v) in zip_mut(&mut sums, line) {
-                *sum = fused(window, v, *sum);
+            for (sums, at) in zip_mut(&mut sums, &at) {
+                let window = product.data[offset as usize + at];
+                for (sum, &v) in zip_mut(sums, line) {
+                    *sum = fused(window, v, *sum);
+                }
             }
         }
-        match product.add {
-            true => zip_mut(out, &sums).for_each(|(out, &sum)| *out += sum),
-            false => *out = sums,
+        for (out, sums) in zip_mut(out, &sums) {
+            match product.add {
+                true => zip_mut(out, sums).for_each(|(out, &sum)| *out += sum),
+                false => *out = *sums,
+            }
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Convolutions: matrix products over unfolded windows, tile by tile of one sample and group.
 
-use super::conv_direct::InputGradient;
 use super::conv_planes::Planes;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
@@ -229,13 +228,11 @@ impl ConvSizes {
             }
             return Ok(CpuStorage::wrap(out));
         }
-        if op == ConvOp::Input
-            && window.stride != [1; 3]
-            && let Some(direct) = InputGradient::new::<T>(self)
-        {
+        if op == ConvOp::Input && window.stride != [1; 3] {
             let mut out = scratch(len)?;
-            direct.run(a, b, &mut out)?;
-            return Ok(CpuStorage::wrap(out));
+            if self.run_input_gradient_directly(a, b, &mut out)? {
+                return Ok(CpuStorage::wrap(out));
+            }
         }
         // Gradients are added up.
         let mut out = match op {

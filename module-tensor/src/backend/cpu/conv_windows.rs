@@ -198,15 +198,19 @@ impl ConvSizes {
         [input, other]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<()> {
-        let places = self.window.places();
-        let is_small = places <= SMALL && self.groups == 1;
-        let samples = match is_small {
-            true => WIDE.div_ceil(places).min(self.batch),
-            false => 1,
-        };
+        let samples = self.samples_of_product();
         match op {
             ConvOp::Weight => self.weight_gradient(planes, samples, input, other, out),
             _ => self.forward(planes, samples, input, other, out),
+        }
+    }
+
+    /// How many samples one product has: small images are joined.
+    pub(super) fn samples_of_product(&self) -> usize {
+        let places = self.window.places();
+        match places <= SMALL && self.groups == 1 {
+            true => WIDE.div_ceil(places).min(self.batch),
+            false => 1,
         }
     }
 

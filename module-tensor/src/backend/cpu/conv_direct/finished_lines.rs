@@ -8,8 +8,8 @@ use super::super::float::Float;
 use super::super::memory::Workspace;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::transpose::columns_of_lines;
-use super::MOST_ROWS;
 use super::phase::Phase;
+use super::shapes::MOST_ROWS;
 
 /// The elements of all channels that are gathered, if a line is not longer: they stay in the first-level cache, and
 /// each channel is written in long stretches.

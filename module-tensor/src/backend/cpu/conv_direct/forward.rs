@@ -11,7 +11,7 @@ use super::super::transpose::columns_of_lines;
 use super::super::window::Window;
 use super::finished_lines::FinishedLines;
 use super::phase::{GradientPhases, Phase};
-use super::write_sums;
+use super::shapes::write_sums;
 use crate::Result;
 
 /// The elements of panels that are read for one tile after the other.

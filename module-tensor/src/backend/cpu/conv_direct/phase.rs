@@ -3,7 +3,7 @@
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::window::Window;
-use super::{narrowed, shape_for};
+use super::shapes::{narrowed, shape_for};
 use crate::Result;
 
 /// A grid of places of the output. A convolution has one with all of them; the gradient of its input has one for each
@@ -56,6 +56,9 @@ impl Phase {
     }
 }
 
+/// The most phases.
+const MOST: usize = 64;
+
 /// The places of one dimension of the input with the same remainder by the stride.
 struct Remainder {
     /// The first place, and the number of places.
@@ -67,21 +70,32 @@ struct Remainder {
 }
 
 impl Remainder {
-    fn new(window: &Window, d: usize, remainder: usize) -> Self {
+    /// All of one dimension; nothing if a size overflows.
+    fn all(window: &Window, d: usize) -> Option<Vec<Self>> {
         let (stride, padding) = (window.stride[d], window.padding[d]);
-        // Place `i` is reached from place `quotient - t` of the output, where `i + padding = stride · quotient + remainder`.
-        let quotient = padding.saturating_sub(remainder).div_ceil(stride);
-        let first = stride * quotient + remainder - padding;
-        let taps = (0..window.kernel[d]).filter_map(|tap| {
-            let reach = tap * window.dilation[d];
-            let shift = (reach % stride == remainder).then_some(reach / stride)?;
-            Some((tap, quotient as isize - shift as isize))
-        });
-        Self {
+        let places = window.input[d].min(stride);
+        let _ = places.checked_add(padding)?;
+        // The place `i` is reached from place `quotient - t` of the output, where `i + padding = stride · quotient +
+        // remainder`, by the elements of the kernel that are `stride · t + remainder` from its first.
+        let remainder = |first: usize| Self {
             first,
-            count: window.input[d].saturating_sub(first).div_ceil(stride),
-            taps: taps.collect(),
+            count: (window.input[d] - first).div_ceil(stride),
+            taps: Vec::new(),
+        };
+        let mut all: Vec<Self> = (0..places).map(remainder).collect();
+        for tap in 0..window.kernel[d] {
+            let reach = tap * window.dilation[d];
+            let (after, before) = (reach % stride, padding % stride);
+            let first = after
+                .checked_sub(before)
+                .unwrap_or_else(|| stride - (before - after));
+            if let Some(reached) = all.get_mut(first) {
+                let quotient = (first + padding) / stride;
+                let from = quotient as isize - (reach / stride) as isize;
+                reached.taps.push((tap, from));
+            }
         }
+        Some(all)
     }
 }
 
@@ -94,14 +108,15 @@ pub(super) struct GradientPhases {
 }
 
 impl GradientPhases {
-    /// Nothing if there are places that no element of the kernel reaches.
+    /// Nothing if there are places that no element of the kernel reaches, or many phases of few products.
     pub(super) fn new(sizes: &ConvSizes) -> Option<Self> {
         let window = &sizes.window;
-        let remainders = [0, 1, 2].map(|d| {
-            let all = (0..window.stride[d]).map(|remainder| Remainder::new(window, d, remainder));
-            all.filter(|remainder| remainder.count > 0)
-                .collect::<Vec<_>>()
-        });
+        let phases = (0..3).map(|d| window.input[d].min(window.stride[d]));
+        if phases.fold(1, usize::saturating_mul) > MOST {
+            return None;
+        }
+        let [depth, height, width] = [0, 1, 2].map(|d| Remainder::all(window, d));
+        let remainders = [depth?, height?, width?];
         let (mut padding, mut size) = ([0; 3], [0; 3]);
         for (d, remainders) in remainders.iter().enumerate() {
             let taps = remainders.iter().flat_map(|remainder| &remainder.taps);

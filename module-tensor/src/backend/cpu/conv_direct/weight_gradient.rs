@@ -1,5 +1,7 @@
 //! The gradient of the weight by a direct convolution.
 
+use std::ops::Range;
+
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
@@ -8,8 +10,9 @@ use super::super::memory::Workspace;
 use super::super::simd::WindowProduct;
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
-use super::{MOST_ROWS, narrowed, shape_for, write_sums};
+use super::shapes::{MOST_ROWS, narrowed, shape_for, write_sums};
 use crate::Result;
+use crate::zip::zip_mut;
 
 /// The approximate number of places whose gradients are laid out at a time, and the elements of their planes.
 const PLACES: usize = 2048;
@@ -48,8 +51,11 @@ impl<'a> WeightGradient<'a> {
         } = *self.sizes;
         let (places, rows) = (window.places(), window.rows());
         let planes_len = self.planes.len;
+        // Whole products of those that are summed where windows are copied, which gives the same bits.
+        let joined = self.sizes.samples_of_product();
         let at_once = (PLACES / places).min(PLANE_ELEMENTS / planes_len);
-        let samples = at_once.clamp(1, batch);
+        let samples = (at_once / joined).max(1) * joined;
+        let samples = samples.min(batch);
         let offsets = self.offsets_of_places(samples)?;
         let panels = o.div_ceil(T::COLUMNS);
         let taps = rows / window.channels;
@@ -61,7 +67,6 @@ impl<'a> WeightGradient<'a> {
         data.fill(T::zero());
         grads.fill(T::zero());
         for (group, out) in out.chunks_exact_mut(o * rows).enumerate() {
-            sums.fill(T::zero());
             for first in (0..batch).step_by(samples) {
                 let here = samples.min(batch - first);
                 for sample in 0..here {
@@ -76,6 +81,7 @@ impl<'a> WeightGradient<'a> {
                         columns_of_lines(grad.chunks_exact(places), grads, T::COLUMNS);
                     }
                 }
+                let blocks = blocks_of(here * places, joined * places);
                 let items = Items(&mut *sums, taps * T::COLUMNS);
                 let ns = here * places * taps * T::COLUMNS / 48;
                 let count = panels * window.channels;
@@ -84,8 +90,16 @@ impl<'a> WeightGradient<'a> {
                     for (item, sums) in range.zip(sums) {
                         let (panel, channel) = (item / window.channels, item % window.channels);
                         let panel = &grads[panel * samples * places * T::COLUMNS..];
-                        let panel = &panel[..here * places * T::COLUMNS];
-                        self.add_taps(data, &offsets, channel, panel, sums);
+                        for (i, places) in blocks.iter().enumerate() {
+                            let product = WindowProduct {
+                                data: &data[self.planes.starts[channel * taps]..],
+                                offsets: &offsets[places.clone()],
+                                step: self.step,
+                                panel: &panel[places.start * T::COLUMNS..places.end * T::COLUMNS],
+                                add: first + i > 0,
+                            };
+                            self.sum_taps(&product, sums);
+                        }
                     }
                     Ok(())
                 })?;
@@ -98,43 +112,30 @@ impl<'a> WeightGradient<'a> {
         Ok(())
     }
 
-    /// Adds the gradients of the kernel of one channel by the places that a panel has.
-    fn add_taps<T: Float>(
-        &self,
-        data: &[T],
-        offsets: &[u32],
-        channel: usize,
-        panel: &[T],
-        sums: &mut [T],
-    ) {
-        let window = &self.sizes.window;
-        let [depth, height, width] = window.kernel;
+    /// Sums the gradients of the kernel of one channel over some places.
+    fn sum_taps<T: Float>(&self, product: &WindowProduct<'_, T>, sums: &mut [T]) {
+        let [depth, height, width] = self.sizes.window.kernel;
         let [lines, columns] = self.shape;
-        let taps = depth * height * width;
         let mut tile = [T::zero(); MOST_ROWS * 32];
         for slice in 0..depth {
             for row in (0..height).step_by(lines) {
                 for column in (0..width).step_by(columns) {
                     let tap = (slice * height + row) * width + column;
-                    let windows = &data[self.planes.starts[channel * taps + tap]..];
-                    let panels = panel.chunks(DEPTH * T::COLUMNS);
-                    for (i, (offsets, panel)) in offsets.chunks(DEPTH).zip(panels).enumerate() {
-                        let product = WindowProduct {
-                            data: windows,
-                            offsets: &offsets[..panel.len() / T::COLUMNS],
-                            step: self.step,
-                            panel,
-                            add: i > 0,
-                        };
-                        write_sums(self.shape, &product, &mut tile);
-                    }
+                    let starts = &self.planes.starts;
+                    let of_tile = WindowProduct {
+                        data: &product.data[starts[tap] - starts[0]..],
+                        add: false,
+                        ..*product
+                    };
+                    write_sums(self.shape, &of_tile, &mut tile);
                     for line in 0..lines.min(height - row) {
                         let count = columns.min(width - column) * T::COLUMNS;
                         let from = &tile[line * columns * T::COLUMNS..][..count];
                         let to = &mut sums[(tap + line * width) * T::COLUMNS..][..count];
-                        to.iter_mut()
-                            .zip(from)
-                            .for_each(|(to, &from)| *to = to.plus(from));
+                        match product.add {
+                            true => zip_mut(to, from).for_each(|(to, &from)| *to = to.plus(from)),
+                            false => to.copy_from_slice(from),
+                        }
                     }
                 }
             }
@@ -151,4 +152,16 @@ impl<'a> WeightGradient<'a> {
         let starts = (0..samples).flat_map(lines);
         narrowed(starts.flat_map(|start| start..start + width))
     }
+}
+
+/// All places in parts of the products, and of what a product sums at a time.
+fn blocks_of(places: usize, of_product: usize) -> Vec<Range<usize>> {
+    let cut = |range: Range<usize>, len: usize| {
+        let end = range.end;
+        range
+            .step_by(len)
+            .map(move |start| start..end.min(start + len))
+    };
+    let products = cut(0..places, of_product);
+    products.flat_map(|product| cut(product, DEPTH)).collect()
 }

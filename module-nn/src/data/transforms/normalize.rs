@@ -5,7 +5,7 @@ use module_core::{DType, Result, Tensor};
 use super::Transform;
 use super::functional::{check_normalize, check_std, normalize_by, per_channel};
 
-/// `(x - mean) / std` in each channel: [`normalize`].
+/// `(x - mean) / std` in each channel: [`normalize`](super::functional::normalize).
 ///
 /// # Example
 ///

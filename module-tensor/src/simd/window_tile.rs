@@ -53,7 +53,7 @@ macro_rules! window_tile {
                 product: &WindowProduct<'_, Self>,
                 sums: &mut [Self],
             ) {
-                let sums = sums.as_chunks_mut().0;
+                let sums: &mut [[$type; 2 * $lanes]] = sums.as_chunks_mut().0;
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 {
                     // SAFETY: a level is only made where the processor has what the function was compiled for.

@@ -253,7 +253,8 @@ impl ElementBuffer {
     }
 }
 
-#[cfg(all(test, feature = "mmap"))]
+#[cfg(test)]
+#[cfg(feature = "mmap")]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::mapping::promised;

@@ -24,7 +24,7 @@ pub(crate) use coded_blocks::{
 };
 pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
-pub(crate) use window_tile::{WindowProduct, WindowTile};
+pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile};
 
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
 pub(crate) trait Loop {

@@ -9,7 +9,7 @@ use super::super::memory::Workspace;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::transpose::columns_of_lines;
 use super::phase::Phase;
-use super::shapes::MOST_ROWS;
+use super::shapes::{MOST_ROWS, MOST_SUMS, Shape};
 
 /// The elements of all channels that are gathered, if a line is not longer: they stay in the first-level cache, and
 /// each channel is written in long stretches.
@@ -20,8 +20,9 @@ pub(super) struct FinishedLines<'a, T> {
     phase: &'a Phase,
     /// The places of a channel of the output.
     places: usize,
-    /// The sums of a tile, its rows one after the other.
+    /// The sums of a tile, its rows of so many channels one after the other.
     sums: &'a mut [T],
+    channels: usize,
     /// The gathered lines of each channel, so many elements apart.
     gathered: &'a mut [T],
     pitch: usize,
@@ -40,18 +41,19 @@ impl<'a, T: Float> FinishedLines<'a, T> {
         places: usize,
         memory: &'a mut Workspace<T>,
     ) -> Self {
-        let ([tile_lines, _], width) = (phase.shape, phase.size[2]);
-        let channels = panels * T::COLUMNS;
+        let (tile_lines, width) = (phase.shape.lines, phase.size[2]);
+        let channels = panels * phase.shape.channels::<T>();
         let groups = GATHERED / (channels * tile_lines * width);
         let most = groups.max(1) * tile_lines;
         // Tiles are wider than what is needed of the last, and whole vectors are written.
         let pitch = most * width + MOST_ROWS;
-        let memory = memory.of(MOST_ROWS * T::COLUMNS + channels * pitch);
-        let (sums, gathered) = memory.split_at_mut(MOST_ROWS * T::COLUMNS);
+        let memory = memory.of(MOST_SUMS + channels * pitch);
+        let (sums, gathered) = memory.split_at_mut(MOST_SUMS);
         Self {
             phase,
             places,
             sums,
+            channels: phase.shape.channels::<T>(),
             gathered,
             pitch,
             most,
@@ -68,8 +70,8 @@ impl<'a, T: Float> FinishedLines<'a, T> {
 
     /// Takes the tile of a panel, from a column on.
     pub(super) fn take_tile(&mut self, panel: usize, column: usize) {
-        let ([lines, columns], width) = (self.phase.shape, self.phase.size[2]);
-        let first = panel * T::COLUMNS * self.pitch + self.count * width + column;
+        let (Shape { lines, columns, .. }, width) = (self.phase.shape, self.phase.size[2]);
+        let first = panel * self.channels * self.pitch + self.count * width + column;
         // Of one line, what lies beyond its end is overwritten by the next; and whole squares are transposed faster.
         let rows = match lines {
             1 => columns.next_multiple_of(8),
@@ -77,13 +79,13 @@ impl<'a, T: Float> FinishedLines<'a, T> {
         };
         for (line, sums) in self
             .sums
-            .chunks(columns * T::COLUMNS)
+            .chunks(columns * self.channels)
             .take(lines)
             .enumerate()
         {
             let rows = match lines {
-                1 => self.sums.chunks_exact(T::COLUMNS).take(rows),
-                _ => sums.chunks_exact(T::COLUMNS).take(rows),
+                1 => self.sums.chunks_exact(self.channels).take(rows),
+                _ => sums.chunks_exact(self.channels).take(rows),
             };
             columns_of_lines(rows, &mut self.gathered[first + line * width..], self.pitch);
         }
@@ -92,7 +94,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
     /// So many lines are whole.
     pub(super) fn finish(&mut self, lines: usize, out: &mut [T]) {
         self.count += lines;
-        if self.count + self.phase.shape[0] > self.most {
+        if self.count + self.phase.shape.lines > self.most {
             self.write(out);
         }
     }

@@ -3,7 +3,6 @@
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
-use super::super::gemm::DEPTH;
 use super::super::memory::Workspace;
 use super::super::simd::WindowProduct;
 use super::super::threads::{Items, num_threads, parallel_for};
@@ -11,7 +10,7 @@ use super::super::transpose::columns_of_lines;
 use super::super::window::Window;
 use super::finished_lines::FinishedLines;
 use super::phase::{GradientPhases, Phase};
-use super::shapes::write_sums;
+use super::taps::{TapLists, are_finite};
 use crate::Result;
 
 /// The elements of panels that are read for one tile after the other.
@@ -34,7 +33,7 @@ pub(super) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    pub(super) fn new(sizes: &'a ConvSizes, planes: &'a Planes) -> Result<Self> {
+    pub(super) fn new<T: Float>(sizes: &'a ConvSizes, planes: &'a Planes) -> Result<Self> {
         let window = &sizes.window;
         Ok(Self {
             planes,
@@ -45,12 +44,12 @@ impl<'a> Forward<'a> {
             places: window.places(),
             channel_step: window.rows(),
             weight_len: sizes.out_channels * window.rows(),
-            phases: vec![Phase::whole(window, planes)?],
+            phases: vec![Phase::whole::<T>(sizes, planes)?],
         })
     }
 
     /// The gradient of the input.
-    pub(super) fn of_gradient(
+    pub(super) fn of_gradient<T: Float>(
         sizes: &ConvSizes,
         phases: &'a GradientPhases,
         planes: &'a Planes,
@@ -65,7 +64,7 @@ impl<'a> Forward<'a> {
             places: window.input.iter().product(),
             channel_step: window.kernel.iter().product(),
             weight_len: sizes.out_channels * window.rows(),
-            phases: phases.phases(sizes)?,
+            phases: phases.phases::<T>(sizes)?,
         })
     }
 
@@ -76,24 +75,28 @@ impl<'a> Forward<'a> {
         weight: &[T],
         packed: &'w mut Workspace<T>,
     ) -> &'w [T] {
-        let panels = self.channels.div_ceil(T::COLUMNS);
-        let panel_len = phase.taps.len() * T::COLUMNS;
+        let columns = phase.shape.channels::<T>();
+        let panels = self.channels.div_ceil(columns);
+        let panel_len = phase.rows() * columns;
         let packed = packed.of(self.groups * panels * panel_len);
-        let is_whole = phase.taps.iter().copied().eq(0..self.channel_step);
+        let is_whole =
+            phase.rows() == self.channel_step && phase.channel_steps[1] == phase.elements.len();
         for (i, panel) in packed.chunks_exact_mut(panel_len).enumerate() {
-            let first = i % panels * T::COLUMNS;
-            let count = T::COLUMNS.min(self.channels - first);
+            let first = i % panels * columns;
+            let count = columns.min(self.channels - first);
             let weight = &weight[i / panels * self.weight_len + first * self.channel_step..];
-            if count < T::COLUMNS {
+            if count < columns {
                 panel.fill(T::zero());
             }
             if is_whole {
                 let rows = weight.chunks_exact(self.channel_step).take(count);
-                columns_of_lines(rows, panel, T::COLUMNS);
+                columns_of_lines(rows, panel, columns);
                 continue;
             }
-            for (row, &tap) in panel.chunks_exact_mut(T::COLUMNS).zip(&phase.taps) {
-                let channels = weight[tap..].iter().step_by(self.channel_step);
+            let summed = (0..phase.channels).map(|channel| channel * phase.channel_steps[1]);
+            let elements = summed.flat_map(|from| phase.elements.iter().map(move |at| from + at));
+            for (row, element) in panel.chunks_exact_mut(columns).zip(elements) {
+                let channels = weight[element..].iter().step_by(self.channel_step);
                 row.iter_mut()
                     .take(count)
                     .zip(channels)
@@ -111,11 +114,15 @@ impl<'a> Forward<'a> {
         let packed: Vec<&[T]> = packed
             .map(|(phase, memory)| self.pack(phase, weight, memory))
             .collect();
+        let skip_padding = are_finite(weight);
+        let taps = self.phases.iter().map(|phase| phase.taps(skip_padding));
+        let taps: Vec<TapLists> = taps.collect();
         let blocks = self.batch * self.groups;
-        // Threads share channels too, if these are whole panels.
-        let panels = self.channels.div_ceil(T::COLUMNS);
-        let parts = match self.channels.is_multiple_of(T::COLUMNS) {
-            true if blocks < 2 * num_threads() => panels,
+        // Threads share channels too, if these are whole panels in every phase.
+        let shared = self.phases.iter().map(|phase| phase.shape.channels::<T>());
+        let shared = shared.max().unwrap_or(1);
+        let parts = match self.channels.is_multiple_of(shared) {
+            true if blocks < 2 * num_threads() => self.channels / shared,
             _ => 1,
         };
         let len = self.channels / parts * self.places;
@@ -136,16 +143,17 @@ impl<'a> Forward<'a> {
                     let input = &input[block * input_len..][..input_len];
                     self.planes.fill(self.window, input, data);
                 }
-                let first = block % self.groups * panels + part;
-                for (phase, packed) in self.phases.iter().zip(&packed) {
-                    let panel_len = phase.taps.len() * T::COLUMNS;
-                    let count = panels / parts;
+                for ((phase, packed), taps) in self.phases.iter().zip(&packed).zip(&taps) {
+                    let columns = phase.shape.channels::<T>();
+                    let panel_len = phase.rows() * columns;
+                    let count = self.channels.div_ceil(columns) / parts;
+                    let first = (block % self.groups * parts + part) * count;
                     let packed = &packed[first * panel_len..][..count * panel_len];
                     // As many panels as stay in the cache are read for a tile, while its windows do too.
                     let together = (CACHED / panel_len).clamp(1, count);
-                    let channels = out.chunks_mut(together * T::COLUMNS * self.places);
+                    let channels = out.chunks_mut(together * columns * self.places);
                     for (packed, out) in packed.chunks(together * panel_len).zip(channels) {
-                        self.write_channels(phase, data, packed, lines, out);
+                        self.write_channels((phase, taps), data, packed, lines, out);
                     }
                 }
             }
@@ -156,37 +164,41 @@ impl<'a> Forward<'a> {
     /// The places of a phase in the channels of some panels, of one sample.
     fn write_channels<T: Float>(
         &self,
-        phase: &Phase,
+        (phase, taps): (&Phase, &TapLists),
         data: &[T],
         packed: &[T],
         memory: &mut Workspace<T>,
         out: &mut [T],
     ) {
-        let ([depth, height, width], [tile_lines, columns]) = (phase.size, phase.shape);
-        let panel_len = phase.taps.len() * T::COLUMNS;
+        let ([depth, height, width], shape) = (phase.size, phase.shape);
+        let (rows, columns) = (phase.elements.len(), shape.channels::<T>());
+        let panel_len = phase.rows() * columns;
         let panels = packed.len() / panel_len;
         let mut lines = FinishedLines::new(phase, panels, self.places, memory);
         for slice in 0..depth {
-            for row in (0..height).step_by(tile_lines) {
+            for row in (0..height).step_by(shape.lines) {
                 let line = phase.lines[slice * height + row];
-                for column in (0..width).step_by(columns) {
+                for column in (0..width).step_by(shape.columns) {
+                    let list = taps.of_tile([slice, row / shape.lines, column / shape.columns]);
                     for (i, panel) in packed.chunks_exact(panel_len).enumerate() {
-                        let panel = panel.chunks(DEPTH * T::COLUMNS);
-                        let starts = phase.starts.chunks(DEPTH).zip(panel);
-                        for (j, (offsets, panel)) in starts.enumerate() {
+                        for (j, part) in list.parts.iter().enumerate() {
+                            let from = part.channel * phase.channel_steps[0] + line + column;
                             let product = WindowProduct {
-                                data: &data[line + column..],
-                                offsets,
-                                step: phase.line_step(),
-                                panel,
+                                data: &data[from..],
+                                taps: &list.taps,
+                                first: part.first,
+                                count: part.count,
+                                channel_steps: [phase.channel_steps[0], rows],
+                                line_step: phase.line_step(),
+                                panel: &panel[part.channel * rows * columns..],
                                 add: j > 0,
                             };
-                            write_sums(phase.shape, &product, lines.sums());
+                            shape.write_sums(&product, lines.sums());
                         }
                         lines.take_tile(i, column);
                     }
                 }
-                lines.finish(tile_lines.min(height - row), out);
+                lines.finish(shape.lines.min(height - row), out);
             }
             lines.write(out);
             lines.start_slice(slice + 1);

@@ -9,6 +9,7 @@ mod finished_lines;
 mod forward;
 mod phase;
 mod shapes;
+mod taps;
 #[cfg(test)]
 mod tests;
 mod weight_gradient;
@@ -20,7 +21,8 @@ use super::float::Float;
 use crate::Result;
 use forward::Forward;
 use phase::GradientPhases;
-use shapes::{LONGEST, has_tiles, shape_for, waste_of};
+use shapes::{LONGEST, Shape, direct_waste, has_tiles};
+use taps::{Reach, share_of_input};
 use weight_gradient::WeightGradient;
 
 impl ConvSizes {
@@ -34,7 +36,8 @@ impl ConvSizes {
             _ if window.output[2] > LONGEST => return None,
             ConvOp::Forward | ConvOp::Input => window.output,
         };
-        waste_of::<T>(self.out_channels, shape_for(height, width).1)
+        let waste = direct_waste(Shape::new::<T>(self.out_channels, height, width).1)?;
+        Some(waste * share_of_input(&Reach::all(window), window.output))
     }
 
     /// The output or the gradient of the weight, which overwrites `out`; returns whether it is the better way. The bits are
@@ -50,8 +53,8 @@ impl ConvSizes {
             return Ok(false);
         }
         match op {
-            ConvOp::Weight => WeightGradient::new(self, planes).run(input, other, out)?,
-            _ => Forward::new(self, planes)?.run(input, other, out)?,
+            ConvOp::Weight => WeightGradient::new(self, planes, other).run(input, other, out)?,
+            _ => Forward::new::<T>(self, planes)?.run(input, other, out)?,
         }
         Ok(true)
     }
@@ -73,14 +76,14 @@ impl ConvSizes {
                 return Ok(false);
             }
             let places = (depth * height * width) as f64;
-            computed += shape_for(height, width).1 * places;
+            computed += Shape::new::<T>(self.window.channels, height, width).1 * places;
             needed += places;
         }
-        let is_better = waste_of::<T>(self.window.channels, computed / needed).is_some();
+        let is_better = direct_waste(computed / needed).is_some();
         let Some(planes) = Planes::new(&phases.window).filter(|_| is_better) else {
             return Ok(false);
         };
-        Forward::of_gradient(self, &phases, &planes)?.run(grad, weight, out)?;
+        Forward::of_gradient::<T>(self, &phases, &planes)?.run(grad, weight, out)?;
         Ok(true)
     }
 }

@@ -2,49 +2,84 @@
 
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
+use super::super::float::Float;
 use super::super::window::Window;
-use super::shapes::{narrowed, shape_for};
+use super::shapes::Shape;
+use super::taps::{Reach, TapLists, offsets};
 use crate::Result;
 
 /// A grid of places of the output. A convolution has one with all of them; the gradient of its input has one for each
 /// remainder of a place by the stride.
 pub(super) struct Phase {
-    /// Where the planes have what each product of the first place reads.
-    pub(super) starts: Vec<u32>,
-    /// Where the weight of the first channel has the other factor of each product.
-    pub(super) taps: Vec<usize>,
+    /// What the elements of the kernel see, along each dimension.
+    reaches: [Vec<Reach>; 3],
+    /// Where the planes have what each element of the kernel sees from the first place, in the first of the channels
+    /// that are summed.
+    starts: Vec<u32>,
+    /// Where the weight has these elements.
+    pub(super) elements: Vec<usize>,
+    /// The channels that are summed, and how far they are apart in planes and in the weight.
+    pub(super) channels: usize,
+    pub(super) channel_steps: [usize; 2],
     /// Where the planes have each line of the grid, from the first place on.
     pub(super) lines: Vec<usize>,
     pub(super) size: [usize; 3],
     /// The first place of the grid in a channel of the output, and the steps to the next.
     pub(super) first: usize,
     pub(super) steps: [usize; 3],
-    pub(super) shape: [usize; 2],
+    pub(super) shape: Shape,
 }
 
 impl Phase {
     /// All places.
-    pub(super) fn whole(window: &Window, planes: &Planes) -> Result<Self> {
+    pub(super) fn whole<T: Float>(sizes: &ConvSizes, planes: &Planes) -> Result<Self> {
+        let window = &sizes.window;
         let [_, height, width] = window.output;
+        let kernel = window.kernel.iter().product();
+        let channel_step = planes
+            .starts
+            .get(kernel)
+            .map_or(0, |at| at - planes.starts[0]);
         Ok(Self {
-            starts: narrowed(planes.starts.iter().copied())?,
-            taps: (0..window.rows()).collect(),
+            reaches: Reach::all(window),
+            starts: offsets(planes.starts[..kernel].iter().copied())?,
+            elements: (0..kernel).collect(),
+            channels: window.channels,
+            channel_steps: [channel_step, kernel],
             lines: planes.outputs.clone(),
             size: window.output,
             first: 0,
             steps: [height * width, width, 1],
-            shape: shape_for(height, width).0,
+            shape: Shape::new::<T>(sizes.out_channels, height, width).0,
         })
+    }
+
+    /// The products of each place.
+    pub(super) fn rows(&self) -> usize {
+        self.channels * self.elements.len()
     }
 
     /// The products of one channel.
     pub(super) fn sums(&self) -> usize {
-        self.taps.len() * self.lines.len() * self.size[2]
+        self.rows() * self.lines.len() * self.size[2]
+    }
+
+    /// The products of its tiles, without those with padding.
+    pub(super) fn taps(&self, skip_padding: bool) -> TapLists {
+        let (starts, channels) = (&self.starts, self.channels);
+        TapLists::new(
+            &self.reaches,
+            self.size,
+            self.shape,
+            starts,
+            channels,
+            skip_padding,
+        )
     }
 
     /// The elements that tiles read beyond the planes.
     pub(super) fn beyond(&self) -> usize {
-        self.shape[0] * self.line_step() + self.shape[1]
+        self.shape.lines * self.line_step() + self.shape.columns
     }
 
     /// How far lines are apart in a plane.
@@ -96,6 +131,16 @@ impl Remainder {
             }
         }
         Some(all)
+    }
+
+    /// What the elements of the kernel see of the gradient of the output.
+    fn reaches(&self, window: &Window, d: usize) -> Vec<Reach> {
+        let reach = |&(_, first): &(usize, isize)| Reach {
+            first,
+            step: 1,
+            end: window.input[d],
+        };
+        self.taps.iter().map(reach).collect()
     }
 }
 
@@ -150,20 +195,20 @@ impl GradientPhases {
     }
 
     /// The phases of an input of `sizes`.
-    pub(super) fn phases(&self, sizes: &ConvSizes) -> Result<Vec<Phase>> {
+    pub(super) fn phases<T: Float>(&self, sizes: &ConvSizes) -> Result<Vec<Phase>> {
         let [depth, height, width] = &self.remainders;
         let mut phases = Vec::new();
         for z in depth {
             for y in height {
                 for x in width {
-                    phases.push(self.phase(sizes, [z, y, x])?);
+                    phases.push(self.phase::<T>(sizes, [z, y, x])?);
                 }
             }
         }
         Ok(phases)
     }
 
-    fn phase(&self, sizes: &ConvSizes, [z, y, x]: [&Remainder; 3]) -> Result<Phase> {
+    fn phase<T: Float>(&self, sizes: &ConvSizes, [z, y, x]: [&Remainder; 3]) -> Result<Phase> {
         let [_, high, wide] = self.window.output;
         let [before_z, before_y, before_x] = self.window.padding;
         let [_, input_height, input_width] = sizes.window.input;
@@ -171,24 +216,25 @@ impl GradientPhases {
         let kernel: usize = sizes.window.kernel.iter().product();
         let plane: usize = self.window.output.iter().product();
         let place = |from: isize, padding: usize| from.saturating_add_unsigned(padding) as usize;
-        let (mut starts, mut taps) = (Vec::new(), Vec::new());
-        for channel in 0..sizes.out_channels {
-            for &(tap_z, from_z) in &z.taps {
-                for &(tap_y, from_y) in &y.taps {
-                    for &(tap_x, from_x) in &x.taps {
-                        let line = place(from_z, before_z) * high + place(from_y, before_y);
-                        starts.push(channel * plane + line * wide + place(from_x, before_x));
-                        let tap = (tap_z * kernel_height + tap_y) * kernel_width + tap_x;
-                        taps.push(channel * sizes.window.channels * kernel + tap);
-                    }
+        let (mut starts, mut elements) = (Vec::new(), Vec::new());
+        for &(tap_z, from_z) in &z.taps {
+            for &(tap_y, from_y) in &y.taps {
+                for &(tap_x, from_x) in &x.taps {
+                    let line = place(from_z, before_z) * high + place(from_y, before_y);
+                    starts.push(line * wide + place(from_x, before_x));
+                    elements.push((tap_z * kernel_height + tap_y) * kernel_width + tap_x);
                 }
             }
         }
         let [step_z, step_y, step_x] = sizes.window.stride;
         let line = |line: usize| (line / y.count * high + line % y.count) * wide;
         Ok(Phase {
-            starts: narrowed(starts)?,
-            taps,
+            reaches: [(z, 0), (y, 1), (x, 2)]
+                .map(|(remainder, d)| remainder.reaches(&self.window, d)),
+            starts: offsets(starts)?,
+            elements,
+            channels: sizes.out_channels,
+            channel_steps: [plane, sizes.window.channels * kernel],
             lines: (0..z.count * y.count).map(line).collect(),
             size: [z.count, y.count, x.count],
             first: (z.first * input_height + y.first) * input_width + x.first,
@@ -197,7 +243,7 @@ impl GradientPhases {
                 step_y * input_width,
                 step_x,
             ],
-            shape: shape_for(y.count, x.count).0,
+            shape: Shape::new::<T>(sizes.window.channels, y.count, x.count).0,
         })
     }
 }

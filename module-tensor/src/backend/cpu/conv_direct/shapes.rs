@@ -4,54 +4,98 @@ use super::super::float::Float;
 use super::super::simd::{Level, WindowProduct};
 use crate::{Error, Result};
 
-/// The lines and the width of tiles: as many sums as there are registers for, at least as many as hide what a
-/// multiply-add takes.
-const SHAPES: [[usize; 2]; 6] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3]];
+/// The channels, lines and width of a tile.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// The registers of channels.
+    vectors: usize,
+    pub(super) lines: usize,
+    pub(super) columns: usize,
+}
+
+/// The lines and the width of tiles of two registers of channels and of one: as many sums as there are registers for, at
+/// least as many as hide what a multiply-add takes.
+const WIDE: [[usize; 2]; 6] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3]];
+const NARROW: [[usize; 2]; 8] = [
+    [1, 28],
+    [2, 14],
+    [1, 16],
+    [4, 7],
+    [2, 8],
+    [5, 5],
+    [4, 4],
+    [3, 3],
+];
 
 /// The rows of the highest tile, in whole squares that are transposed.
-pub(super) const MOST_ROWS: usize = 16;
+pub(super) const MOST_ROWS: usize = 32;
+
+/// The most elements of a tile, or of its rows in whole squares.
+pub(super) const MOST_SUMS: usize = 32 * MOST_ROWS;
 
 /// The greatest number of sums that are computed for one that is needed.
 const MOST_WASTE: f64 = 1.35;
 
+/// The time of a product with one register of channels, which shares no element of a window with another.
+const NARROW_COST: f64 = 1.1;
+
 /// The longest line that is gathered from tiles. For lines of 4,000 places, copies of windows took 23 ms where tiles took 27.
 pub(super) const LONGEST: usize = 512;
 
-/// The shape of tiles for so many lines of a width, and the sums that are computed for one that is needed.
-pub(super) fn shape_for(height: usize, width: usize) -> ([usize; 2], f64) {
-    let computed = |[lines, columns]: [usize; 2]| {
-        height.next_multiple_of(lines) as f64 * width.next_multiple_of(columns) as f64
-    };
-    let mut best = SHAPES[0];
-    for shape in SHAPES {
-        if computed(shape) < computed(best) {
-            best = shape;
+impl Shape {
+    /// The shape of tiles for so many channels of lines of a width, and the sums that are computed for one that is needed.
+    pub(super) fn new<T: Float>(channels: usize, height: usize, width: usize) -> (Self, f64) {
+        let tiled = |vectors: usize, shapes: &[[usize; 2]], cost: f64| {
+            let padded = channels.next_multiple_of(vectors * T::LANES) as f64 / channels as f64;
+            let waste = |&[lines, columns]: &[usize; 2]| {
+                let high = height.next_multiple_of(lines) as f64 / height as f64;
+                high * width.next_multiple_of(columns) as f64 / width as f64
+            };
+            let shape = shapes.iter().min_by(|a, b| waste(a).total_cmp(&waste(b)));
+            let &[lines, columns] = shape.unwrap_or(&shapes[0]);
+            let shape = Self {
+                vectors,
+                lines,
+                columns,
+            };
+            (shape, padded * waste(&[lines, columns]) * cost)
+        };
+        let (wide, narrow) = (tiled(2, &WIDE, 1.0), tiled(1, &NARROW, NARROW_COST));
+        match narrow.1 < wide.1 {
+            true => narrow,
+            false => wide,
         }
     }
-    (best, computed(best) / (height as f64 * width as f64))
-}
 
-/// Computes a tile of one of the [`SHAPES`].
-pub(super) fn write_sums<T: Float>(
-    [lines, columns]: [usize; 2],
-    product: &WindowProduct<'_, T>,
-    sums: &mut [T],
-) {
-    let level = Level::highest();
-    match (lines, columns) {
-        (1, 14) => T::window_tile::<1, 14>(level, product, sums),
-        (1, 8) => T::window_tile::<1, 8>(level, product, sums),
-        (1, 7) => T::window_tile::<1, 7>(level, product, sums),
-        (1, 5) => T::window_tile::<1, 5>(level, product, sums),
-        (2, 4) => T::window_tile::<2, 4>(level, product, sums),
-        _ => T::window_tile::<3, 3>(level, product, sums),
+    /// The channels of a tile.
+    pub(super) fn channels<T: Float>(self) -> usize {
+        self.vectors * T::LANES
+    }
+
+    /// Computes a tile.
+    pub(super) fn write_sums<T: Float>(self, product: &WindowProduct<'_, T>, sums: &mut [T]) {
+        let level = Level::highest();
+        match (self.vectors, self.lines, self.columns) {
+            (2, 1, 14) => T::window_tile::<2, 1, 14>(level, product, sums),
+            (2, 1, 8) => T::window_tile::<2, 1, 8>(level, product, sums),
+            (2, 1, 7) => T::window_tile::<2, 1, 7>(level, product, sums),
+            (2, 1, 5) => T::window_tile::<2, 1, 5>(level, product, sums),
+            (2, 2, 4) => T::window_tile::<2, 2, 4>(level, product, sums),
+            (2, ..) => T::window_tile::<2, 3, 3>(level, product, sums),
+            (_, 1, 28) => T::window_tile::<1, 1, 28>(level, product, sums),
+            (_, 2, 14) => T::window_tile::<1, 2, 14>(level, product, sums),
+            (_, 1, 16) => T::window_tile::<1, 1, 16>(level, product, sums),
+            (_, 4, 7) => T::window_tile::<1, 4, 7>(level, product, sums),
+            (_, 2, 8) => T::window_tile::<1, 2, 8>(level, product, sums),
+            (_, 5, 5) => T::window_tile::<1, 5, 5>(level, product, sums),
+            (_, 4, 4) => T::window_tile::<1, 4, 4>(level, product, sums),
+            _ => T::window_tile::<1, 3, 3>(level, product, sums),
+        }
     }
 }
 
-/// The sums that are computed for one that is needed, with whole panels of channels; nothing if copies of windows take less
-/// time.
-pub(super) fn waste_of<T: Float>(channels: usize, waste: f64) -> Option<f64> {
-    let waste = waste * channels.next_multiple_of(T::COLUMNS) as f64 / channels as f64;
+/// The sums that are computed for one that is needed; nothing if copies of windows take less time.
+pub(super) fn direct_waste(waste: f64) -> Option<f64> {
     (waste <= MOST_WASTE).then_some(waste)
 }
 
@@ -61,9 +105,6 @@ pub(super) fn has_tiles<T: Float>() -> bool {
 }
 
 /// Offsets in planes, which tiles read as they are.
-pub(super) fn narrowed(offsets: impl IntoIterator<Item = usize>) -> Result<Vec<u32>> {
-    let offsets = offsets.into_iter().map(u32::try_from);
-    offsets
-        .collect::<std::result::Result<_, _>>()
-        .map_err(Error::custom)
+pub(super) fn narrowed(offset: usize) -> Result<u32> {
+    u32::try_from(offset).map_err(Error::custom)
 }

@@ -3,7 +3,7 @@
 use super::super::ConvOp::{self, Forward, Input, Weight};
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
-use super::super::simd::{Level, WindowProduct, WindowTile};
+use super::super::simd::{Level, Padding, Tap, WindowProduct, WindowTile};
 use super::super::window::Window;
 
 /// Numbers between -1 and 1 that do not repeat soon.
@@ -151,18 +151,29 @@ fn lines_of_every_width_are_summed() {
 }
 
 /// A tile of one shape at a level.
-fn tile<const LINES: usize, const WIDTH: usize>(level: Level, add: bool) -> Vec<u32> {
-    let (data, panel) = (numbers(400, 1), numbers(40 * 32, 2));
-    let offsets: Vec<u32> = (0..40).map(|i| i * 7 % 60).collect();
+fn tile<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
+    level: Level,
+    add: bool,
+) -> Vec<u32> {
+    let (data, panel) = (numbers(600, 1), numbers(40 * 16 * VECTORS, 2));
+    let tap = |row: u32| Tap {
+        offset: row * 7 % 60,
+        row,
+        padding: Padding::default(),
+    };
+    let taps: Vec<Tap> = (0..8).map(tap).collect();
     let product = WindowProduct {
         data: &data,
-        offsets: &offsets,
-        step: 50,
+        taps: &taps,
+        first: 3,
+        count: 30,
+        channel_steps: [70, 8],
+        line_step: 50,
         panel: &panel,
         add,
     };
-    let mut sums = numbers(16 * 32, 3);
-    f32::window_tile::<LINES, WIDTH>(level, &product, &mut sums);
+    let mut sums = numbers(28 * 16 * VECTORS, 3);
+    f32::window_tile::<VECTORS, LINES, WIDTH>(level, &product, &mut sums);
     sums.iter().map(|sum| sum.to_bits()).collect()
 }
 
@@ -173,10 +184,100 @@ fn tiles_have_the_same_bits_at_every_level() {
     let fused = levels.iter().filter(|level| level.name() != "default");
     for &level in fused {
         for add in [false, true] {
-            assert_eq!(tile::<1, 14>(level, add), tile::<1, 14>(levels[0], add));
-            assert_eq!(tile::<2, 4>(level, add), tile::<2, 4>(levels[0], add));
-            assert_eq!(tile::<3, 3>(level, add), tile::<3, 3>(levels[0], add));
+            let highest = levels[0];
+            assert_eq!(tile::<2, 1, 14>(level, add), tile::<2, 1, 14>(highest, add));
+            assert_eq!(tile::<2, 2, 4>(level, add), tile::<2, 2, 4>(highest, add));
+            assert_eq!(tile::<2, 3, 3>(level, add), tile::<2, 3, 3>(highest, add));
+            assert_eq!(tile::<1, 1, 28>(level, add), tile::<1, 1, 28>(highest, add));
+            assert_eq!(tile::<1, 4, 4>(level, add), tile::<1, 4, 4>(highest, add));
         }
+    }
+}
+
+#[test]
+fn channels_that_fill_one_register_are_summed() {
+    if !has_tiles() {
+        return;
+    }
+    for width in (3..=18).chain([28, 31]) {
+        for channels in [16, 48, 80] {
+            let small = sizes(
+                [3, 1, 5, channels],
+                window([1, width.min(9), width], [1, 3, 3]),
+            );
+            for op in [Forward, Weight] {
+                let is_direct = small.direct_cost::<f32>(op).is_some();
+                assert!(is_direct || ![7, 14, 16, 28].contains(&width), "{width}");
+                if is_direct {
+                    check(&small, op);
+                }
+            }
+        }
+    }
+    check(&sizes([2, 1, 3, 16], window([1, 9, 14], [1, 5, 5])), Weight);
+    check(
+        &sizes([2, 1, 3, 16], window([3, 5, 28], [3, 3, 3])),
+        Forward,
+    );
+    check(&sizes([2, 1, 3, 16], window([3, 5, 28], [3, 3, 3])), Weight);
+}
+
+/// A kernel that sees more padding than input from some places, and only padding from others.
+#[test]
+fn products_with_padding_are_left_out() {
+    if !has_tiles() {
+        return;
+    }
+    for (input, padding) in [
+        ([1, 4, 14], 4),
+        ([1, 3, 7], 6),
+        ([1, 1, 14], 2),
+        ([1, 8, 2], 5),
+    ] {
+        for channels in [16, 32] {
+            let padded = Window {
+                padding: [0, padding, padding],
+                ..window(input, [1, 5, 5])
+            };
+            let padded = sizes([2, 1, 3, channels], padded);
+            for op in [Forward, Weight] {
+                if padded.direct_cost::<f32>(op).is_some() {
+                    check(&padded, op);
+                }
+            }
+        }
+    }
+}
+
+/// An infinity times padding is a NaN where windows are copied, and is one here.
+#[test]
+fn factors_that_are_not_finite_meet_padding() {
+    if !has_tiles() {
+        return;
+    }
+    let sizes = sizes([1, 1, 2, 32], window([1, 7, 7], [1, 3, 3]));
+    let planes = Planes::new(&sizes.window).unwrap();
+    for op in [Forward, Weight] {
+        let (input, mut other) = (
+            numbers(98, 1),
+            numbers(if op == Forward { 576 } else { 1568 }, 2),
+        );
+        other[0] = f32::INFINITY;
+        let (mut out, mut copied) = (vec![0.0; 1568], vec![0.0; 1568]);
+        let out = &mut out[..if op == Forward { 1568 } else { 576 }];
+        let copied = &mut copied[..out.len()];
+        let is_direct = sizes
+            .run_directly(op, &planes, [&input, &other], out)
+            .unwrap();
+        assert!(is_direct && out.iter().any(|sum| sum.is_nan()));
+        sizes
+            .run_windows(op, &planes, [&input, &other], copied)
+            .unwrap();
+        assert!(
+            out.iter()
+                .zip(&*copied)
+                .all(|(a, b)| a.is_nan() == b.is_nan())
+        );
     }
 }
 

@@ -7,10 +7,12 @@ use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::gemm::DEPTH;
 use super::super::memory::Workspace;
-use super::super::simd::WindowProduct;
+use super::super::simd::{Padding, Tap, WindowProduct};
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
-use super::shapes::{MOST_ROWS, narrowed, shape_for, write_sums};
+use super::super::window::Window;
+use super::shapes::{MOST_SUMS, Shape, narrowed};
+use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input};
 use crate::Result;
 use crate::zip::zip_mut;
 
@@ -23,20 +25,43 @@ pub(super) struct WeightGradient<'a> {
     sizes: &'a ConvSizes,
     planes: &'a Planes,
     /// The tiles of the kernel.
-    shape: [usize; 2],
+    shape: Shape,
+    along: [TilesAlong; 3],
     /// How far lines of the kernel are apart in a plane.
     step: usize,
 }
 
+/// A tile of the kernel.
+struct KernelTile {
+    /// Its first element in the kernel, and its lines and columns that belong to the kernel.
+    first: usize,
+    lines: usize,
+    columns: usize,
+    /// The places that its sums are over, for each block of them.
+    places: Vec<Vec<Tap>>,
+}
+
 impl<'a> WeightGradient<'a> {
-    pub(super) fn new(sizes: &'a ConvSizes, planes: &'a Planes) -> Self {
-        let [_, height, width] = sizes.window.kernel;
+    pub(super) fn new<T: Float>(sizes: &'a ConvSizes, planes: &'a Planes, grad: &[T]) -> Self {
+        let window = &sizes.window;
+        let [depth, height, width] = window.kernel;
         let lines = planes.starts.iter().step_by(width).take(height.min(2));
         let step = lines.fold(0, |before, start| start - before);
+        let shape = Shape::new::<T>(sizes.out_channels, height, width).0;
+        let share = share_of_input(&Reach::all(window), window.output);
+        let skip = share < MOST_OF_INPUT && are_finite(grad);
+        let along = [
+            (0, depth, 1),
+            (1, height, shape.lines),
+            (2, width, shape.columns),
+        ];
         Self {
             sizes,
             planes,
-            shape: shape_for(height, width).0,
+            shape,
+            along: along.map(|(d, size, len)| {
+                TilesAlong::new(&reaches_of_places(window, d), size, len, skip)
+            }),
             step,
         }
     }
@@ -56,17 +81,20 @@ impl<'a> WeightGradient<'a> {
         let at_once = (PLACES / places).min(PLANE_ELEMENTS / planes_len);
         let samples = (at_once / joined).max(1) * joined;
         let samples = samples.min(batch);
-        let offsets = self.offsets_of_places(samples)?;
-        let panels = o.div_ceil(T::COLUMNS);
+        let columns = self.shape.channels::<T>();
+        let panels = o.div_ceil(columns);
         let taps = rows / window.channels;
         let mut memory = [const { Workspace::new() }; 3];
         let [data, grads, sums] = &mut memory;
-        let data = data.of(samples * planes_len + self.shape[0] * self.step + self.shape[1]);
-        let grads = grads.of(panels * samples * places * T::COLUMNS);
-        let sums = sums.of(panels * rows * T::COLUMNS);
+        let data =
+            data.of(samples * planes_len + self.shape.lines * self.step + self.shape.columns);
+        let grads = grads.of(panels * samples * places * columns);
+        let sums = sums.of(panels * rows * columns);
         data.fill(T::zero());
         grads.fill(T::zero());
+        let mut tiles = Vec::new();
         for (group, out) in out.chunks_exact_mut(o * rows).enumerate() {
+            tiles.clear();
             for first in (0..batch).step_by(samples) {
                 let here = samples.min(batch - first);
                 for sample in 0..here {
@@ -75,83 +103,140 @@ impl<'a> WeightGradient<'a> {
                     let data = &mut data[sample * planes_len..][..planes_len];
                     self.planes.fill(window, input, data);
                     let grad = &grad[block * o * places..][..o * places];
-                    let grads = grads.chunks_exact_mut(samples * places * T::COLUMNS);
-                    for (grads, grad) in grads.zip(grad.chunks(T::COLUMNS * places)) {
-                        let grads = &mut grads[sample * places * T::COLUMNS..];
-                        columns_of_lines(grad.chunks_exact(places), grads, T::COLUMNS);
+                    let grads = grads.chunks_exact_mut(samples * places * columns);
+                    for (grads, grad) in grads.zip(grad.chunks(columns * places)) {
+                        let grads = &mut grads[sample * places * columns..];
+                        columns_of_lines(grad.chunks_exact(places), grads, columns);
                     }
                 }
                 let blocks = blocks_of(here * places, joined * places);
-                let items = Items(&mut *sums, taps * T::COLUMNS);
-                let ns = here * places * taps * T::COLUMNS / 48;
+                if tiles.is_empty() || here < samples {
+                    tiles = self.tiles(&blocks, here)?;
+                }
+                let items = Items(&mut *sums, taps * columns);
+                let ns = here * places * taps * columns / 48;
                 let count = panels * window.channels;
                 parallel_for(count, ns, items, &|range, sums| {
-                    let sums = sums.0.chunks_exact_mut(taps * T::COLUMNS);
+                    let mut memory = [T::zero(); MOST_SUMS];
+                    let sums = sums.0.chunks_exact_mut(taps * columns);
                     for (item, sums) in range.zip(sums) {
                         let (panel, channel) = (item / window.channels, item % window.channels);
-                        let panel = &grads[panel * samples * places * T::COLUMNS..];
+                        let panel = &grads[panel * samples * places * columns..];
+                        let data = &data[self.planes.starts[channel * taps]..];
                         for (i, places) in blocks.iter().enumerate() {
-                            let product = WindowProduct {
-                                data: &data[self.planes.starts[channel * taps]..],
-                                offsets: &offsets[places.clone()],
-                                step: self.step,
-                                panel: &panel[places.start * T::COLUMNS..places.end * T::COLUMNS],
-                                add: first + i > 0,
-                            };
-                            self.sum_taps(&product, sums);
+                            let panel = &panel[places.start * columns..places.end * columns];
+                            for tile in &tiles {
+                                let product = WindowProduct {
+                                    data: &data
+                                        [self.planes.starts[tile.first] - self.planes.starts[0]..],
+                                    taps: &tile.places[i],
+                                    first: 0,
+                                    count: tile.places[i].len(),
+                                    channel_steps: [0; 2],
+                                    line_step: self.step,
+                                    panel,
+                                    add: false,
+                                };
+                                self.shape.write_sums(&product, &mut memory);
+                                self.add_tile(tile, &memory, first + i > 0, sums);
+                            }
                         }
                     }
                     Ok(())
                 })?;
             }
-            let sums = sums.chunks_exact(rows * T::COLUMNS);
-            for (sums, out) in sums.zip(out.chunks_mut(T::COLUMNS * rows)) {
-                lines_of_columns(sums, T::COLUMNS, out);
+            let sums = sums.chunks_exact(rows * columns);
+            for (sums, out) in sums.zip(out.chunks_mut(columns * rows)) {
+                lines_of_columns(sums, columns, out);
             }
         }
         Ok(())
     }
 
-    /// Sums the gradients of the kernel of one channel over some places.
-    fn sum_taps<T: Float>(&self, product: &WindowProduct<'_, T>, sums: &mut [T]) {
-        let [depth, height, width] = self.sizes.window.kernel;
-        let [lines, columns] = self.shape;
-        let mut tile = [T::zero(); MOST_ROWS * 32];
-        for slice in 0..depth {
-            for row in (0..height).step_by(lines) {
-                for column in (0..width).step_by(columns) {
-                    let tap = (slice * height + row) * width + column;
-                    let starts = &self.planes.starts;
-                    let of_tile = WindowProduct {
-                        data: &product.data[starts[tap] - starts[0]..],
-                        add: false,
-                        ..*product
-                    };
-                    write_sums(self.shape, &of_tile, &mut tile);
-                    for line in 0..lines.min(height - row) {
-                        let count = columns.min(width - column) * T::COLUMNS;
-                        let from = &tile[line * columns * T::COLUMNS..][..count];
-                        let to = &mut sums[(tap + line * width) * T::COLUMNS..][..count];
-                        match product.add {
-                            true => zip_mut(to, from).for_each(|(to, &from)| *to = to.plus(from)),
-                            false => to.copy_from_slice(from),
-                        }
-                    }
-                }
+    /// Adds the sums of a tile to those of the kernel of one channel, or overwrites these.
+    fn add_tile<T: Float>(&self, tile: &KernelTile, from: &[T], add: bool, sums: &mut [T]) {
+        let (width, channels) = (self.sizes.window.kernel[2], self.shape.channels::<T>());
+        let lines = from.chunks_exact(self.shape.columns * channels);
+        for (line, from) in lines.take(tile.lines).enumerate() {
+            let from = &from[..tile.columns * channels];
+            let to = &mut sums[(tile.first + line * width) * channels..][..from.len()];
+            match add {
+                true => zip_mut(to, from).for_each(|(to, &from)| *to = to.plus(from)),
+                false => to.copy_from_slice(from),
             }
         }
     }
 
-    /// Where the planes of some samples have what the first element of the kernel sees, for each place.
-    fn offsets_of_places(&self, samples: usize) -> Result<Vec<u32>> {
-        let width = self.sizes.window.output[2];
-        let lines = |sample: usize| {
-            let outputs = self.planes.outputs.iter();
-            outputs.map(move |output| sample * self.planes.len + output)
-        };
-        let starts = (0..samples).flat_map(lines);
-        narrowed(starts.flat_map(|start| start..start + width))
+    /// All tiles of the kernel, over the places of so many samples.
+    fn tiles(&self, blocks: &[Range<usize>], samples: usize) -> Result<Vec<KernelTile>> {
+        let [_, height, width] = self.sizes.window.kernel;
+        let Shape { lines, columns, .. } = self.shape;
+        let mut tiles = Vec::new();
+        for slice in 0..self.along[0].len() {
+            for row in 0..self.along[1].len() {
+                for column in 0..self.along[2].len() {
+                    let (line, first) = (row * lines, column * columns);
+                    tiles.push(KernelTile {
+                        first: (slice * height + line) * width + first,
+                        lines: lines.min(height - line),
+                        columns: columns.min(width - first),
+                        places: self.places([slice, row, column], blocks, samples)?,
+                    });
+                }
+            }
+        }
+        Ok(tiles)
     }
+
+    /// The places of each block from which a tile sees the input, and where the planes have what its first element sees.
+    fn places(
+        &self,
+        tile: [usize; 3],
+        blocks: &[Range<usize>],
+        samples: usize,
+    ) -> Result<Vec<Vec<Tap>>> {
+        let [z, y, x] = [0, 1, 2].map(|d| self.along[d].of_tile(tile[d]));
+        let (mut places, mut blocks) = (Vec::new(), blocks.iter());
+        let (mut place, mut block) = (0, 0..0);
+        for sample in 0..samples {
+            for (line, output) in self.planes.outputs.iter().enumerate() {
+                let start = narrowed(sample * self.planes.len + output)?;
+                let (is_seen, of_line) = (z[line / y.len()].is_some(), y[line % y.len()]);
+                for (column, of_column) in x.iter().enumerate() {
+                    if place == block.end {
+                        block = blocks.next().cloned().unwrap_or(place..usize::MAX);
+                        places.push(Vec::with_capacity(block.len().min(DEPTH)));
+                    }
+                    let padding = of_line.zip(*of_column).filter(|_| is_seen);
+                    if let (Some(places), Some(padding)) = (places.last_mut(), padding) {
+                        let ([first_line, last_line], [first_column, last_column]) = padding;
+                        places.push(Tap {
+                            offset: start + column as u32,
+                            row: (place - block.start) as u32,
+                            padding: Padding {
+                                first_line,
+                                last_line,
+                                first_column,
+                                last_column,
+                            },
+                        });
+                    }
+                    place += 1;
+                }
+            }
+        }
+        Ok(places)
+    }
+}
+
+/// What the elements of the kernel see from each place along dimension `d`, where the places of a reach are these elements.
+fn reaches_of_places(window: &Window, d: usize) -> Vec<Reach> {
+    let reach = |place: usize| Reach {
+        first: (place * window.stride[d]) as isize - window.padding[d] as isize,
+        step: window.dilation[d],
+        end: window.input[d],
+    };
+    (0..window.output[d]).map(reach).collect()
 }
 
 /// All places in parts of the products, and of what a product sums at a time.

@@ -1,0 +1,221 @@
+//! The products of tiles, without those in the padding.
+//!
+//! A product with padding adds zero, unless the other factor is not finite. It is left out where it is one of a whole
+//! line, or of the first or the last column of a tile; sums keep their bits, but for the sign of a zero after underflow.
+
+use super::super::float::Float;
+use super::super::gemm::DEPTH;
+use super::super::lanes::sum_of;
+use super::super::simd::{Padding, Tap};
+use super::super::window::Window;
+use super::shapes::{Shape, narrowed};
+use crate::Result;
+
+/// How what an element of a kernel sees moves along one dimension.
+pub(super) struct Reach {
+    /// What it sees from the first place, which may lie before the input, and the steps between places.
+    pub(super) first: isize,
+    pub(super) step: usize,
+    /// The size of the input.
+    pub(super) end: usize,
+}
+
+impl Reach {
+    /// Of the elements of a kernel along each dimension.
+    pub(super) fn all(window: &Window) -> [Vec<Self>; 3] {
+        let reach = |d: usize, element: usize| Self {
+            first: (element * window.dilation[d]) as isize - window.padding[d] as isize,
+            step: window.stride[d],
+            end: window.input[d],
+        };
+        [0, 1, 2].map(|d| {
+            (0..window.kernel[d])
+                .map(|element| reach(d, element))
+                .collect()
+        })
+    }
+
+    /// Whether it sees the input, and not padding, from a place.
+    fn sees_input(&self, place: usize) -> bool {
+        let at = self.first + (place * self.step) as isize;
+        usize::try_from(at).is_ok_and(|at| at < self.end)
+    }
+
+    /// The number of places from which it sees the input.
+    fn count(&self, places: usize) -> usize {
+        // The first place that is not before what `at` names.
+        let place = |at: isize| {
+            let steps = at.saturating_sub(self.first).max(0) as usize;
+            steps.div_ceil(self.step).min(places)
+        };
+        place(self.end as isize) - place(0)
+    }
+}
+
+/// The share of all products that are not with padding, for so many places in each dimension.
+pub(super) fn share_of_input(reaches: &[Vec<Reach>; 3], places: [usize; 3]) -> f64 {
+    let shares = reaches.iter().zip(places).map(|(reaches, places)| {
+        let seen = reaches.iter().map(|reach| reach.count(places) as f64);
+        seen.sum::<f64>() / (places as f64 * reaches.len() as f64)
+    });
+    shares.product()
+}
+
+/// The greatest share of products with the input for which those with padding are left out; else lists of what is left
+/// take more time than they save.
+pub(super) const MOST_OF_INPUT: f64 = 0.97;
+
+/// Which products tiles need along one dimension, of which many need the same.
+pub(super) struct TilesAlong {
+    /// For each kind of tile and each reach, whether the tile's first and last places see padding; nothing if all do.
+    kinds: Vec<Vec<Option<[bool; 2]>>>,
+    /// The kind of each tile.
+    of_tiles: Vec<usize>,
+}
+
+impl TilesAlong {
+    /// The tiles of `len` places; if padding is not skipped they are all alike.
+    pub(super) fn new(reaches: &[Reach], places: usize, len: usize, skip: bool) -> Self {
+        let (mut kinds, mut of_tiles) = (Vec::new(), Vec::new());
+        for start in (0..places).step_by(len) {
+            let end = places.min(start + len);
+            let of = |reach: &Reach| match skip {
+                false => Some([false; 2]),
+                true => (start..end).any(|place| reach.sees_input(place)).then(|| {
+                    let is_last_padding = end < start + len || !reach.sees_input(end - 1);
+                    [!reach.sees_input(start), is_last_padding]
+                }),
+            };
+            let kind: Vec<Option<[bool; 2]>> = reaches.iter().map(of).collect();
+            let known = kinds.iter().position(|known| *known == kind);
+            of_tiles.push(known.unwrap_or(kinds.len()));
+            if known.is_none() {
+                kinds.push(kind);
+            }
+        }
+        Self { kinds, of_tiles }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.of_tiles.len()
+    }
+
+    /// What the reaches see from a tile.
+    pub(super) fn of_tile(&self, tile: usize) -> &[Option<[bool; 2]>] {
+        &self.kinds[self.of_tiles[tile]]
+    }
+}
+
+/// The products of a tile with one channel, and which of them are summed at a time.
+pub(super) struct TapList {
+    pub(super) taps: Vec<Tap>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// Products that are summed at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) channel: usize,
+    /// The first of them among those of the channel, and their number.
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+impl TapList {
+    /// `starts` are where the planes have what the elements of the kernel see from the first place.
+    fn new(starts: &[u32], channels: usize, seen: [&[Option<[bool; 2]>]; 3]) -> Self {
+        let [z, y, x] = seen;
+        let mut taps = Vec::new();
+        for (row, &offset) in starts.iter().enumerate() {
+            let (slice, line, column) = (
+                row / x.len() / y.len(),
+                row / x.len() % y.len(),
+                row % x.len(),
+            );
+            if let (Some(_), Some([first_line, last_line]), Some([first_column, last_column])) =
+                (z[slice], y[line], x[column])
+            {
+                taps.push(Tap {
+                    offset,
+                    row: row as u32,
+                    padding: Padding {
+                        first_line,
+                        last_line,
+                        first_column,
+                        last_column,
+                    },
+                });
+            }
+        }
+        let rows = starts.len();
+        // The products before a row of the whole weight.
+        let before = |row: usize| {
+            let of_channel = taps.partition_point(|tap| (tap.row as usize) < row % rows);
+            row / rows * taps.len() + of_channel
+        };
+        let all = rows * channels;
+        let part = |from: usize| {
+            let first = before(from);
+            Part {
+                channel: first.checked_div(taps.len()).unwrap_or(0),
+                first: first.checked_rem(taps.len()).unwrap_or(0),
+                count: before(all.min(from + DEPTH)) - first,
+            }
+        };
+        let parts = (0..all).step_by(DEPTH).map(part).collect();
+        Self { taps, parts }
+    }
+}
+
+/// The products of all tiles of an output.
+pub(super) struct TapLists {
+    lists: Vec<TapList>,
+    along: [TilesAlong; 3],
+}
+
+impl TapLists {
+    pub(super) fn new(
+        reaches: &[Vec<Reach>; 3],
+        [depth, height, width]: [usize; 3],
+        shape: Shape,
+        starts: &[u32],
+        channels: usize,
+        skip: bool,
+    ) -> Self {
+        let skip = skip && share_of_input(reaches, [depth, height, width]) < MOST_OF_INPUT;
+        let [z, y, x] = reaches;
+        let along = [
+            TilesAlong::new(z, depth, 1, skip),
+            TilesAlong::new(y, height, shape.lines, skip),
+            TilesAlong::new(x, width, shape.columns, skip),
+        ];
+        let mut lists = Vec::new();
+        for z in &along[0].kinds {
+            for y in &along[1].kinds {
+                for x in &along[2].kinds {
+                    lists.push(TapList::new(starts, channels, [z, y, x]));
+                }
+            }
+        }
+        Self { lists, along }
+    }
+
+    /// The products of a tile, by its indices.
+    pub(super) fn of_tile(&self, tile: [usize; 3]) -> &TapList {
+        let mut list = 0;
+        for (along, tile) in self.along.iter().zip(tile) {
+            list = list * along.kinds.len() + along.of_tiles[tile];
+        }
+        &self.lists[list]
+    }
+}
+
+/// Whether no element is infinite or NaN.
+pub(super) fn are_finite<T: Float>(values: &[T]) -> bool {
+    sum_of(values, |v| v.times(T::zero())) == T::zero()
+}
+
+/// Offsets as tiles read them.
+pub(super) fn offsets(starts: impl IntoIterator<Item = usize>) -> Result<Vec<u32>> {
+    starts.into_iter().map(narrowed).collect()
+}

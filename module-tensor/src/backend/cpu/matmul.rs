@@ -1,5 +1,8 @@
 //! Matrix products.
 
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
 use std::sync::Arc;
 
 use super::gemm::{Matrix, MatrixMut};
@@ -7,10 +10,12 @@ use super::map::{NumberKernel, run_number};
 use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector};
 use super::memory::{filled, scratch, vec_with_capacity};
 use super::number::Number;
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_cow;
 use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Shape, offsets};
+use crate::zip::zip_mut;
 use crate::{Error, Result};
 
 /// `[…, m, k]` times `[…, k, n]`.
@@ -62,6 +67,8 @@ impl NumberKernel for Product<'_> {
         let one = |i: usize, out: &mut [T]| {
             if products <= SMALL {
                 small(&a, &b, i, out);
+            } else if a.columns == 1 && n > 1 {
+                return column_by_row(&a, &b, i, keep, out);
             } else if n == 1 {
                 return rows_by_vector(&a, &b, i, out);
             } else if m == 1 {
@@ -121,6 +128,52 @@ fn rows_by_vector<T: Number>(
             }
         }
         Ok(())
+    }
+}
+
+/// A column by a row, which is written once; `keep` says whether it is added to what `out` holds.
+fn column_by_row<T: Number>(
+    a: &Factor<'_, T>,
+    b: &Factor<'_, T>,
+    i: usize,
+    keep: bool,
+    out: &mut [T],
+) -> Result<()> {
+    let (column, row) = (a.data_of(i), b.data_of(i));
+    let column: Vec<T> = (0..a.rows).map(|r| column[r * a.row_step]).collect();
+    let row: Vec<T> = (0..b.columns).map(|c| row[c * b.column_step]).collect();
+    let items = Items(out, row.len());
+    parallel_for(a.rows, row.len() / 8, items, &|range, out| {
+        run_at_best_level(ColumnByRow {
+            column: &column[range],
+            row: &row,
+            keep,
+            out: out.0,
+        });
+        Ok(())
+    })
+}
+
+struct ColumnByRow<'a, T> {
+    column: &'a [T],
+    row: &'a [T],
+    keep: bool,
+    out: &'a mut [T],
+}
+
+impl<T: Number> Loop for ColumnByRow<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let lines = self.out.chunks_exact_mut(self.row.len());
+        for (line, &factor) in lines.zip(self.column) {
+            for (out, &v) in zip_mut(line, self.row) {
+                // Sums start from 0, as those of every product do: the sign of a zero depends on it.
+                let sum = if self.keep { *out } else { T::zero() };
+                *out = sum.plus(factor.times(v));
+            }
+        }
     }
 }
 
@@ -236,5 +289,44 @@ impl<'a, T: Number> Factor<'a, T> {
     fn matrix(&self, i: usize) -> Matrix<'a, T> {
         let steps = [self.row_step, self.column_step];
         Matrix::with_steps(self.data_of(i), [self.rows, self.columns], steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Result, Tensor, set_num_threads};
+
+    #[test]
+    fn a_column_by_a_row_is_each_product() -> Result<()> {
+        let numbers =
+            |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7 % 11) as f32 - 5.0).collect() };
+        for (rows, columns) in [(2, 3), (70, 33), (900, 300)] {
+            let x = Tensor::from_vec(numbers(rows), [rows, 1])?;
+            let y = Tensor::from_vec(numbers(columns), [1, columns])?;
+            let bias = Tensor::from_vec(numbers(columns), [columns])?;
+            let expected: Vec<f32> = (&x * &y)?.to_vec()?;
+            for threads in [1, 3] {
+                set_num_threads(threads);
+                let product: Vec<f32> = x.matmul(&y)?.to_vec()?;
+                // A product of -0 is added to 0.
+                let bits = |v: &f32| (v + 0.0).to_bits();
+                assert!(
+                    product
+                        .iter()
+                        .map(|v| v.to_bits())
+                        .eq(expected.iter().map(bits))
+                );
+                let sums: Vec<f32> = x.linear(&y.t()?, Some(&bias))?.to_vec()?;
+                assert_eq!(sums, (&(&x * &y)? + &bias)?.to_vec::<f32>()?);
+            }
+            // Factors that do not lie side by side.
+            let (column, row) = (x.expand([rows, 4])?.narrow(1, 2..3)?, y.t()?.t()?);
+            let same: Vec<f32> = column.matmul(&row)?.to_vec()?;
+            assert_eq!(same, expected);
+            let one = x.narrow(0, 1..2)?.expand([rows, 1])?.matmul(&y)?;
+            let second = expected[columns..2 * columns].repeat(rows);
+            assert_eq!(one.to_vec::<f32>()?, second);
+        }
+        Ok(())
     }
 }

@@ -40,7 +40,7 @@ impl WidenTo<f32> for bf16 {
 }
 
 /// The number of columns that are added at a time.
-const COLUMNS: usize = 4;
+const COLUMNS: usize = 8;
 
 /// Adds the product of each row with the vector to an element of `out`; rows start `step` elements after each
 /// other.
@@ -162,13 +162,14 @@ impl<T: Number> Loop for ColumnsByVector<'_, T> {
         let rows = self.out.len();
         let column = |i: usize| &self.columns[i * self.step..][..rows];
         let (groups, last) = self.vector.as_chunks::<COLUMNS>();
-        for (i, &[v0, v1, v2, v3]) in groups.iter().enumerate() {
-            let first = COLUMNS * i;
-            let (c0, c1) = (column(first), column(first + 1));
-            let (c2, c3) = (column(first + 2), column(first + 3));
+        for (i, factors) in groups.iter().enumerate() {
+            let columns: [&[T]; COLUMNS] = std::array::from_fn(|k| column(COLUMNS * i + k));
             for j in 0..rows {
-                let sum = self.out[j].plus(v0.times(c0[j])).plus(v1.times(c1[j]));
-                self.out[j] = sum.plus(v2.times(c2[j])).plus(v3.times(c3[j]));
+                let mut sum = self.out[j];
+                for k in 0..COLUMNS {
+                    sum = sum.plus(factors[k].times(columns[k][j]));
+                }
+                self.out[j] = sum;
             }
         }
         let first = COLUMNS * groups.len();

@@ -9,8 +9,9 @@ use super::super::threads::{Items, num_threads, parallel_for};
 use super::super::transpose::columns_of_lines;
 use super::super::window::Window;
 use super::finished_lines::FinishedLines;
+use super::in_place::{InPlace, Margins};
 use super::phase::{GradientPhases, Phase};
-use super::taps::{TapLists, are_finite};
+use super::taps::{MOST_OF_INPUT, TapLists, TilesAlong, are_finite};
 use crate::Result;
 
 /// The elements of panels that are read for one tile after the other.
@@ -106,17 +107,54 @@ impl<'a> Forward<'a> {
         packed
     }
 
+    /// The products of the tiles of each phase, and how samples are read if that is where they lie.
+    fn taps(&mut self, is_finite: bool) -> Result<(Vec<TapLists>, Option<Margins>)> {
+        let tiles = |skip: bool| self.phases.iter().map(move |phase| phase.tiles(skip));
+        let mut all: Vec<[TilesAlong; 3]> = tiles(is_finite).collect();
+        let skips_all = all.iter().flatten().all(|along| along.skips_all);
+        let in_place = self
+            .phases
+            .iter()
+            .map(|phase| phase.in_place(self.window.input));
+        let in_place: Option<Vec<InPlace>> = in_place.collect();
+        let mut margins = None;
+        if let Some(in_place) = in_place.filter(|_| skips_all) {
+            let before = in_place
+                .iter()
+                .map(|in_place| in_place.margin)
+                .max()
+                .unwrap_or(0);
+            let phases = std::mem::take(&mut self.phases).into_iter().zip(in_place);
+            self.phases = phases
+                .map(|(phase, in_place)| phase.read_in_place(in_place.from_margin(before)))
+                .collect::<Result<_>>()?;
+            let len = self.phases.iter().map(Phase::reach).max().unwrap_or(0);
+            margins = Some(Margins::new(before, len, self.window.input_len()));
+        } else if !is_finite
+            || self
+                .phases
+                .iter()
+                .all(|phase| phase.share_of_input() > MOST_OF_INPUT)
+        {
+            all = tiles(false).collect();
+        }
+        let taps = self
+            .phases
+            .iter()
+            .zip(all)
+            .map(|(phase, tiles)| phase.taps(tiles));
+        Ok((taps.collect(), margins))
+    }
+
     /// Overwrites `out`.
-    pub(super) fn run<T: Float>(&self, input: &[T], weight: &[T], out: &mut [T]) -> Result<()> {
+    pub(super) fn run<T: Float>(mut self, input: &[T], weight: &[T], out: &mut [T]) -> Result<()> {
+        let (taps, margins) = self.taps(are_finite(weight))?;
         let mut memory: Vec<Workspace<T>> = Vec::new();
         memory.resize_with(self.phases.len(), Workspace::new);
         let packed = self.phases.iter().zip(&mut memory);
         let packed: Vec<&[T]> = packed
             .map(|(phase, memory)| self.pack(phase, weight, memory))
             .collect();
-        let skip_padding = are_finite(weight);
-        let taps = self.phases.iter().map(|phase| phase.taps(skip_padding));
-        let taps: Vec<TapLists> = taps.collect();
         let blocks = self.batch * self.groups;
         // Threads share channels too, if these are whole panels in every phase.
         let shared = self.phases.iter().map(|phase| phase.shape.channels::<T>());
@@ -129,20 +167,38 @@ impl<'a> Forward<'a> {
         let sums = self.phases.iter().map(Phase::sums).sum::<usize>();
         let ns = self.channels / parts * sums / 48;
         let beyond = self.phases.iter().map(Phase::beyond).max();
-        let data_len = self.planes.len + beyond.unwrap_or(0);
+        let data_len = match &margins {
+            Some(margins) => margins.len,
+            None => self.planes.len + beyond.unwrap_or(0),
+        };
         let input_len = self.window.input_len();
         parallel_for(blocks * parts, ns, Items(out, len), &|range, out| {
             let mut memory = [const { Workspace::new() }; 2];
-            let [data, lines] = &mut memory;
-            let data = data.of(data_len);
-            data.fill(T::zero());
+            let [planes, lines] = &mut memory;
+            let planes = planes.of(data_len);
+            if margins.is_none() {
+                planes.fill(T::zero());
+            }
             let mut filled = None;
             for (item, out) in range.zip(out.0.chunks_exact_mut(len)) {
                 let (block, part) = (item / parts, item % parts);
-                if filled.replace(block) != Some(block) {
-                    let input = &input[block * input_len..][..input_len];
-                    self.planes.fill(self.window, input, data);
-                }
+                let start = block * input_len;
+                let data = match margins
+                    .as_ref()
+                    .and_then(|margins| margins.find(input, start))
+                {
+                    Some(data) => data,
+                    None => {
+                        if filled.replace(block) != Some(block) {
+                            let input = &input[start..][..input_len];
+                            match &margins {
+                                Some(margins) => margins.copy(input, planes),
+                                None => self.planes.fill(self.window, input, planes),
+                            }
+                        }
+                        &*planes
+                    }
+                };
                 for ((phase, packed), taps) in self.phases.iter().zip(&packed).zip(&taps) {
                     let columns = phase.shape.channels::<T>();
                     let panel_len = phase.rows() * columns;

@@ -7,6 +7,7 @@
 
 mod finished_lines;
 mod forward;
+mod in_place;
 mod phase;
 mod shapes;
 mod taps;

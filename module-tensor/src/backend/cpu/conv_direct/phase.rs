@@ -4,8 +4,9 @@ use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::window::Window;
+use super::in_place::InPlace;
 use super::shapes::Shape;
-use super::taps::{Reach, TapLists, offsets};
+use super::taps::{Reach, TapLists, TilesAlong, offsets, share_of_input, tiles_of};
 use crate::Result;
 
 /// A grid of places of the output. A convolution has one with all of them; the gradient of its input has one for each
@@ -64,17 +65,42 @@ impl Phase {
         self.rows() * self.lines.len() * self.size[2]
     }
 
-    /// The products of its tiles, without those with padding.
-    pub(super) fn taps(&self, skip_padding: bool) -> TapLists {
-        let (starts, channels) = (&self.starts, self.channels);
-        TapLists::new(
-            &self.reaches,
-            self.size,
-            self.shape,
-            starts,
-            channels,
-            skip_padding,
-        )
+    /// Its tiles, with products with padding or without.
+    pub(super) fn tiles(&self, skip: bool) -> [TilesAlong; 3] {
+        tiles_of(&self.reaches, self.size, self.shape, skip)
+    }
+
+    /// The share of products that are not with padding.
+    pub(super) fn share_of_input(&self) -> f64 {
+        share_of_input(&self.reaches, self.size)
+    }
+
+    /// The products of its tiles.
+    pub(super) fn taps(&self, tiles: [TilesAlong; 3]) -> TapLists {
+        TapLists::new(tiles, &self.starts, self.channels)
+    }
+
+    /// How it reads a map where it lies, if its places are neighbors.
+    pub(super) fn in_place(&self, map: [usize; 3]) -> Option<InPlace> {
+        InPlace::new(&self.reaches, self.size, map)
+    }
+
+    /// Reads a map where it lies.
+    pub(super) fn read_in_place(self, in_place: InPlace) -> Result<Self> {
+        Ok(Self {
+            starts: offsets(in_place.starts)?,
+            lines: in_place.lines,
+            channel_steps: [in_place.channel_step, self.channel_steps[1]],
+            ..self
+        })
+    }
+
+    /// The elements that it reads, with those that its tiles read beyond their own places.
+    pub(super) fn reach(&self) -> usize {
+        let start = self.starts.iter().copied().max().unwrap_or(0) as usize;
+        let line = self.lines.iter().copied().max().unwrap_or(0);
+        let channels = (self.channels - 1) * self.channel_steps[0];
+        channels + start + line + self.size[2] + self.beyond()
     }
 
     /// The elements that tiles read beyond the planes.

@@ -65,18 +65,35 @@ pub(super) fn share_of_input(reaches: &[Vec<Reach>; 3], places: [usize; 3]) -> f
 /// take more time than they save.
 pub(super) const MOST_OF_INPUT: f64 = 0.97;
 
+/// The tiles of a shape over so many places.
+pub(super) fn tiles_of(
+    reaches: &[Vec<Reach>; 3],
+    [depth, height, width]: [usize; 3],
+    shape: Shape,
+    skip: bool,
+) -> [TilesAlong; 3] {
+    let [z, y, x] = reaches;
+    [
+        TilesAlong::new(z, depth, 1, skip),
+        TilesAlong::new(y, height, shape.lines, skip),
+        TilesAlong::new(x, width, shape.columns, skip),
+    ]
+}
+
 /// Which products tiles need along one dimension, of which many need the same.
 pub(super) struct TilesAlong {
     /// For each kind of tile and each reach, whether the tile's first and last places see padding; nothing if all do.
     kinds: Vec<Vec<Option<[bool; 2]>>>,
     /// The kind of each tile.
     of_tiles: Vec<usize>,
+    /// Whether no place within a tile sees padding, if its first and last ones are left out.
+    pub(super) skips_all: bool,
 }
 
 impl TilesAlong {
     /// The tiles of `len` places; if padding is not skipped they are all alike.
     pub(super) fn new(reaches: &[Reach], places: usize, len: usize, skip: bool) -> Self {
-        let (mut kinds, mut of_tiles) = (Vec::new(), Vec::new());
+        let (mut kinds, mut of_tiles, mut skips_all) = (Vec::new(), Vec::new(), skip);
         for start in (0..places).step_by(len) {
             let end = places.min(start + len);
             let of = |reach: &Reach| match skip {
@@ -87,13 +104,21 @@ impl TilesAlong {
                 }),
             };
             let kind: Vec<Option<[bool; 2]>> = reaches.iter().map(of).collect();
+            let within = start + 1..end.min(start + len - 1);
+            skips_all &= reaches.iter().zip(&kind).all(|(reach, seen)| {
+                seen.is_none() || within.clone().all(|place| reach.sees_input(place))
+            });
             let known = kinds.iter().position(|known| *known == kind);
             of_tiles.push(known.unwrap_or(kinds.len()));
             if known.is_none() {
                 kinds.push(kind);
             }
         }
-        Self { kinds, of_tiles }
+        Self {
+            kinds,
+            of_tiles,
+            skips_all,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -174,21 +199,9 @@ pub(super) struct TapLists {
 }
 
 impl TapLists {
-    pub(super) fn new(
-        reaches: &[Vec<Reach>; 3],
-        [depth, height, width]: [usize; 3],
-        shape: Shape,
-        starts: &[u32],
-        channels: usize,
-        skip: bool,
-    ) -> Self {
-        let skip = skip && share_of_input(reaches, [depth, height, width]) < MOST_OF_INPUT;
-        let [z, y, x] = reaches;
-        let along = [
-            TilesAlong::new(z, depth, 1, skip),
-            TilesAlong::new(y, height, shape.lines, skip),
-            TilesAlong::new(x, width, shape.columns, skip),
-        ];
+    /// `starts` are where the data has what the elements of the kernel see from the first place, in the first of the
+    /// channels.
+    pub(super) fn new(along: [TilesAlong; 3], starts: &[u32], channels: usize) -> Self {
         let mut lists = Vec::new();
         for z in &along[0].kinds {
             for y in &along[1].kinds {

@@ -11,8 +11,9 @@ use super::super::simd::{Padding, Tap, WindowProduct};
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
 use super::super::window::Window;
+use super::in_place::{InPlace, Margins};
 use super::shapes::{MOST_SUMS, Shape, narrowed};
-use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input};
+use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input, tiles_of};
 use crate::Result;
 use crate::zip::zip_mut;
 
@@ -20,15 +21,21 @@ use crate::zip::zip_mut;
 const PLACES: usize = 2048;
 const PLANE_ELEMENTS: usize = 1 << 18;
 
-/// A gradient of the weight by places of planes.
+/// A gradient of the weight by places of the input.
 pub(super) struct WeightGradient<'a> {
     sizes: &'a ConvSizes,
     planes: &'a Planes,
+    /// How the input is read where it lies; nothing if planes are read.
+    in_place: Option<InPlace>,
+    /// Where the data has what the elements of the kernel see from the first place, in the first channel.
+    starts: Vec<usize>,
+    /// Where it has each line of places, and the elements between channels and samples.
+    lines: Vec<usize>,
+    channel_step: usize,
+    sample_step: usize,
     /// The tiles of the kernel.
     shape: Shape,
     along: [TilesAlong; 3],
-    /// How far lines of the kernel are apart in a plane.
-    step: usize,
 }
 
 /// A tile of the kernel.
@@ -44,25 +51,46 @@ struct KernelTile {
 impl<'a> WeightGradient<'a> {
     pub(super) fn new<T: Float>(sizes: &'a ConvSizes, planes: &'a Planes, grad: &[T]) -> Self {
         let window = &sizes.window;
-        let [depth, height, width] = window.kernel;
-        let lines = planes.starts.iter().step_by(width).take(height.min(2));
-        let step = lines.fold(0, |before, start| start - before);
+        let [_, height, width] = window.kernel;
         let shape = Shape::new::<T>(sizes.out_channels, height, width).0;
-        let share = share_of_input(&Reach::all(window), window.output);
-        let skip = share < MOST_OF_INPUT && are_finite(grad);
-        let along = [
-            (0, depth, 1),
-            (1, height, shape.lines),
-            (2, width, shape.columns),
-        ];
+        // Tiles are of the kernel, and places are what reaches them.
+        let places = [0, 1, 2].map(|d| reaches_of_places(window, d));
+        let is_finite = are_finite(grad);
+        let reaches = Reach::all(window);
+        let mut along = tiles_of(&places, window.kernel, shape, is_finite);
+        let in_place = InPlace::new(&reaches, window.output, window.input);
+        let in_place = in_place.filter(|_| along.iter().all(|along| along.skips_all));
+        let share = share_of_input(&reaches, window.output);
+        if in_place.is_none() && share > MOST_OF_INPUT {
+            along = tiles_of(&places, window.kernel, shape, false);
+        }
+        let kernel: usize = window.kernel.iter().product();
+        let (starts, lines, channel_step, sample_step) = match &in_place {
+            Some(in_place) => (
+                in_place.starts.clone(),
+                in_place.lines.clone(),
+                in_place.channel_step,
+                window.input_len() * sizes.groups,
+            ),
+            None => {
+                let step = planes
+                    .starts
+                    .get(kernel)
+                    .map_or(0, |at| at - planes.starts[0]);
+                let starts = planes.starts[..kernel].to_vec();
+                (starts, planes.outputs.clone(), step, planes.len)
+            }
+        };
         Self {
             sizes,
             planes,
+            in_place,
+            starts,
+            lines,
+            channel_step,
+            sample_step,
             shape,
-            along: along.map(|(d, size, len)| {
-                TilesAlong::new(&reaches_of_places(window, d), size, len, skip)
-            }),
-            step,
+            along,
         }
     }
 
@@ -75,40 +103,66 @@ impl<'a> WeightGradient<'a> {
             ref window,
         } = *self.sizes;
         let (places, rows) = (window.places(), window.rows());
-        let planes_len = self.planes.len;
         // Whole products of those that are summed where windows are copied, which gives the same bits.
         let joined = self.sizes.samples_of_product();
-        let at_once = (PLACES / places).min(PLANE_ELEMENTS / planes_len);
+        let at_once = (PLACES / places).min(PLANE_ELEMENTS / self.planes.len);
         let samples = (at_once / joined).max(1) * joined;
         let samples = samples.min(batch);
         let columns = self.shape.channels::<T>();
         let panels = o.div_ceil(columns);
         let taps = rows / window.channels;
         let mut memory = [const { Workspace::new() }; 3];
-        let [data, grads, sums] = &mut memory;
-        let data =
-            data.of(samples * planes_len + self.shape.lines * self.step + self.shape.columns);
+        let [planes, grads, sums] = &mut memory;
+        let step = self.line_step();
+        // Tiles are wider and higher than the last of the kernel.
+        let beyond = self.shape.lines * step + self.shape.columns;
+        let last = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
+        let margins = self.in_place.as_ref().map(|in_place| {
+            let channels = (window.channels - 1) * self.channel_step;
+            let of_sample = channels + last(&self.starts) + last(&self.lines) + window.output[2];
+            let before = (samples - 1) * self.sample_step;
+            Margins::new(
+                in_place.margin,
+                before + of_sample + beyond,
+                before + window.input_len(),
+            )
+        });
+        let planes = planes.of(match &margins {
+            Some(margins) => margins.len,
+            None => samples * self.sample_step + beyond,
+        });
         let grads = grads.of(panels * samples * places * columns);
         let sums = sums.of(panels * rows * columns);
-        data.fill(T::zero());
-        grads.fill(T::zero());
+        if margins.is_none() {
+            planes.fill(T::zero());
+        }
+        if !o.is_multiple_of(columns) {
+            grads.fill(T::zero());
+        }
         let mut tiles = Vec::new();
         for (group, out) in out.chunks_exact_mut(o * rows).enumerate() {
             tiles.clear();
             for first in (0..batch).step_by(samples) {
                 let here = samples.min(batch - first);
-                for sample in 0..here {
-                    let block = (first + sample) * groups + group;
-                    let input = &input[block * window.input_len()..][..window.input_len()];
-                    let data = &mut data[sample * planes_len..][..planes_len];
-                    self.planes.fill(window, input, data);
-                    let grad = &grad[block * o * places..][..o * places];
-                    let grads = grads.chunks_exact_mut(samples * places * columns);
-                    for (grads, grad) in grads.zip(grad.chunks(columns * places)) {
-                        let grads = &mut grads[sample * places * columns..];
-                        columns_of_lines(grad.chunks_exact(places), grads, columns);
+                let start = (first * groups + group) * window.input_len();
+                let data = match margins
+                    .as_ref()
+                    .and_then(|margins| margins.find(input, start))
+                {
+                    Some(data) => data,
+                    None => {
+                        match &margins {
+                            Some(margins) => {
+                                let len = (here - 1) * self.sample_step + window.input_len();
+                                margins.copy(&input[start..][..len], planes);
+                            }
+                            None => self.fill_planes(&input[start..], here, planes)?,
+                        }
+                        &*planes
                     }
-                }
+                };
+                let first_grad = (first * groups + group) * o * places;
+                self.lay_out(&grad[first_grad..], [here, samples], grads)?;
                 let blocks = blocks_of(here * places, joined * places);
                 if tiles.is_empty() || here < samples {
                     tiles = self.tiles(&blocks, here)?;
@@ -122,18 +176,17 @@ impl<'a> WeightGradient<'a> {
                     for (item, sums) in range.zip(sums) {
                         let (panel, channel) = (item / window.channels, item % window.channels);
                         let panel = &grads[panel * samples * places * columns..];
-                        let data = &data[self.planes.starts[channel * taps]..];
+                        let data = &data[channel * self.channel_step..];
                         for (i, places) in blocks.iter().enumerate() {
                             let panel = &panel[places.start * columns..places.end * columns];
                             for tile in &tiles {
                                 let product = WindowProduct {
-                                    data: &data
-                                        [self.planes.starts[tile.first] - self.planes.starts[0]..],
+                                    data: &data[self.starts[tile.first]..],
                                     taps: &tile.places[i],
                                     first: 0,
                                     count: tile.places[i].len(),
                                     channel_steps: [0; 2],
-                                    line_step: self.step,
+                                    line_step: step,
                                     panel,
                                     add: false,
                                 };
@@ -151,6 +204,54 @@ impl<'a> WeightGradient<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How far lines of the kernel are apart in the data.
+    fn line_step(&self) -> usize {
+        let [_, height, width] = self.sizes.window.kernel;
+        match height {
+            1 => 0,
+            _ => self.starts[width] - self.starts[0],
+        }
+    }
+
+    /// Writes the group of so many samples to planes.
+    fn fill_planes<T: Float>(&self, input: &[T], samples: usize, planes: &mut [T]) -> Result<()> {
+        let window = &self.sizes.window;
+        let (len, step) = (window.input_len(), window.input_len() * self.sizes.groups);
+        let items = Items(planes, self.sample_step);
+        parallel_for(samples, len / 8, items, &|range, mut planes| {
+            for (i, sample) in range.enumerate() {
+                let input = &input[sample * step..][..len];
+                self.planes.fill(window, input, planes.at(i));
+            }
+            Ok(())
+        })
+    }
+
+    /// Lays out the gradients of the group of some samples: panel after panel, of which each has room for so many samples, the
+    /// channels of a place side by side.
+    fn lay_out<T: Float>(
+        &self,
+        grad: &[T],
+        [here, samples]: [usize; 2],
+        out: &mut [T],
+    ) -> Result<()> {
+        let (o, places) = (self.sizes.out_channels, self.sizes.window.places());
+        let columns = self.shape.channels::<T>();
+        let items = Items(out, places * columns);
+        let count = o.div_ceil(columns) * samples;
+        parallel_for(count, places * columns / 8, items, &|range, mut out| {
+            for (i, item) in range.enumerate() {
+                let (panel, sample) = (item / samples, item % samples);
+                if sample < here {
+                    let grad = &grad[sample * self.sizes.groups * o * places..][..o * places];
+                    let channels = grad.chunks_exact(places).skip(panel * columns);
+                    columns_of_lines(channels.take(columns), out.at(i), columns);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Adds the sums of a tile to those of the kernel of one channel, or overwrites these.
@@ -199,8 +300,8 @@ impl<'a> WeightGradient<'a> {
         let (mut places, mut blocks) = (Vec::new(), blocks.iter());
         let (mut place, mut block) = (0, 0..0);
         for sample in 0..samples {
-            for (line, output) in self.planes.outputs.iter().enumerate() {
-                let start = narrowed(sample * self.planes.len + output)?;
+            for (line, output) in self.lines.iter().enumerate() {
+                let start = narrowed(sample * self.sample_step + output)?;
                 let (is_seen, of_line) = (z[line / y.len()].is_some(), y[line % y.len()]);
                 for (column, of_column) in x.iter().enumerate() {
                     if place == block.end {

@@ -9,9 +9,9 @@ pub(crate) const ROWS: usize = 12;
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
     /// `sums[i][j] = Σ rows[i][p] · panel[p][j]`, by fused multiply-adds in the order of `p`.
-    fn high_tile<const DEPTH: usize, const COLUMNS: usize>(
+    fn high_tile<const COLUMNS: usize>(
         level: Level,
-        rows: &[[Self; DEPTH]; ROWS],
+        rows: &[&[Self]; ROWS],
         panel: &[[Self; COLUMNS]],
     ) -> [[Self; COLUMNS]; ROWS];
 }
@@ -22,9 +22,9 @@ macro_rules! high_tile {
         impl HighTile for $type {
             #[inline(always)]
             #[allow(clippy::inline_always)]
-            fn high_tile<const DEPTH: usize, const COLUMNS: usize>(
+            fn high_tile<const COLUMNS: usize>(
                 level: Level,
-                rows: &[[Self; DEPTH]; ROWS],
+                rows: &[&[Self]; ROWS],
                 panel: &[[Self; COLUMNS]],
             ) -> [[Self; COLUMNS]; ROWS] {
                 // Elsewhere no level has such tiles.
@@ -47,15 +47,20 @@ macro_rules! high_tile {
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        fn $avx512<const DEPTH: usize>(
-            rows: &[[$type; DEPTH]; ROWS],
+        fn $avx512(
+            rows: &[&[$type]; ROWS],
             panel: &[[$type; 2 * $lanes]],
         ) -> [[$type; 2 * $lanes]; ROWS] {
             use std::arch::x86_64::{$all, $fused, $register, $zero};
             let mut sums = [[$zero(); 2]; ROWS];
-            for (p, line) in panel.iter().take(DEPTH).enumerate() {
+            // One length for all, so that it is checked once.
+            let mut rows = *rows;
+            for row in &mut rows {
+                *row = &row[..panel.len()];
+            }
+            for (p, line) in panel.iter().enumerate() {
                 let line: [$register; 2] = bytemuck::cast(*line);
-                for (sums, row) in zip_mut(&mut sums, rows) {
+                for (sums, row) in zip_mut(&mut sums, &rows) {
                     let factor = $all(row[p]);
                     *sums = [0, 1].map(|i| $fused(factor, line[i], sums[i]));
                 }
@@ -84,13 +89,13 @@ high_tile!(
     _mm512_fmadd_pd
 );
 
-fn one_by_one<T: Copy + Default, const DEPTH: usize, const COLUMNS: usize>(
-    rows: &[[T; DEPTH]; ROWS],
+fn one_by_one<T: Copy + Default, const COLUMNS: usize>(
+    rows: &[&[T]; ROWS],
     panel: &[[T; COLUMNS]],
     fused: impl Fn(T, T, T) -> T,
 ) -> [[T; COLUMNS]; ROWS] {
     let mut sums = [[T::default(); COLUMNS]; ROWS];
-    for (p, line) in panel.iter().take(DEPTH).enumerate() {
+    for (p, line) in panel.iter().enumerate() {
         for (sums, row) in zip_mut(&mut sums, rows) {
             for (sum, &v) in zip_mut(sums, line) {
                 *sum = fused(row[p], v, *sum);

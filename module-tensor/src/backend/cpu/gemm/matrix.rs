@@ -90,7 +90,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
 #[derive(Clone, Copy)]
 pub(in super::super) struct Lines<'a, T> {
     data: &'a [T],
-    step: usize,
+    pub(super) step: usize,
     pub(super) count: usize,
     pub(super) len: usize,
 }

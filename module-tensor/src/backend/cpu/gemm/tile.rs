@@ -18,13 +18,16 @@ use crate::zip::zip_mut;
 /// rows.
 pub(in super::super) const DEPTH: usize = 512;
 
+/// Bytes apart, elements belong to one set of the first-level cache, which has room for eight lines.
+const ALIASED: usize = 4096;
+
 /// The number of elements of the copied rows of a high tile.
 pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;
 
-/// The minimum number of rows, and of elements of each, for which copies for high tiles pay off.
+/// The minimum number of rows, and of elements of each, for high tiles.
 const MANY: usize = 96;
 
-/// Whether rows are copied for high tiles.
+/// Whether there are high tiles, and memory for their rows.
 pub(super) fn has_high_tiles<T: Tile>(level: Level, left: &Lines<'_, T>, width: usize) -> bool {
     let shape = T::shape(level);
     shape.has_high && width == shape.columns && left.count.min(left.len) >= MANY
@@ -239,27 +242,26 @@ impl<T: Tile> Block<'_, '_, T> {
         }
     }
 
-    /// The rows of high tiles, copied so that one register and constants address them, by all panels.
+    /// The rows of high tiles by all panels: where they lie, unless they would push each other out of the first-level cache.
     #[inline(always)]
     fn row_of_high_tiles<const COLUMNS: usize>(&mut self, row: usize, right: &[[T; COLUMNS]]) {
         let left = self.left;
-        for (i, copy) in self
-            .scratch
-            .as_chunks_mut::<DEPTH>()
-            .0
-            .iter_mut()
-            .enumerate()
-        {
-            copy[..left.len].copy_from_slice(left.line(row + i));
+        let mut lines: [&[T]; HIGH_TILE_ROWS] = std::array::from_fn(|i| left.line(row + i));
+        let scratch = std::mem::take(&mut self.scratch);
+        if left.step.is_multiple_of(ALIASED / size_of::<T>()) {
+            for (copy, line) in scratch.chunks_exact_mut(DEPTH).zip(&lines) {
+                copy[..line.len()].copy_from_slice(line);
+            }
+            for (line, copy) in lines.iter_mut().zip(scratch.chunks_exact(DEPTH)) {
+                *line = copy;
+            }
         }
         let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
-            let Some(copies) = self.scratch.as_chunks::<DEPTH>().0.first_chunk() else {
-                return;
-            };
-            let sums = T::high_tile(self.level, copies, panel);
+            let sums = T::high_tile(self.level, &lines, panel);
             self.write(sums, rows.clone(), i * COLUMNS);
         }
+        self.scratch = scratch;
     }
 
     /// Writes a tile to some rows and from a column on.

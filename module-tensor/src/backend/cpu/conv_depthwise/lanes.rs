@@ -116,7 +116,10 @@ impl<T: Float> Leveled for Lanes<'_, T> {
 
     #[inline(always)]
     fn run_avx512(self) {
-        self.run::<true, true>();
+        match size_of::<T>() {
+            4 => self.run::<true, true>(),
+            _ => self.run::<true, false>(),
+        }
     }
 
     #[inline(always)]

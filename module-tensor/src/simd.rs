@@ -3,7 +3,8 @@
 //! A loop is compiled once for each level, and the program detects the level when it runs, because
 //! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
 //! a product with a sum nor adds in another order, and what is written fused is fused at every level. The exception are
-//! loops of multiply-adds ([`FusedLoop`], the tiles of products): without an instruction for them they round twice.
+//! loops of multiply-adds (depthwise convolutions, the tiles of products): without an instruction for them they round
+//! twice.
 //!
 //! The `unsafe` here is the call of a function that is compiled for a level: it needs a
 //! processor that has the instructions, which was checked just before.
@@ -159,45 +160,6 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { leveled_avx2(work) },
             Instructions::Baseline => work.run_baseline(),
-        }
-    }
-}
-
-/// A loop of multiply-adds; `run` is inlined, as must be all that it calls in the loop.
-pub(crate) trait FusedLoop {
-    type Output;
-
-    /// `FUSED` says whether there is an instruction for `a * b + c`. Where there is none, `mul_add` is a call into the
-    /// platform's library.
-    fn run<const FUSED: bool>(self) -> Self::Output;
-}
-
-/// Runs a loop of multiply-adds at the highest level.
-#[inline]
-pub(crate) fn run_fused<L: FusedLoop>(work: L) -> L::Output {
-    Level::highest().run(Fused(work))
-}
-
-struct Fused<L>(L);
-
-impl<L: FusedLoop> Leveled for Fused<L> {
-    type Output = L::Output;
-
-    #[inline(always)]
-    fn run_avx512(self) -> L::Output {
-        self.0.run::<true>()
-    }
-
-    #[inline(always)]
-    fn run_avx2(self) -> L::Output {
-        self.0.run::<true>()
-    }
-
-    #[inline(always)]
-    fn run_baseline(self) -> L::Output {
-        match BASELINE_HAS_FMA {
-            true => self.0.run::<true>(),
-            false => self.0.run::<false>(),
         }
     }
 }

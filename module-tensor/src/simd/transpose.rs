@@ -48,27 +48,23 @@ fn squares<T: Copy, const SIDE: usize>(
 ) {
     let (groups, rest) = lines.as_chunks::<SIDE>();
     for (i, lines) in groups.iter().enumerate() {
-        let len = lines[0].len();
-        // One length for all, so that it is checked once.
-        let lines = lines.map(|line| line[..len].as_chunks::<SIDE>());
-        let mut rows = out.chunks_mut(stride);
+        let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
+        let (len, rest) = (lines[0].len(), lines[0].len() / SIDE * SIDE);
         for j in 0..len / SIDE {
-            let mut block = [lines[0].0[j]; SIDE];
-            for (to, (squares, _)) in zip_mut(&mut block, &lines) {
-                *to = squares[j];
+            let mut block = [whole(lines[0], j); SIDE];
+            for (to, line) in zip_mut(&mut block, lines) {
+                *to = whole(line, j);
             }
-            for column in square(block) {
-                let row = rows
-                    .next()
-                    .and_then(|row| row[i * SIDE..].first_chunk_mut());
-                if let Some(to) = row {
-                    *to = column;
-                }
+            let rows = &mut out[j * SIDE * stride + i * SIDE..];
+            for (p, column) in square(block).iter().enumerate() {
+                rows[p * stride..][..SIDE].copy_from_slice(column);
             }
         }
-        for (p, row) in rows.take(len % SIDE).enumerate() {
-            let column = lines.map(|(_, rest)| rest[p]);
-            row[i * SIDE..][..SIDE].copy_from_slice(&column);
+        let rows = out.chunks_mut(stride).skip(rest);
+        for (p, row) in (rest..len).zip(rows) {
+            for (to, line) in zip_mut(&mut row[i * SIDE..][..SIDE], lines) {
+                *to = line[p];
+            }
         }
     }
     let done = groups.len() * SIDE;

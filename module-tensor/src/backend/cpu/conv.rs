@@ -239,8 +239,8 @@ impl ConvSizes {
             ConvOp::Forward => scratch(len)?,
             ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
         };
-        if op == ConvOp::Forward && self.is_by_lanes() {
-            self.run_by_lanes(a, b, &mut out)?;
+        if op == ConvOp::Forward && self.is_depthwise() {
+            self.run_depthwise(a, b, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }
         if op == ConvOp::Input

@@ -5,7 +5,6 @@
 
 use super::ConvOp;
 use super::conv::{ConvSizes, resized};
-use super::conv_depthwise::Plane;
 use super::conv_planes::{FEW, MANY, Planes, copy_line};
 use super::float::Float;
 use super::simd::{Loop, run_at_best_level};
@@ -51,17 +50,6 @@ impl ConvSizes {
         let buffer = resized(buffer, planes.len.saturating_add(places))?;
         let (data, sums) = buffer.split_at_mut(planes.len);
         planes.fill(window, input, data);
-        if self.out_channels == 1 && Plane::<T>::can_run(window) {
-            let plane = Plane {
-                planes,
-                data,
-                weight,
-                width,
-                out,
-            };
-            plane.run();
-            return Ok(());
-        }
         let mut taps: Vec<(T, usize)> = Vec::with_capacity(planes.starts.len());
         let weights = weight.chunks_exact(window.rows());
         for (weight, out) in weights.zip(out.chunks_exact_mut(window.places())) {

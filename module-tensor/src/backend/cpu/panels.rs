@@ -7,6 +7,8 @@
 use super::float::Float;
 use super::memory::filled;
 use super::simd::{Loop, run_at_best_level};
+use super::threads::{Items, parallel_for_again};
+use super::transpose::columns_of_lines;
 use crate::Result;
 use crate::zip::{zip, zip_mut};
 
@@ -15,6 +17,9 @@ const WIDE: usize = 16;
 
 /// The maximum number of rows that are summed at once.
 const TALL: usize = 6;
+
+/// The panels that one row is multiplied with side by side, because each product waits for the sum before it.
+const SIDE_BY_SIDE: usize = 4;
 
 /// A matrix `[depth, width]`, laid out as panels of some columns, with zeros behind the last.
 pub(super) struct Panels<T> {
@@ -37,12 +42,8 @@ impl<T: Float> Panels<T> {
     /// Packs a matrix `[width, depth]`, transposed.
     pub(super) fn from_transposed(matrix: &[T], depth: usize, width: usize) -> Result<Self> {
         Self::laid_out(depth, width, |panel, columns| {
-            for (c, column) in columns.enumerate() {
-                let column = &matrix[column * depth..][..depth];
-                for (line, &v) in zip_mut(panel, column) {
-                    line[c] = v;
-                }
-            }
+            let columns = columns.map(|column| &matrix[column * depth..][..depth]);
+            columns_of_lines(columns, panel.as_flattened_mut(), WIDE);
         })
     }
 
@@ -69,15 +70,75 @@ impl<T: Float> Panels<T> {
     ///
     /// The bits of a row do not depend on the rows beside it.
     pub(super) fn add(&self, a: &[T], out: &mut [T]) {
+        let Self { depth, width, .. } = *self;
+        if depth == 0 || width == 0 {
+            return;
+        }
         let panels = self;
-        run_at_best_level(Product { panels, a, out });
+        let rows = (a.len() / depth).min(out.len() / width);
+        match rows {
+            0 => return,
+            1 => {}
+            _ => {
+                return run_at_best_level(Product {
+                    panels,
+                    a,
+                    out,
+                    rows,
+                });
+            }
+        }
+        let len = SIDE_BY_SIDE * depth * WIDE;
+        let count = self.data.len().div_ceil(len);
+        let items = Items(out, SIDE_BY_SIDE * WIDE);
+        // Steps of a sequence follow each other.
+        let done = parallel_for_again(count, len / 32, items, &|groups, out| {
+            run_at_best_level(RowProduct {
+                panels: &self.data[groups.start * len..],
+                a: &a[..depth],
+                out: out.0,
+            });
+            Ok(())
+        });
+        // The work above does not fail.
+        debug_assert!(done.is_ok());
     }
 }
 
+/// The product of one row with panels.
+struct RowProduct<'a, T> {
+    panels: &'a [T],
+    a: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for RowProduct<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { panels, a, out } = self;
+        let len = a.len() * WIDE;
+        let groups = panels.chunks(SIDE_BY_SIDE * len);
+        for (group, out) in groups.zip(out.chunks_mut(SIDE_BY_SIDE * WIDE)) {
+            if group.len() == SIDE_BY_SIDE * len {
+                row(group.as_chunks().0, a, out);
+                continue;
+            }
+            for (panel, out) in group.chunks_exact(len).zip(out.chunks_mut(WIDE)) {
+                let width = out.len();
+                tile::<T, 1>(panel.as_chunks().0, a, out, width, &(0..width));
+            }
+        }
+    }
+}
+
+/// The product of some rows, more than one.
 struct Product<'a, T> {
     panels: &'a Panels<T>,
     a: &'a [T],
     out: &'a mut [T],
+    rows: usize,
 }
 
 impl<T: Float> Loop for Product<'_, T> {
@@ -85,22 +146,21 @@ impl<T: Float> Loop for Product<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { panels, a, out } = self;
+        let Self {
+            panels,
+            a,
+            out,
+            rows,
+        } = self;
         let (depth, width) = (panels.depth, panels.width);
-        if depth == 0 || width == 0 {
-            return;
-        }
-        let rows = (a.len() / depth).min(out.len() / width);
         // Rows of about one number in every tile, the elements of a column side by side.
         let mut tiles = Vec::with_capacity(rows * depth);
         let mut left = rows;
         while left > 0 {
             let tall = tall(left);
             let first = &a[(rows - left) * depth..][..tall * depth];
-            match tall {
-                1 => tiles.extend_from_slice(first),
-                _ => (0..depth)
-                    .for_each(|p| tiles.extend((0..tall).map(|row| first[row * depth + p]))),
+            for p in 0..depth {
+                tiles.extend((0..tall).map(|row| first[row * depth + p]));
             }
             left -= tall;
         }
@@ -113,7 +173,6 @@ impl<T: Float> Loop for Product<'_, T> {
                 let a = &tiles[start * depth..][..tall * depth];
                 let out = &mut out[start * width..][..tall * width];
                 match tall {
-                    1 => tile::<T, 1>(panel, a, out, width, &columns),
                     2 => tile::<T, 2>(panel, a, out, width, &columns),
                     3 => tile::<T, 3>(panel, a, out, width, &columns),
                     4 => tile::<T, 4>(panel, a, out, width, &columns),
@@ -130,6 +189,27 @@ impl<T: Float> Loop for Product<'_, T> {
 #[inline(always)]
 fn tall(rows: usize) -> usize {
     rows.div_ceil(rows.div_ceil(TALL))
+}
+
+/// One row of `out` in the columns of some panels.
+#[inline(always)]
+fn row<T: Float>(panels: &[[T; WIDE]], a: &[T], out: &mut [T]) {
+    let depth = a.len();
+    let panel = |i: usize| &panels[i * depth..][..depth];
+    let panels: [_; SIDE_BY_SIDE] = std::array::from_fn(panel);
+    // Arrays of their own: the compiler would take one lane of each for a vector.
+    let (mut first, mut second) = ([T::zero(); WIDE], [T::zero(); WIDE]);
+    let (mut third, mut fourth) = ([T::zero(); WIDE], [T::zero(); WIDE]);
+    for (p, &factor) in a.iter().enumerate() {
+        let add = |(sum, &v): (&mut T, &T)| *sum = factor.times_plus(v, *sum);
+        zip_mut(&mut first, &panels[0][p]).for_each(add);
+        zip_mut(&mut second, &panels[1][p]).for_each(add);
+        zip_mut(&mut third, &panels[2][p]).for_each(add);
+        zip_mut(&mut fourth, &panels[3][p]).for_each(add);
+    }
+    for (out, sums) in out.chunks_mut(WIDE).zip([first, second, third, fourth]) {
+        add(out, sums);
+    }
 }
 
 /// Some rows of `out` in some of their columns: as many sums as the processor has room for.
@@ -162,5 +242,48 @@ fn tile<T: Float, const ROWS: usize>(
 fn add<T: Float>(out: &mut [T], sums: [T; WIDE]) {
     for (out, &sum) in zip_mut(out, &sums) {
         *out = out.plus(sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Panels;
+
+    /// Numbers without a pattern.
+    fn numbers(len: usize) -> Vec<f32> {
+        let number = |i: usize| (i as f64 * 0.618_033_988_749_895).fract() as f32 - 0.4;
+        (0..len).map(number).collect()
+    }
+
+    #[test]
+    fn every_element_is_one_chain_of_sums() {
+        let sizes = [(1, 1), (3, 16), (20, 64), (7, 70), (33, 130), (256, 1024)];
+        for (depth, width) in sizes {
+            let matrix = numbers(depth * width);
+            let mut turned = vec![0.0; depth * width];
+            for (i, &v) in matrix.iter().enumerate() {
+                turned[i % width * depth + i / width] = v;
+            }
+            let both = [
+                Panels::new(&matrix, depth, width).unwrap(),
+                Panels::from_transposed(&turned, depth, width).unwrap(),
+            ];
+            for rows in [0, 1, 2, 5, 8] {
+                let (a, start) = (numbers(rows * depth), numbers(rows * width));
+                let element = |i: usize| {
+                    let (row, column) = (i / width, i % width);
+                    let sum = (0..depth).fold(0.0_f32, |sum, p| {
+                        a[row * depth + p].mul_add(matrix[p * width + column], sum)
+                    });
+                    (start[i] + sum).to_bits()
+                };
+                for panels in &both {
+                    let mut out = start.clone();
+                    panels.add(&a, &mut out);
+                    let is_same = (0..out.len()).all(|i| out[i].to_bits() == element(i));
+                    assert!(is_same, "{rows} rows by [{depth}, {width}]");
+                }
+            }
+        }
     }
 }

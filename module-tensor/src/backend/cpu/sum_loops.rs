@@ -26,6 +26,16 @@ impl<T: Number> Scale<T> {
             Self::Over(divisor) => v / divisor,
         }
     }
+
+    /// Scales all of some numbers.
+    #[inline(always)]
+    fn apply(self, numbers: &mut [T]) {
+        match self {
+            Self::Keep => {}
+            Self::Times(by) => numbers.iter_mut().for_each(|v| *v = *v * by),
+            Self::Over(by) => numbers.iter_mut().for_each(|v| *v = *v / by),
+        }
+    }
 }
 
 /// `to[i] = scale(from[i])`
@@ -84,6 +94,29 @@ impl<T: Number> Loop for SumTwo<'_, T> {
     }
 }
 
+/// The sums of the products of two lines with a factor each, for two windows by turns.
+pub(super) struct JoinTwo<'a, T> {
+    pub(super) windows: [[(&'a [T], T); 2]; 2],
+    pub(super) to: &'a mut [[T; 2]],
+}
+
+impl<T: Number> Loop for JoinTwo<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { windows, to } = self;
+        let [[(a, fa), (b, fb)], [(c, fc), (d, fd)]] = windows;
+        let len = to.len();
+        let (a, b, c, d) = (&a[..len], &b[..len], &c[..len], &d[..len]);
+        for (i, pair) in to.iter_mut().enumerate() {
+            let first = (a[i] * fa).plus(b[i] * fb);
+            let second = (c[i] * fc).plus(d[i] * fd);
+            *pair = [first, second];
+        }
+    }
+}
+
 /// Adds a line to sums, which are scaled then, unless they are sums of products.
 pub(super) struct AddLine<'a, T> {
     pub(super) term: Term<'a, T>,
@@ -129,9 +162,11 @@ impl<T: Number> Loop for SumPairs<'_, T> {
     }
 }
 
-/// Sums of neighboring rows of `columns` elements, in two blocks of `LANES` columns side by side: one alone would
-/// wait for its own sums.
-pub(super) struct SumRows<'a, T, const LANES: usize> {
+/// Sums of neighboring rows, `LANES` columns at a time.
+pub(super) struct SumRows<'a, T, const LANES: usize>(pub(super) Rows<'a, T>);
+
+/// Rows of `columns` elements, and which of them are summed.
+pub(super) struct Rows<'a, T> {
     pub(super) from: &'a [T],
     pub(super) columns: usize,
     /// The rows of each sum.
@@ -148,109 +183,148 @@ impl<T: Number, const LANES: usize> Loop for SumRows<'_, T, LANES> {
 
     #[inline(always)]
     fn run(self) {
-        let Self {
+        let Rows {
             from,
             columns,
             ranges,
             factors,
             scales,
             to,
-        } = self;
+        } = self.0;
         let mut used = 0;
         for (row, range) in ranges.iter().enumerate() {
             let to = &mut to[row * columns..];
-            let Some(last) = range.len().checked_sub(1) else {
+            let count = range.len();
+            if count == 0 {
                 to[..columns].fill(T::zero());
                 continue;
-            };
-            let lines = &from[range.start * columns..];
-            let factors = factors.map(|factors| &factors[used..=used + last]);
-            used += last + 1;
-            let room = to.len().min(lines.len() - last * columns);
-            // The last block ends where the row does, so that some columns are computed twice. That of a short row
-            // overhangs its end and is overwritten by the next row, if there is one.
-            let end = columns.saturating_sub(LANES);
-            let is_room = room >= LANES;
-            let mut done = if is_room { 0 } else { columns };
-            while done < columns {
-                let starts = [done.min(end), (done + LANES).min(end)];
-                let (Some(first), Some(second)) =
-                    (block(lines, starts[0]), block(lines, starts[1]))
-                else {
-                    break;
-                };
-                let (mut first, mut second): ([T; LANES], [T; LANES]) = (*first, *second);
-                match factors {
-                    None => {
-                        for k in 1..=last {
-                            let line = &lines[k * columns..];
-                            let (Some(a), Some(b)) = (
-                                block::<T, LANES>(line, starts[0]),
-                                block::<T, LANES>(line, starts[1]),
-                            ) else {
-                                break;
-                            };
-                            zip_mut(&mut first, a).for_each(|(sum, &v)| *sum = sum.plus(v));
-                            zip_mut(&mut second, b).for_each(|(sum, &v)| *sum = sum.plus(v));
-                        }
-                    }
-                    Some(factors) => {
-                        let factor = factors[0];
-                        first.iter_mut().for_each(|v| *v = *v * factor);
-                        second.iter_mut().for_each(|v| *v = *v * factor);
-                        for (k, &factor) in factors.iter().enumerate().skip(1) {
-                            let line = &lines[k * columns..];
-                            let (Some(a), Some(b)) = (
-                                block::<T, LANES>(line, starts[0]),
-                                block::<T, LANES>(line, starts[1]),
-                            ) else {
-                                break;
-                            };
-                            let add = |(sum, &v): (&mut T, &T)| *sum = sum.plus(v * factor);
-                            zip_mut(&mut first, a).for_each(add);
-                            zip_mut(&mut second, b).for_each(add);
-                        }
-                    }
-                }
-                match scales[row] {
-                    Scale::Keep => {}
-                    Scale::Times(by) => {
-                        first.iter_mut().for_each(|v| *v = *v * by);
-                        second.iter_mut().for_each(|v| *v = *v * by);
-                    }
-                    Scale::Over(by) => {
-                        first.iter_mut().for_each(|v| *v = *v / by);
-                        second.iter_mut().for_each(|v| *v = *v / by);
-                    }
-                }
-                if let Some(slot) = to[starts[0]..].first_chunk_mut() {
-                    *slot = first;
-                }
-                if let Some(slot) = to[starts[1]..].first_chunk_mut() {
-                    *slot = second;
-                }
-                done += 2 * LANES;
             }
-            for column in if is_room { columns } else { 0 }..columns {
-                let value = |k: usize| {
-                    let v = lines[k * columns + column];
-                    factors.map_or(v, |factors| v * factors[k])
-                };
-                let sum = (1..=last).fold(value(0), |sum, k| sum.plus(value(k)));
-                to[column] = scales[row].of(sum);
+            let sum = RowSum {
+                lines: &from[range.start * columns..],
+                columns,
+                factors: factors.map(|factors| &factors[used..][..count]),
+                scale: scales[row],
+            };
+            used += count;
+            match count {
+                2 if columns >= LANES => sum.few::<2, LANES>(&mut to[..columns]),
+                3 if columns >= LANES => sum.few::<3, LANES>(&mut to[..columns]),
+                4 if columns >= LANES => sum.few::<4, LANES>(&mut to[..columns]),
+                _ => sum.many::<LANES>(count, to),
             }
         }
     }
 }
 
+/// One sum of rows.
+struct RowSum<'a, T> {
+    lines: &'a [T],
+    columns: usize,
+    factors: Option<&'a [T]>,
+    scale: Scale<T>,
+}
+
+impl<T: Number> RowSum<'_, T> {
+    /// The sum of `COUNT` rows, which are not shorter than a block.
+    #[inline(always)]
+    fn few<const COUNT: usize, const LANES: usize>(&self, to: &mut [T]) {
+        let row = |k: usize, start: usize| &self.lines[k * self.columns + start..][..LANES];
+        // The last block ends where the row does, so that some columns are computed twice.
+        let end = self.columns - LANES;
+        for start in (0..self.columns).step_by(LANES) {
+            let start = start.min(end);
+            let mut sums = [T::zero(); LANES];
+            sums.copy_from_slice(row(0, start));
+            match self.factors.and_then(<[T]>::first_chunk::<COUNT>) {
+                None => {
+                    for k in 1..COUNT {
+                        zip_mut(&mut sums, row(k, start)).for_each(|(sum, &v)| *sum = sum.plus(v));
+                    }
+                }
+                Some(factors) => {
+                    Scale::Times(factors[0]).apply(&mut sums);
+                    for (k, &factor) in factors.iter().enumerate().skip(1) {
+                        let add = |(sum, &v): (&mut T, &T)| *sum = sum.plus(v * factor);
+                        zip_mut(&mut sums, row(k, start)).for_each(add);
+                    }
+                }
+            }
+            self.scale.apply(&mut sums);
+            to[start..][..LANES].copy_from_slice(&sums);
+        }
+    }
+
+    /// The sum of any number of rows, in two blocks side by side: one alone would wait for its own sums.
+    #[inline(always)]
+    fn many<const LANES: usize>(&self, count: usize, to: &mut [T]) {
+        let (lines, columns) = (self.lines, self.columns);
+        let room = to.len().min(lines.len() - (count - 1) * columns);
+        // The last block ends where the row does. That of a short row overhangs its end and is overwritten by the next
+        // row, if there is one.
+        let end = columns.saturating_sub(LANES);
+        let is_room = room >= LANES;
+        let mut done = if is_room { 0 } else { columns };
+        while done < columns {
+            let starts = [done.min(end), (done + LANES).min(end)];
+            let Some((first, second)) = blocks(lines, starts) else {
+                break;
+            };
+            let (mut first, mut second): ([T; LANES], [T; LANES]) = (*first, *second);
+            if let Some(factors) = self.factors {
+                Scale::Times(factors[0]).apply(&mut first);
+                Scale::Times(factors[0]).apply(&mut second);
+            }
+            for k in 1..count {
+                let Some((a, b)) = blocks::<T, LANES>(&lines[k * columns..], starts) else {
+                    break;
+                };
+                match self.factors {
+                    None => {
+                        zip_mut(&mut first, a).for_each(|(sum, &v)| *sum = sum.plus(v));
+                        zip_mut(&mut second, b).for_each(|(sum, &v)| *sum = sum.plus(v));
+                    }
+                    Some(factors) => {
+                        let factor = factors[k];
+                        let add = |(sum, &v): (&mut T, &T)| *sum = sum.plus(v * factor);
+                        zip_mut(&mut first, a).for_each(add);
+                        zip_mut(&mut second, b).for_each(add);
+                    }
+                }
+            }
+            for (mut sums, start) in [(first, starts[0]), (second, starts[1])] {
+                self.scale.apply(&mut sums);
+                if let Some(slot) = to[start..].first_chunk_mut() {
+                    *slot = sums;
+                }
+            }
+            done += 2 * LANES;
+        }
+        for column in if is_room { columns } else { 0 }..columns {
+            let value = |k: usize| {
+                let v = lines[k * columns + column];
+                self.factors.map_or(v, |factors| v * factors[k])
+            };
+            let sum = (1..count).fold(value(0), |sum, k| sum.plus(value(k)));
+            to[column] = self.scale.of(sum);
+        }
+    }
+}
+
+/// Two blocks of a row.
 #[inline(always)]
-fn block<T, const LANES: usize>(from: &[T], start: usize) -> Option<&[T; LANES]> {
-    from.get(start..)?.first_chunk()
+fn blocks<T, const LANES: usize>(
+    from: &[T],
+    [first, second]: [usize; 2],
+) -> Option<(&[T; LANES], &[T; LANES])> {
+    Some((
+        from.get(first..)?.first_chunk()?,
+        from.get(second..)?.first_chunk()?,
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AddLine, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
+    use super::{AddLine, JoinTwo, Rows, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
     use crate::simd::{Loop, run_at_best_level};
 
     /// Checks that a loop gives the same on every processor as on this one.
@@ -279,6 +353,11 @@ mod tests {
             let from = &numbers[..];
             check!(to => ScaleLine { from, scale, to });
             check!(to => SumPairs { from, scale, to });
+            let windows = [
+                [(from, 0.5), (&from[1..], 0.3)],
+                [(&from[1..], 0.7), (&from[2..], 0.9)],
+            ];
+            check!(to => JoinTwo { windows, to: to.as_chunks_mut().0 });
             for factor in [None, Some(1.1)] {
                 let (first, second) = (term(1, factor), term(20, factor));
                 check!(to => SumTwo { first, second, scale, to });
@@ -287,8 +366,9 @@ mod tests {
             let scales = &[scale; 4][..];
             for factors in [None, Some(&factors[..])] {
                 let (ranges, columns) = (&ranges, 37);
-                check!(to => SumRows::<f32, 16> { from, columns, ranges, factors, scales, to });
-                check!(to => SumRows::<f32, 32> { from, columns, ranges, factors, scales, to });
+                check!(to => SumRows::<f32, 8>(Rows { from, columns, ranges, factors, scales, to }));
+                check!(to => SumRows::<f32, 16>(Rows { from, columns, ranges, factors, scales, to }));
+                check!(to => SumRows::<f32, 32>(Rows { from, columns, ranges, factors, scales, to }));
             }
         }
     }

@@ -1,18 +1,14 @@
 //! Linear maps along one dimension of a plane.
 
-#[cfg(test)]
-mod tests;
-
-use std::ops::Range;
+mod sums;
 
 use super::interleave::{join_pairs, split_pairs};
 use super::number::Number;
 use super::regular_windows::RegularWindows;
-use super::resample_axis::{AxisWeights, ResampleAxis};
+use super::resample_axis::ResampleAxis;
 use super::simd::run_at_best_level;
-use super::sum_loops::{AddLine, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
-use crate::Scalar;
-use crate::zip::{zip, zip_mut};
+use super::sum_loops::{AddLine, JoinTwo, Rows, Scale, ScaleLine, SumPairs, SumRows, SumTwo, Term};
+use sums::{SideBySide, Sums};
 
 /// A linear map along one dimension of planes that are `[outer, size, inner]`.
 pub(super) struct SumPass<T> {
@@ -22,173 +18,10 @@ pub(super) struct SumPass<T> {
     sums: Sums<T>,
     /// Whether each output is an input.
     is_copy: bool,
-    /// The windows of outputs that are computed side by side, if the last dimension is summed.
+    /// The windows of outputs that are computed side by side, if the last dimension is summed, and the outputs that are
+    /// not.
     side_by_side: SideBySide,
-}
-
-/// For each output the sum of neighboring inputs.
-struct Sums<T> {
-    ranges: Vec<Range<usize>>,
-    /// The factors of the inputs of each output, output by output, and where they start; none if all are 1.
-    factors: Option<(Vec<T>, Vec<usize>)>,
-    /// What each input is scaled by before it is added, if any is.
-    before: Option<Vec<Scale<T>>>,
-    /// What each sum is scaled by.
-    after: Vec<Scale<T>>,
-}
-
-/// Runs of outputs that differ in nothing but their place.
-enum SideBySide {
-    None,
-    /// At a distance of one or two inputs.
-    All(RegularWindows),
-    /// Every second output, at a distance of one input: those from the first on, and those from the second on.
-    ByTurns([RegularWindows; 2]),
-}
-
-impl<T: Number> Sums<T> {
-    fn new(axis: &ResampleAxis) -> Self {
-        let number = |&v: &f64| T::from_scalar(Scalar::Float(v));
-        let keep = vec![Scale::Keep; axis.ranges.len()];
-        let ranges = axis.ranges.clone();
-        let (factors, before, after) = match &axis.weights {
-            AxisWeights::OverOutput(divisors) => (None, None, scales(divisors)),
-            AxisWeights::OverInput(divisors) => {
-                let before = Some(scales(divisors));
-                let before = before.filter(|all| all.iter().any(|one| *one != Scale::Keep));
-                (None, before, keep)
-            }
-            AxisWeights::Pairs(factors) => {
-                let starts = ranges.iter().scan(0, |next, range| {
-                    *next += range.len();
-                    Some(*next - range.len())
-                });
-                let starts = starts.collect();
-                (
-                    Some((factors.iter().map(number).collect(), starts)),
-                    None,
-                    keep,
-                )
-            }
-        };
-        Self {
-            ranges,
-            factors,
-            before,
-            after,
-        }
-    }
-
-    /// The factors of an output's inputs.
-    fn factors(&self, output: usize) -> Option<&[T]> {
-        let (factors, starts) = self.factors.as_ref()?;
-        Some(&factors[starts[output]..][..self.ranges[output].len()])
-    }
-
-    /// The outputs around the middle of the run that have the same factors and the same scale.
-    fn alike(&self, run: RegularWindows, output: impl Fn(usize) -> usize) -> RegularWindows {
-        let middle = run.outputs.start.midpoint(run.outputs.end);
-        let is_alike = |at: &usize| {
-            let (a, b) = (output(*at), output(middle));
-            self.factors(a) == self.factors(b) && self.after[a] == self.after[b]
-        };
-        let down = (run.outputs.start..middle)
-            .rev()
-            .take_while(is_alike)
-            .count();
-        let up = (middle..run.outputs.end).take_while(is_alike).count();
-        let start = middle - down;
-        RegularWindows {
-            start: run.start + (start - run.outputs.start) * run.stride,
-            outputs: start..middle + up,
-            ..run
-        }
-    }
-
-    /// Whether each output is an input.
-    fn are_copies(&self) -> bool {
-        let scales_nothing = self.after.iter().all(|scale| *scale == Scale::Keep);
-        scales_nothing && self.factors.is_none() && self.ranges.iter().all(|range| range.len() == 1)
-    }
-
-    fn side_by_side(&self, size: usize) -> SideBySide {
-        // With few outputs among many inputs, most of what is computed would be left out.
-        let most = |run: &RegularWindows, count: usize| {
-            let outputs = run.outputs.len();
-            run.len > 0 && 2 * outputs > count && 4 * outputs >= size / run.stride
-        };
-        let count = self.ranges.len();
-        let found = RegularWindows::find(&self.ranges).map(|run| self.alike(run, |at| at));
-        if let Some(run) = found.filter(|run| run.stride <= 2 && most(run, count)) {
-            return SideBySide::All(run);
-        }
-        let turn = |turn: usize| {
-            let ranges: Vec<_> = self.ranges.iter().skip(turn).step_by(2).cloned().collect();
-            let run = self.alike(RegularWindows::find(&ranges)?, |at| 2 * at + turn);
-            Some(run).filter(|run| run.stride == 1 && most(run, ranges.len()))
-        };
-        match (turn(0), turn(1)) {
-            (Some(first), Some(second)) => SideBySide::ByTurns([first, second]),
-            _ => SideBySide::None,
-        }
-    }
-
-    /// The sums of an output in lines of `size` elements, `count` sums for each.
-    fn sum_alone(&self, output: usize, from: &[T], size: usize, to: &mut [T], count: usize) {
-        let range = self.ranges[output].clone();
-        let factors = self.factors(output);
-        for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
-            let Some((&first, rest)) = from[range.clone()].split_first() else {
-                to[output] = T::zero();
-                continue;
-            };
-            let sum = match factors.and_then(<[T]>::split_first) {
-                // Of the mean of a whole line, there is no other sum to compute meanwhile.
-                None if self.ranges.len() == 1 => sum_by_lanes(first, rest),
-                None => rest.iter().fold(first, |sum, &v| sum.plus(v)),
-                Some((factor, factors)) => zip(rest, factors)
-                    .fold(first * *factor, |sum, (&v, &factor)| sum.plus(v * factor)),
-            };
-            to[output] = self.after[output].of(sum);
-        }
-    }
-}
-
-/// The sum of a number and a line, whose blocks of sixteen are added up side by side, because each addition waits for the
-/// one before. Then the halves of the sixteen sums are added, until one is left.
-fn sum_by_lanes<T: Number>(first: T, rest: &[T]) -> T {
-    const LANES: usize = 16;
-    let (blocks, ends) = rest.as_chunks::<LANES>();
-    let mut sums = [T::zero(); LANES];
-    for block in blocks {
-        zip_mut(&mut sums, block).for_each(|(sum, &v)| *sum = sum.plus(v));
-    }
-    let sum = ends.iter().fold(first, |sum, &v| sum.plus(v));
-    if blocks.is_empty() {
-        return sum;
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        let (low, high) = sums.split_at_mut(half);
-        zip_mut(low, &*high).for_each(|(sum, &v)| *sum = sum.plus(v));
-        half /= 2;
-    }
-    sum.plus(sums[0])
-}
-
-/// Division by the numbers, as a product where that is the same: by powers of two.
-fn scales<T: Number>(divisors: &[f64]) -> Vec<Scale<T>> {
-    let number = |v: f64| T::from_scalar(Scalar::Float(v));
-    let scale = |&divisor: &f64| {
-        // A double without a fraction behind its first digit.
-        let is_power = divisor.to_bits().trailing_zeros() >= f64::MANTISSA_DIGITS - 1;
-        match divisor {
-            1.0 => Scale::Keep,
-            _ if is_power => Scale::Times(number(divisor.recip())),
-            _ => Scale::Over(number(divisor)),
-        }
-    };
-    divisors.iter().map(scale).collect()
+    alone: Vec<usize>,
 }
 
 impl<T: Number> SumPass<T> {
@@ -198,6 +31,12 @@ impl<T: Number> SumPass<T> {
             1 => sums.side_by_side(axis.size),
             _ => SideBySide::None,
         };
+        let is_alone = |output: &usize| match &side_by_side {
+            SideBySide::None => true,
+            SideBySide::All(run) => !run.outputs.contains(output),
+            SideBySide::ByTurns(runs) => !runs[output % 2].outputs.contains(&(output / 2)),
+        };
+        let alone = (0..axis.ranges.len()).filter(is_alone).collect();
         Self {
             outer,
             size: axis.size,
@@ -205,6 +44,7 @@ impl<T: Number> SumPass<T> {
             is_copy: sums.are_copies(),
             sums,
             side_by_side,
+            alone,
         }
     }
 
@@ -238,17 +78,12 @@ impl<T: Number> SumPass<T> {
             return self.sum_rows(from, to);
         }
         let count = self.sums.ranges.len();
-        let regular = |output: usize| match &self.side_by_side {
-            SideBySide::None => false,
-            SideBySide::All(run) => run.outputs.contains(&output),
-            SideBySide::ByTurns(runs) => runs[output % 2].outputs.contains(&(output / 2)),
-        };
         match &self.side_by_side {
             SideBySide::None => {}
             SideBySide::All(run) => self.sum_all(run, from, to, room),
             SideBySide::ByTurns(runs) => self.sum_by_turns(runs, from, to, room),
         }
-        for output in (0..count).filter(|output| !regular(*output)) {
+        for &output in &self.alone {
             self.sums.sum_alone(output, from, self.size, to, count);
         }
     }
@@ -265,23 +100,21 @@ impl<T: Number> SumPass<T> {
                 }
                 continue;
             }
-            match columns >= 32 {
-                true => run_at_best_level(SumRows::<T, 32> {
-                    from,
-                    columns,
-                    ranges,
-                    factors,
-                    scales: after,
-                    to,
-                }),
-                false => run_at_best_level(SumRows::<T, 16> {
-                    from,
-                    columns,
-                    ranges,
-                    factors,
-                    scales: after,
-                    to,
-                }),
+            let rows = Rows {
+                from,
+                columns,
+                ranges,
+                factors,
+                scales: after,
+                to,
+            };
+            // Blocks of a short row overhang its end, where another row follows.
+            match columns {
+                32.. => run_at_best_level(SumRows::<T, 32>(rows)),
+                16.. => run_at_best_level(SumRows::<T, 16>(rows)),
+                8.. => run_at_best_level(SumRows::<T, 8>(rows)),
+                4.. if ranges.len() == 1 => run_at_best_level(SumRows::<T, 4>(rows)),
+                _ => run_at_best_level(SumRows::<T, 16>(rows)),
             }
         }
     }
@@ -368,6 +201,12 @@ impl<T: Number> SumPass<T> {
             }
             &longer[..len]
         };
+        if count == 2 * pitch && runs.iter().all(|run| run.len == 2) {
+            let pairs = to.as_chunks_mut().0;
+            if self.sum_two_by_turns(runs, line, pairs).is_some() {
+                return;
+            }
+        }
         let (first, second) = (&mut first[..len], &mut second[..len]);
         let in_place = |run: &RegularWindows| run.start == 0 && run.outputs.start == 0;
         let (first, second) = if self.is_copy && runs.iter().all(in_place) {
@@ -384,6 +223,46 @@ impl<T: Number> SumPass<T> {
         for (to, (first, second)) in to.chunks_exact_mut(count).zip(halves) {
             join_pairs(&first[..firsts], &second[..seconds], to);
         }
+    }
+
+    /// The sums of two products each by two runs that take turns, if there are factors.
+    fn sum_two_by_turns(
+        &self,
+        runs: &[RegularWindows; 2],
+        line: &[T],
+        to: &mut [[T; 2]],
+    ) -> Option<()> {
+        let factors = |turn: usize| {
+            let factors = self.sums.factors(2 * runs[turn].outputs.start + turn)?;
+            factors.first_chunk::<2>()
+        };
+        let factors = [factors(0)?, factors(1)?];
+        // The places where both have a window, as far as the line goes.
+        let start = runs[0].outputs.start.max(runs[1].outputs.start);
+        let window = |turn: usize| {
+            let from = runs[turn].start + start - runs[turn].outputs.start;
+            Some([line.get(from..)?, line.get(from + 1..)?])
+        };
+        let lines = [window(0)?, window(1)?];
+        let shortest = lines[0][1].len().min(lines[1][1].len());
+        let end = to.len().min(start + shortest);
+        let term = |turn: usize, k: usize| (lines[turn][k], factors[turn][k]);
+        run_at_best_level(JoinTwo {
+            windows: [[term(0, 0), term(0, 1)], [term(1, 0), term(1, 1)]],
+            to: to.get_mut(start..end)?,
+        });
+        // Before and after only one may have a window.
+        for at in (0..start).chain(end..to.len()) {
+            for (turn, run) in runs.iter().enumerate() {
+                let inputs = at.checked_sub(run.outputs.start);
+                let inputs = inputs.and_then(|at| line.get(run.start + at..)?.first_chunk());
+                if let Some(&[v, w]) = inputs {
+                    let [a, b] = *factors[turn];
+                    to[at][turn] = (v * a).plus(w * b);
+                }
+            }
+        }
+        Some(())
     }
 
     /// The sums of a run as those of `output`, in lines that hold every `stride`-th input; what lies between the rows

@@ -22,6 +22,9 @@ fn run_parts(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
 /// microseconds.
 const MIN_PARALLEL_NS: usize = 1 << 15;
 
+/// The same for threads that are awake.
+const MIN_AWAKE_NS: usize = 1 << 12;
+
 /// The maximum number of threads; 0 until it is set.
 static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -142,7 +145,28 @@ pub(super) fn parallel_for<C: SplitAt>(
     out: C,
     work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
 ) -> Result<()> {
-    let Some((parts, threads)) = parts_of(count, item_ns) else {
+    run_in_parts(parts_of(count, item_ns, MIN_PARALLEL_NS), count, out, work)
+}
+
+/// [`parallel_for`] for work that follows on such work within microseconds: the threads still look for more, so that
+/// smaller parts are handed to them.
+pub(super) fn parallel_for_again<C: SplitAt>(
+    count: usize,
+    item_ns: usize,
+    out: C,
+    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
+) -> Result<()> {
+    run_in_parts(parts_of(count, item_ns, MIN_AWAKE_NS), count, out, work)
+}
+
+/// Does the work in a number of parts and of threads, or as a whole.
+fn run_in_parts<C: SplitAt>(
+    parts: Option<(usize, usize)>,
+    count: usize,
+    out: C,
+    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
+) -> Result<()> {
+    let Some((parts, threads)) = parts else {
         return work(0..count, out);
     };
     let start = |part: usize| count * part / parts;
@@ -160,13 +184,14 @@ pub(super) fn parallel_for<C: SplitAt>(
     })
 }
 
-/// The number of parts of the work and the number of threads, if it is more than one part.
-fn parts_of(count: usize, item_ns: usize) -> Option<(usize, usize)> {
+/// The number of parts of the work, of at least `min_ns` nanoseconds, and the number of threads, if it is more than one
+/// part.
+fn parts_of(count: usize, item_ns: usize, min_ns: usize) -> Option<(usize, usize)> {
     // Most operations of small networks end here, and a division takes as long as all of their checks.
-    if count.saturating_mul(item_ns) < MIN_PARALLEL_NS {
+    if count.saturating_mul(item_ns) < min_ns {
         return None;
     }
-    let least = MIN_PARALLEL_NS.div_ceil(item_ns.max(1));
+    let least = min_ns.div_ceil(item_ns.max(1));
     if count < 2 * least {
         return None;
     }

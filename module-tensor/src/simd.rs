@@ -13,6 +13,7 @@
 use std::sync::OnceLock;
 
 mod coded_blocks;
+mod half;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -23,6 +24,7 @@ pub use coded_blocks::CodeTables;
 pub(crate) use coded_blocks::{
     BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,
 };
+pub(crate) use half::widen_f16;
 pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile};

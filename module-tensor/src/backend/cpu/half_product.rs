@@ -7,7 +7,7 @@ use super::cast::cast;
 use super::compute::{Compute, rounded};
 use super::map::wide;
 use super::matmul::{addmm, matmul};
-use super::matrix_vector::{WidenTo, add_rows_by_vector};
+use super::matrix_vector::{add_half_rows_by_vector, add_rows_by_vector};
 use super::memory::filled;
 use super::threads::{Items, parallel_for};
 use super::view::{into_vec, to_cow};
@@ -27,8 +27,9 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
     let is_half = matches!(a.storage.dtype(), DType::F16 | DType::BF16);
     if is_half && is_row_by_rows(&a, &b) {
         return match a.storage.dtype() {
-            DType::F16 => by_rows::<f16>(row, a, &b),
-            _ => by_rows::<bf16>(row, a, &b),
+            // Converting them takes as long as multiplying them, and there is an instruction for many at a time.
+            DType::F16 => by_rows(row, a, &b, add_half_rows_by_vector::<f16>),
+            _ => by_rows(row, a, &b, add_rows_by_vector::<bf16, f32>),
         };
     }
     let few = a.layout.rank() == 2 && (1..=ROWS).contains(&a.layout.shape()[0]);
@@ -55,10 +56,11 @@ fn is_row_by_rows(a: &Operand, b: &Operand) -> bool {
 }
 
 /// One row times columns that lie as rows, converted as they are multiplied.
-fn by_rows<H: WidenTo<f32> + Element>(
+fn by_rows<H: Element>(
     row: Option<Operand>,
     a: Operand,
     b: &Operand,
+    add: impl Fn(&[H], usize, &[f32], &mut [f32]) -> Result<()>,
 ) -> Result<Storage> {
     let (dtype, columns) = (a.storage.dtype(), b.layout.shape()[1]);
     let mut out = match row {
@@ -69,7 +71,7 @@ fn by_rows<H: WidenTo<f32> + Element>(
     let data = elements::<H>(b)?
         .get(b.layout.offset()..)
         .unwrap_or_default();
-    add_rows_by_vector(data, b.layout.strides()[1], &to_cow(&vector)?, &mut out)?;
+    add(data, b.layout.strides()[1], &to_cow(&vector)?, &mut out)?;
     rounded(CpuStorage::wrap(out), dtype)
 }
 

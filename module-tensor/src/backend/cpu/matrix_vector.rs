@@ -3,10 +3,11 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use half::{bf16, f16};
+use half::bf16;
 
-use super::half_precision::Half;
+use super::half_precision::{Half, widen};
 use super::lanes::{WIDE_LANES, sum_of_lanes};
+use super::memory::Workspace;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
@@ -25,19 +26,15 @@ impl<T: Number> WidenTo<T> for T {
     }
 }
 
-impl WidenTo<f32> for f16 {
-    #[inline(always)]
-    fn widen(self) -> f32 {
-        self.single()
-    }
-}
-
 impl WidenTo<f32> for bf16 {
     #[inline(always)]
     fn widen(self) -> f32 {
         self.single()
     }
 }
+
+/// The numbers of half precision that are converted at a time.
+const CONVERTED: usize = 1 << 11;
 
 /// The number of columns that are added at a time.
 const COLUMNS: usize = 8;
@@ -88,6 +85,35 @@ pub(super) fn add_columns_by_vector<T: Number>(
             Ok(())
         },
     )
+}
+
+/// [`add_rows_by_vector`] for rows that are converted to `f32` a few at a time.
+pub(super) fn add_half_rows_by_vector<H: Half + Sync>(
+    rows: &[H],
+    step: usize,
+    vector: &[f32],
+    out: &mut [f32],
+) -> Result<()> {
+    let len = vector.len();
+    // They stay in the first-level cache.
+    let together = (CONVERTED / len.max(1)).clamp(1, 8) * 2;
+    parallel_for(out.len(), len / 16, Items(out, 1), &|range, out| {
+        let mut memory = Workspace::new();
+        let wide = memory.of(together * len);
+        for (first, out) in range.step_by(together).zip(out.0.chunks_mut(together)) {
+            let rows = rows.get(first * step..).unwrap_or_default();
+            for (row, wide) in (0..out.len()).zip(wide.chunks_exact_mut(len.max(1))) {
+                widen(&rows[row * step..][..len], wide);
+            }
+            run_at_best_level(RowsByVector {
+                rows: &*wide,
+                step: len,
+                vector,
+                out,
+            });
+        }
+        Ok(())
+    })
 }
 
 struct RowsByVector<'a, R, T> {
@@ -185,7 +211,7 @@ impl<T: Number> Loop for ColumnsByVector<'_, T> {
 mod tests {
     use half::{bf16, f16};
 
-    use super::{add_columns_by_vector, add_rows_by_vector};
+    use super::{add_columns_by_vector, add_half_rows_by_vector, add_rows_by_vector};
     use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
     use crate::set_num_threads;
 
@@ -225,7 +251,7 @@ mod tests {
                 let halves: Vec<f16> = matrix.iter().map(|&v| f16::from_f32(v)).collect();
                 let wide: Vec<f32> = halves.iter().map(|v| v.to_f32()).collect();
                 let (mut narrow, mut same) = (start.clone(), start.clone());
-                add_rows_by_vector(&halves, step, &vector, &mut narrow).unwrap();
+                add_half_rows_by_vector(&halves, step, &vector, &mut narrow).unwrap();
                 add_rows_by_vector(&wide, step, &vector, &mut same).unwrap();
                 assert_eq!(narrow, same);
                 let halves: Vec<bf16> = matrix.iter().map(|&v| bf16::from_f32(v)).collect();

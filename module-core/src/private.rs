@@ -1,9 +1,8 @@
-//! What `#[derive(Module)]` expands to; no part of the public interface.
+//! The items that `#[derive(Module)]` expands to; not part of the public interface.
 //!
-//! A field is visited through [`Field`], or through one of the traits below where the tokens of its
-//! type look like a known mistake. Each of them holds for exactly the types that are a `Field`, so
-//! that a type of the user's own with the same name is accepted; they differ only in what the
-//! compiler says about a type that is none.
+//! A field is visited through [`Field`], or through one of the traits below if the tokens of its type look like a known
+//! mistake. Each of these holds for exactly the types that are a `Field`, so that a user's own type with the same name is
+//! accepted; they differ only in the compiler's message for other types.
 
 pub use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! What errors quote of files and of names: a part of it, without what steers a terminal.
+//! What errors quote of files and names: only a part, without terminal control characters.
 #![allow(clippy::unwrap_used)]
 
 use std::io;

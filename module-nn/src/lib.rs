@@ -1,5 +1,5 @@
-//! PyTorch's layers, losses, initializers, optimizers and data loading, on the module contract of
-//! [`module_core`], which this crate re-exports: one dependency is enough.
+//! PyTorch's layers, losses, initializers, optimizers and data loading, on the module contract of [`module_core`], which
+//! this crate re-exports: one dependency is enough.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! Sequences of several lengths for recurrent layers: PyTorch's `torch.nn.utils.rnn`.
+//! Sequences of different lengths for recurrent layers: PyTorch's `torch.nn.utils.rnn`.
 
 mod pack;
 mod packed_sequence;

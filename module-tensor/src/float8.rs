@@ -1,4 +1,4 @@
-//! Floating-point numbers of eight bits.
+//! 8-bit floating-point numbers.
 
 use std::cmp::Ordering;
 use std::fmt;

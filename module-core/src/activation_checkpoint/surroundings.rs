@@ -1,4 +1,4 @@
-//! What a call finds around it, and is to find again.
+//! The thread's state around a call, which a recomputation restores.
 
 use crate::hooks::Tensors;
 use crate::module::overrides::Captured;

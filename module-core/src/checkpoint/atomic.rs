@@ -1,4 +1,4 @@
-//! Writing a file whole or not at all.
+//! Atomic writes: a file is replaced as a whole, or not at all.
 
 use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};

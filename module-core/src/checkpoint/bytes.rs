@@ -1,4 +1,4 @@
-//! State dicts in memory, and in what somebody else reads and writes.
+//! State dicts in memory, and in the readers and writers of others.
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;

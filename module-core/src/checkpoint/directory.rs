@@ -1,9 +1,8 @@
 //! Directories whose files are replaced together, because one of them, the index, names the others.
 //!
-//! The others are written under names that no file has; then the index is replaced, which is one
-//! rename; then files that it does not name are removed. Killed before the rename, the directory holds
-//! the old checkpoint and some files that nothing names, which the next save removes; killed after it,
-//! the new one.
+//! The others are written under unused names. Then the index is replaced by one rename, and then the files that it does not
+//! name are removed. If the program is killed before the rename, the directory holds the old checkpoint and some
+//! unreferenced files, which the next save removes; if it is killed after the rename, it holds the new checkpoint.
 
 use std::io;
 use std::path::{Component, Path};

@@ -1,4 +1,4 @@
-//! Files that people take for checkpoints, and what to do with them.
+//! Files that are commonly mistaken for checkpoints, and what to do with them.
 
 use super::words::shorten;
 #[cfg(feature = "torch-files")]

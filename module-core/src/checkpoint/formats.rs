@@ -1,4 +1,4 @@
-//! The formats that there are, of which the content of a file tells one.
+//! The known formats; the content of a file determines which one applies.
 
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};

@@ -1,7 +1,7 @@
-//! Files as memory: the one place where the operating system's mapping is trusted.
+//! Memory-mapped files: the one place that trusts the operating system's mapping.
 //!
-//! `unsafe` stands here because memory that another program can change or take away is not what the
-//! language calls memory. Whoever asks for it promises what cannot be checked.
+//! This needs `unsafe`, because other programs can change or remove mapped memory, which Rust does not allow for. The
+//! caller must promise what cannot be checked.
 
 #![allow(unsafe_code)]
 

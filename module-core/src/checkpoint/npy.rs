@@ -1,4 +1,4 @@
-//! NumPy's `.npy`: one array behind a header that is a dict as Python writes it.
+//! NumPy's `.npy`: one array after a header, which is a Python dict literal.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What formats write to.
+//! The output that formats write to.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Reads parts of a file, large ones by several threads.
+//! Reads parts of a file; large parts are read by several threads.
 
 use std::fs::File;
 use std::io;

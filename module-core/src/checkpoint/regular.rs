@@ -1,5 +1,4 @@
-//! Which files are read and replaced: regular ones. A device may have no end, opening a FIFO waits for
-//! somebody who writes into it.
+//! Only regular files are read and replaced: a device may have no end, and opening a FIFO waits for a writer.
 
 use std::fs::{File, FileType};
 use std::io::{self, Read};

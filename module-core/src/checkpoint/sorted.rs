@@ -1,4 +1,4 @@
-//! Pairs by rising keys, so that equal states are equal files.
+//! Pairs in ascending key order, so that equal states give equal files.
 
 use serde::ser::{Serialize, Serializer};
 

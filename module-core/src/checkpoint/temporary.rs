@@ -1,4 +1,4 @@
-//! A temporary file beside the file that it is to become.
+//! A temporary file next to the file that it will replace.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};

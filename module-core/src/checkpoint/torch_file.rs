@@ -1,4 +1,4 @@
-//! What both layouts of PyTorch's files have in common.
+//! Code that both layouts of PyTorch's files share.
 
 use super::pickle::{Budget, Pickle, Storages};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject};

@@ -1,4 +1,4 @@
-//! Objects of PyTorch in files, in memory, and in what somebody else reads and writes.
+//! PyTorch objects in files, in memory, and in the readers and writers of others.
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The files of `torch.save` before PyTorch 1.6, and today with
-//! `_use_new_zipfile_serialization=False`: pickles one after the other, then the storages.
+//! The `torch.save` files of PyTorch before 1.6, and of later versions with `_use_new_zipfile_serialization=False`: several
+//! pickles, then the storages.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What `torch.save` saves.
+//! The objects that `torch.save` saves.
 
 use std::fmt;
 

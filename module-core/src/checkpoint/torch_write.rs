@@ -1,4 +1,4 @@
-//! The files of `torch.save`: a zip archive of stored entries.
+//! Writes `torch.save` files: a zip archive of stored entries.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,4 @@
-//! The files of `torch.save` since PyTorch 1.6: a zip archive of stored entries, `data.pkl` and the
-//! storages that it names.
+//! The `torch.save` files of PyTorch since 1.6: a zip archive of stored entries, `data.pkl` and the storages that it names.
 
 use super::byte_order::big_endian_tensor;
 use super::pickle::{Budget, Pickle, Storages};

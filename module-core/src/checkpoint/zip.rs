@@ -1,4 +1,4 @@
-//! Zip archives, as checkpoints use them: where the entries lie in the file.
+//! Zip archives, as used by checkpoints: where the entries are in the file.
 
 use std::ops::Range;
 

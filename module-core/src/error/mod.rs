@@ -1,5 +1,5 @@
-//! The errors of modules, of loading and of files, which [`Error`] carries as those of any other crate,
-//! and how names from files are quoted in messages.
+//! The errors of modules, loading and files, which [`Error`] carries like those of any other crate, and the quoting of
+//! names from files in messages.
 
 /// Has `?` and `into` make an [`Error`](crate::Error) of a type.
 macro_rules! error_from {

@@ -1,4 +1,4 @@
-//! "Did you mean": the nearest of the names that there are.
+//! "Did you mean": the nearest of the existing names.
 
 /// The name among `candidates` that `name` is most likely a typo of: at most a third of its
 /// letters wrong, and never all of them.

@@ -1,5 +1,4 @@
-//! Rules on what fields are, and not on how their types are written, asked while the user's crate is
-//! compiled.
+//! Rules about what fields are, not how their types are spelled, evaluated while the user's crate is compiled.
 
 use super::{FieldInfo, FieldRole};
 

@@ -1,4 +1,4 @@
-//! The types that are fields as constants.
+//! Types whose fields are constants.
 
 use std::marker::PhantomData;
 

@@ -1,5 +1,4 @@
-//! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
-//! all of them or none.
+//! Changes to a whole tree: modes and flags, and casting, moving and redrawing its tensors, all of them or none.
 
 use super::replay::replay;
 use super::{Buffer, Module, Parameter, TensorId, Walk, walk};

@@ -1,4 +1,4 @@
-//! What `Debug` prints of a tensor that a module holds: of a large one no values.
+//! The `Debug` output of a tensor in a module: the values of a large one are left out.
 
 use std::fmt;
 

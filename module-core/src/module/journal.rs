@@ -1,4 +1,4 @@
-//! Buffers that a call changes, so that running it again starts from the same values and leaves none changed.
+//! Records buffers that a call changes, so that a second run starts from the same values and leaves none changed.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Numbers by which modules without tensors are told apart.
+//! Numbers that tell modules without tensors apart.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
-//! Values that one thread sees in the place of those that parameters, buffers and extra states have.
+//! Values that one thread sees instead of those that parameters, buffers and extra states have.
 //!
-//! A read asks whether its thread has any, which is one flag of the thread, and looks only then. A write goes
-//! where the read came from, so that what runs meanwhile cannot change a module that is covered.
+//! A read first checks a thread-local flag that says whether there are any. A write goes where the read came from, so that
+//! code that runs meanwhile cannot change a module whose values are overridden.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! Drawing the values of parameters as they were drawn at first.
+//! Redraws the values of parameters exactly as they were first drawn.
 
 use super::Parameter;
 use crate::rng::Generator;

@@ -1,4 +1,4 @@
-//! What stands behind `#[module(skip)]`.
+//! The implementation of `#[module(skip)]`.
 
 use std::sync::Arc;
 

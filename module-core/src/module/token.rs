@@ -1,4 +1,4 @@
-//! What tells a module from another one that stands at its address later.
+//! Tokens that tell a module from another one placed at the same address later.
 
 use std::any::Any;
 use std::num::NonZeroU64;

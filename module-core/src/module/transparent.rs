@@ -1,4 +1,4 @@
-//! Boxes and shared pointers answer as the module they hold.
+//! Boxes and shared pointers behave as the module they hold.
 
 use std::any::Any;
 use std::fmt;

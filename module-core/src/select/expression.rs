@@ -1,4 +1,4 @@
-//! What a selection consists of.
+//! The parts of a selection.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What turns into a selection.
+//! Conversions into a selection.
 
 use super::Select;
 use super::expression::Expression;

@@ -1,4 +1,4 @@
-//! The one selector: which parameters, buffers and modules of a tree are meant.
+//! Selects parameters, buffers and modules of a tree.
 
 mod expression;
 mod from;

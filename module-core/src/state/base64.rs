@@ -1,4 +1,4 @@
-//! Bytes as text, for formats that people read: RFC 4648 with padding.
+//! Bytes as text, for human-readable formats: RFC 4648 with padding.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

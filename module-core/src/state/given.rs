@@ -1,4 +1,4 @@
-//! Values given by key for the tensors of a module, checked before they take their places.
+//! Values given by key for the tensors of a module, checked before they are set.
 
 use std::collections::HashMap;
 

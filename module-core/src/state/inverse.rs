@@ -1,4 +1,4 @@
-//! Regular expressions whose replacement can be undone by another one.
+//! Regular expressions whose replacement can be undone by another replacement.
 
 use regex_lite::Regex;
 

@@ -1,4 +1,4 @@
-//! What shapes tell of weights that are stored transposed, and what they do not.
+//! What shapes reveal about weights that are stored transposed, and what they do not.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Saving in the form of a foreign checkpoint: the way back of loading with options.
+//! Saving in the form of a foreign checkpoint: the inverse of loading with options.
 
 use std::collections::HashMap;
 

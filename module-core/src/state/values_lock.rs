@@ -1,8 +1,7 @@
 //! The lock between loads and state dicts: a state dict never holds half of a load.
 //!
-//! Modules carry no field for a lock, so one lock serves the process. It is held while handles are
-//! read or exchanged, which is a matter of microseconds, and never while hooks run or tensors are
-//! dropped, whose code may be the user's.
+//! Modules have no field for a lock, so one lock serves the process. It is held while handles are read or exchanged, which
+//! takes microseconds, and never while hooks run or tensors are dropped, which may run users' code.
 
 use std::sync::{PoisonError, RwLock};
 

@@ -1,4 +1,4 @@
-//! Gradients of what a call gives with respect to what it was given, and what they show.
+//! Gradients of a call's output with respect to its input, and what they reveal.
 
 use crate::autograd::grad_with;
 use crate::{BackwardOptions, DType, Result, Tensor};

@@ -1,5 +1,5 @@
-//! Watches steps of a training from outside: by hooks on the calls of all modules, on the gradients of what goes
-//! into them and comes out, on losses and on backward passes.
+//! Watches training steps from outside: by hooks on the calls of all modules, on the gradients of their inputs and outputs,
+//! on losses and on backward passes.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Which elements of its input what a model gives depends on, by gradients that are taken while a step runs.
+//! Finds which elements of its input a model's output depends on, by gradients computed while a step runs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What was seen of the steps of a training.
+//! What was observed of the training steps.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};

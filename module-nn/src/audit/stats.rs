@@ -1,4 +1,4 @@
-//! Numbers of the values of a tensor.
+//! Statistics of the values of a tensor.
 
 use crate::{DType, Tensor};
 

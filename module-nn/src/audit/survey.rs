@@ -1,4 +1,4 @@
-//! What a model consists of, and what its values and modes are.
+//! The parts of a model, and their values and modes.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What leads from `Conv2d::new(3, 8, 3).stride(2)` to the configuration.
+//! The path from `Conv2d::new(3, 8, 3).stride(2)` to the configuration.
 
 use module_core::{Error, Result};
 

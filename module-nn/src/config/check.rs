@@ -1,4 +1,4 @@
-//! What arguments must hold, with errors that quote their names and values.
+//! Checks of arguments, with errors that quote their names and values.
 
 use crate::init::zeros;
 use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};

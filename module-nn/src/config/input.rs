@@ -1,4 +1,4 @@
-//! The macro that writes what a layer with optional arguments is called with.
+//! The macro that writes the input of a layer whose call has optional arguments.
 
 /// The input of a layer whose call has optional arguments, from their table: PyTorch's names, types and
 /// defaults.

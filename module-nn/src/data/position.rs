@@ -1,7 +1,7 @@
-//! Where a loader is, and how that is saved.
+//! The position of a loader, and how it is saved.
 //!
-//! A snapshot has the state of the generators at the start of the epoch and the number of batches that were given
-//! out, so that its size does not depend on the data set, and the state of the loader's own generators now.
+//! A snapshot holds the state of the generators at the start of the epoch and the number of batches returned so far, so
+//! that its size does not depend on the data set, and the current state of the loader's own generators.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Losses of probabilities and logits of yes and no.
+//! Binary classification losses of probabilities and logits.
 
 use module_core::{AutocastPolicy, Integers, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! The cross-entropy of probabilities of yes and no.
+//! The binary cross-entropy of probabilities.
 
 use module_core::{Backward, DType, Error, Function, Gradients, Result, Tensor, no_grad};
 

@@ -1,4 +1,4 @@
-//! Distances of vectors, and losses of them.
+//! Distances of vectors, and losses based on them.
 
 use module_core::{AutocastPolicy, Result, Tensor};
 

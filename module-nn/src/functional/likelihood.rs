@@ -1,4 +1,4 @@
-//! Losses that are negative logarithms of likelihoods, and divergences.
+//! Negative log-likelihood losses and divergences.
 
 use module_core::{AutocastPolicy, DTypeError, Error, Result, Tensor};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The cross-entropy of logits that a linear map gives, without all of them in memory.
+//! The cross-entropy of the logits of a linear map, without holding all of them in memory.
 
 use module_core::autograd::grad_with;
 use module_core::{

@@ -1,4 +1,4 @@
-//! What the losses share: which tensors fit each other, and how per-element losses are reduced.
+//! Code that the losses share: checks of shapes and dtypes, and the reduction of per-element losses.
 
 use module_core::{AutocastPolicy, DType, DTypeError, LossCall, Result, ShapeError, Tensor};
 

@@ -1,4 +1,4 @@
-//! Losses that are 0 from a margin on.
+//! Losses that are 0 beyond a margin.
 
 use module_core::{AutocastPolicy, DType, Error, ErrorKind, Integers, Result, ShapeError, Tensor};
 

@@ -1,4 +1,4 @@
-//! Losses of numbers that should equal others.
+//! Regression losses.
 
 use module_core::{Error, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Channels and places exchanged.
+//! Shuffles of channels and pixels.
 
 use module_core::{Error, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Beam search, step by step as transformers has it, in `F32` as there.
+//! Beam search that follows transformers' step by step, in `F32` as there.
 
 use module_core::{Error, Result, Tensor};
 

@@ -1,8 +1,8 @@
-//! Texts of a language model, token by token: greedy, sampled, and by beam search, as `generate` of Hugging Face's
-//! transformers gives them.
+//! Text generation with a language model, token by token: greedy, sampled, and by beam search, like `generate` of Hugging
+//! Face's transformers.
 //!
-//! What generates is any [`LanguageModel`]: [`with_cache`] makes one of a closure from new token ids and what was
-//! seen before, [`without_cache`] of one from all token ids. [`GenerationConfig`] has the names of transformers'
+//! Any [`LanguageModel`] can generate. [`with_cache`] makes one from a closure of the new token ids and the cache,
+//! [`without_cache`] from a closure of all token ids. [`GenerationConfig`] uses the names of transformers'
 //! `generation_config.json`.
 //!
 //! # Example
@@ -41,8 +41,8 @@
 //!
 //! # Encoder–decoder models
 //!
-//! Encode the sources once, and remember the result beside the cache: beam search then chooses its rows with those of
-//! the texts, so that each text keeps its own source. The prompt is the token that all targets begin with.
+//! Encode the sources once, and keep the result next to the cache: beam search reorders its rows together with those of the
+//! texts, so that each text keeps its own source. The prompt is the token that all targets begin with.
 //!
 //! ```
 //! use module_nn::AttentionOptions;

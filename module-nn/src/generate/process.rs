@@ -1,4 +1,4 @@
-//! What changes the scores of the next token, `[rows, vocabulary]`: logits, or logarithms of probabilities.
+//! Processors of the scores of the next token, `[rows, vocabulary]`: logits, or log-probabilities.
 
 use module_core::{DType, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! One text for each prompt, a token at a time.
+//! One text for each prompt, one token at a time.
 
 use module_core::{DType, Result, Tensor};
 

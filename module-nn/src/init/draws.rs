@@ -1,4 +1,4 @@
-//! One value everywhere, and plain draws.
+//! Constants and simple distributions.
 
 use module_core::rng::Distribution;
 use module_core::{DType, Generator, Init, Result, Shape, Tensor};

@@ -1,5 +1,4 @@
-//! Draws whose spread follows the numbers of inputs and outputs, so that variances stay from layer to
-//! layer.
+//! Distributions scaled by the numbers of inputs and outputs, so that the variance stays the same from layer to layer.
 
 use module_core::{DType, Generator, Init, Result, Shape, ShapeError, Tensor};
 

@@ -1,4 +1,4 @@
-//! What nonlinearities do to the variance.
+//! The effect of nonlinearities on the variance.
 
 /// A nonlinearity, by what it does to the variance of what passes.
 ///

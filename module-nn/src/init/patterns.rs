@@ -1,4 +1,4 @@
-//! Values at places: identities, sparse columns, blocks of rows.
+//! Patterns of values: identities, sparse columns, blocks of rows.
 
 use module_core::rng::Distribution;
 use module_core::{DType, Error, Generator, Init, Layout, Result, Shape, Tensor};

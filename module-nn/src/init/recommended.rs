@@ -1,4 +1,4 @@
-//! What usually suits a layer.
+//! Initializers that usually suit a layer.
 
 use std::any::Any;
 

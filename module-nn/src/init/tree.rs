@@ -1,4 +1,4 @@
-//! Initializers over the modules of a tree.
+//! Initializers applied to the modules of a tree.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! A trace as Chrome's profiler reads it.
+//! A trace in the format of Chrome's profiler.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The time that has passed.
+//! Elapsed time.
 
 use std::time::Duration;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]

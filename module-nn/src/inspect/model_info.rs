@@ -1,4 +1,4 @@
-//! What a summary says of a model besides its calls.
+//! What a summary reports about a model besides its calls.
 
 use crate::module::Visitor;
 use crate::{Module, ModuleExt, TensorId, Training, Walk};

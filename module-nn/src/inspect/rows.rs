@@ -1,5 +1,5 @@
-//! The rows of a summary: the calls of a pass, with the modules around them that are not called
-//! themselves, and those that were not called at all.
+//! The rows of a summary: the calls of a pass, the modules around them that are not called themselves, and uncalled
+//! modules.
 
 use std::collections::HashSet;
 use std::time::Duration;

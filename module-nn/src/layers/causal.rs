@@ -1,4 +1,4 @@
-//! Causal masks, which several layers make.
+//! Causal masks, which several layers use.
 
 use module_core::{DType, Device, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! What batch and instance normalizations share: their members, and how these are printed and moved.
+//! Code that batch and instance normalization share: their members, and how these are printed and moved.
 
 use std::fmt;
 

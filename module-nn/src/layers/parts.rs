@@ -1,4 +1,4 @@
-//! Layers of parameters that exist already: nothing is drawn for them.
+//! Layers made from existing parameters: nothing is drawn for them.
 
 use module_core::{Error, Maybe, Parameter, Result, Shape};
 

@@ -1,4 +1,4 @@
-//! What the layers that know positions share: where the angles lie in a vector, and the angles.
+//! Code that position layers share: where the angles are in a vector, and the angles themselves.
 
 use module_core::{DType, Result, Tensor};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What the recurrent cells share: one step with its weights.
+//! Code that the recurrent cells share: one step with its weights.
 
 use std::fmt;
 

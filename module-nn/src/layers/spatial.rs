@@ -1,4 +1,4 @@
-//! What layers over one to three spatial dimensions have in common.
+//! Code that layers over one to three spatial dimensions share.
 
 use module_core::{AutocastPolicy, Error, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! The model beside its adapters, which is frozen.
+//! The frozen model behind the adapters.
 
 use module_core::{Module, ModuleExt, Result, Select, Walk};
 

@@ -1,4 +1,4 @@
-//! What adapters amount to as weights.
+//! The change of the weights that adapters amount to.
 
 use module_core::{DType, Result, Shape, Tensor};
 

@@ -1,4 +1,4 @@
-//! The layers of a model that hold adapters, or could.
+//! The layers of a model that have adapters, or could.
 
 use std::any::Any;
 

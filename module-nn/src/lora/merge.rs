@@ -1,4 +1,4 @@
-//! Adapters as part of the weights.
+//! Merging adapters into the weights.
 
 use module_core::{Buffer, IndexMap, Maybe, Module, Parameter, Result, Tensor, no_grad};
 

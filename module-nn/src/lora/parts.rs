@@ -1,4 +1,4 @@
-//! The members that an adapter brings to a layer.
+//! The members that an adapter adds to a layer.
 
 use std::fmt;
 

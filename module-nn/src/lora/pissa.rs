@@ -1,4 +1,4 @@
-//! The factors of PiSSA, which are parts of the weight.
+//! PiSSA's factors, which are parts of the weight.
 
 #[cfg(feature = "linalg")]
 use module_core::linalg::{QrMode, qr, svd_reduced};

@@ -1,4 +1,4 @@
-//! What `modules_to_save` means in a model.
+//! The meaning of `modules_to_save` in a model.
 
 use module_core::{Result, Select};
 

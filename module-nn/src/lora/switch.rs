@@ -1,4 +1,4 @@
-//! Which adapters a model computes with.
+//! Which adapters are active in a model.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Adapters made of others.
+//! Adapters combined from others.
 
 use std::sync::Arc;
 

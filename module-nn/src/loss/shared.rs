@@ -1,4 +1,4 @@
-//! What the losses share.
+//! Code that the losses share.
 
 use module_core::{Buffer, Maybe, Result};
 

@@ -1,4 +1,4 @@
-//! Predicted and true classes, of whatever predictions are given.
+//! Predicted and true classes, from any form of predictions.
 
 use module_core::{DType, Error, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Means over the elements of numbers that are predicted.
+//! Means over the elements of predicted numbers.
 
 use module_core::{Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Tensors as numbers of the host.
+//! Tensors as numbers in host memory.
 
 use module_core::{DType, Error, Result, Tensor};
 

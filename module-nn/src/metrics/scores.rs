@@ -1,4 +1,4 @@
-//! True positives, false positives and false negatives of each class, which the scores of classes are made of.
+//! True positives, false positives and false negatives of each class, from which the scores are computed.
 
 use module_core::{Result, Tensor};
 

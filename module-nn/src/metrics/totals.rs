@@ -1,4 +1,4 @@
-//! What metrics add up, and how it is saved.
+//! The totals that metrics accumulate, and how they are saved.
 
 use module_core::{Error, Result, StateDict, Tensor};
 

@@ -1,4 +1,4 @@
-//! The arithmetic that optimizers share, in PyTorch's order of operations, which gives its roundings.
+//! The arithmetic that optimizers share, in PyTorch's order of operations, which determines rounding.
 
 use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Result, Tensor};

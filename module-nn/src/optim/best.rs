@@ -1,4 +1,4 @@
-//! The best of the metrics so far.
+//! The best metric so far.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Scaling of the loss, so that gradients of half precision do not vanish.
+//! Loss scaling, so that half-precision gradients do not vanish.
 
 use std::collections::HashMap;
 

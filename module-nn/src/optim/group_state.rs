@@ -1,8 +1,8 @@
 //! How the groups of an optimizer are saved.
 //!
-//! The options of group 0 are the value `config`, which the states of optimizers without groups have too. The
-//! others are in `groups`, their parameters in `group_parameters`, and the proportions of the learning rates in
-//! `lr_scales`, so that a schedule goes on with the same bits.
+//! The options of group 0 are the value `config`, which optimizers without groups also have. The others are in `groups`,
+//! their parameters in `group_parameters`, and the ratios of the learning rates in `lr_scales`, so that a schedule resumes
+//! bit for bit.
 
 use std::collections::{BTreeMap, HashMap};
 

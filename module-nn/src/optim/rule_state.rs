@@ -1,4 +1,4 @@
-//! What a [`RuleOptimizer`] saves and loads.
+//! Saving and loading a [`RuleOptimizer`].
 
 use module_core::{Result, Snapshot, Stateful};
 

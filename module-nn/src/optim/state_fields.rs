@@ -1,4 +1,4 @@
-//! States of optimizers that are written as a list of fields.
+//! Optimizer states that are written as a list of fields.
 
 use module_core::{Result, Tensor};
 

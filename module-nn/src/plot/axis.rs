@@ -1,4 +1,4 @@
-//! Axes: where numbers lie, and which of them are named.
+//! Axes: where numbers are placed, and which of them are labeled.
 
 /// About how many numbers an axis names.
 const TICKS: f64 = 6.0;

@@ -1,4 +1,4 @@
-//! What drawings have in common.
+//! Code that the charts share.
 
 /// The font and the colors of a page, light or dark.
 pub(super) const STYLE: &str = "\

@@ -1,13 +1,12 @@
-//! Weights in fewer bits: the storage of a weight changes, and its place does not.
+//! Weights in fewer bits: only the storage of a weight changes.
 //!
-//! [`quantize`](quantize()) packs the weights of [`Linear`](crate::Linear) layers that are selected, and
-//! [`dequantize`] unpacks them. A packed weight stands under its path as before; it is not trained, gradients pass
-//! through it to the input, and whatever cannot compute with it says so
-//! ([`DTypeError::Packed`](crate::DTypeError::Packed)). Saving writes codes and scales as plain tensors
-//! ([`StateDict::split_packed`](crate::StateDict::split_packed)), and loading joins them, into a quantized
-//! model as into one that is not.
+//! [`quantize`](quantize()) packs the weights of the selected [`Linear`](crate::Linear) layers, and [`dequantize`] unpacks
+//! them. A packed weight keeps its path. It is not trained, gradients pass through it to the input, and operations that
+//! cannot compute with it return an error ([`DTypeError::Packed`](crate::DTypeError::Packed)). Saving writes codes and
+//! scales as plain tensors ([`StateDict::split_packed`](crate::StateDict::split_packed)), and loading joins them, into a
+//! quantized model or a plain one.
 //!
-//! Products with a packed weight read fewer bytes; those of `Int8Dynamic` are also computed in whole numbers.
+//! Products with a packed weight read fewer bytes; those of `Int8Dynamic` also compute with integers.
 //!
 //! # Example
 //!

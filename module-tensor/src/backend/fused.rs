@@ -1,5 +1,4 @@
-//! Kernels that do several steps at once, family by family: what a device may have, and what they read and
-//! return.
+//! Kernels that do several steps at once, family by family: what a device may implement, and what they read and return.
 
 use super::{
     AttentionGeometry, CrossEntropyGeometry, Formula, NormGeometry, Operand, RecurrentGeometry,

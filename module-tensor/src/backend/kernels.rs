@@ -1,4 +1,4 @@
-//! What is asked of every device.
+//! The kernels that every device must implement.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! Memory of devices.
+//! Device memory.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! Numbers that formulas are written with.
+//! The number types that formulas are generic over.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -1,4 +1,4 @@
-//! Handles to the memory of devices.
+//! Handles to device memory.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The functions of one element: what every backend is told of them, and what the CPU computes.
+//! Elementwise functions of one input: their description for every backend, and the CPU's formulas.
 
 /// The list of them: a line of documentation, the variant with its numbers, the name in errors, and what the
 /// CPU computes of the operand `x`, whose elements are of the type `T`.

@@ -1,4 +1,4 @@
-//! The message of each kind of error, and what lies behind it.
+//! The message of each kind of error, and its source.
 
 use std::error::Error;
 use std::fmt;

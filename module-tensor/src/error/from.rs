@@ -1,4 +1,4 @@
-//! What becomes an error by `?` or `into`.
+//! Conversions into an error, for `?` and `into`.
 
 use super::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, RngError, ShapeError};
 

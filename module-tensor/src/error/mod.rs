@@ -1,4 +1,4 @@
-//! The one error type: a boxed, typed enum with the values in it.
+//! The one error type: a boxed, typed enum that holds the offending values.
 
 mod autograd;
 mod device;

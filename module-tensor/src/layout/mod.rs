@@ -1,4 +1,4 @@
-//! Shapes, strides and the arithmetic of views; free of devices and dtypes.
+//! Shapes, strides and the arithmetic of views; independent of devices and dtypes.
 
 mod broadcast;
 mod dims;

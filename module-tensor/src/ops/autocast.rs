@@ -1,4 +1,4 @@
-//! What operations do inside of `autocast`.
+//! How operations behave inside `autocast`.
 
 use crate::tensor::{AutocastState, Tensor, outside_autocast};
 use crate::{DType, Result};

@@ -1,7 +1,7 @@
 //! Convolutions over one to three dimensions.
 //!
-//! The output, the gradient of the input and that of the weight are one trilinear form read three
-//! ways, so the three operations below are each other's gradients, to any order.
+//! The output, the gradient of the input and the gradient of the weight are the same trilinear form, seen in three ways, so
+//! the three operations below are each other's gradients, to any order.
 
 use super::window::{check_positive, images, name_by_dims, reach};
 use super::{AutocastPolicy, Padding, by_saved};

@@ -1,4 +1,4 @@
-//! Fractional max pooling: windows of one size at random distances.
+//! Fractional max pooling: windows of equal size at random distances.
 
 use super::AutocastPolicy;
 use super::window::{check_positive, images, name_by_dims, product};

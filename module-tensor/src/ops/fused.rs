@@ -1,4 +1,4 @@
-//! Fused kernels, and their replacements where a device lacks them.
+//! Fused kernels, and their fallbacks on devices that lack them.
 
 use crate::Result;
 use crate::tensor::is_grad_enabled;

@@ -1,4 +1,4 @@
-//! Reading elements by index, and places as indices.
+//! Reading elements by index, and positions as indices.
 
 use super::Integers;
 use crate::backend::Operand;

@@ -1,4 +1,4 @@
-//! Indexing by tuples, as Python's `x[..., 1:, None, 0]`.
+//! Indexing by tuples, like Python's `x[..., 1:, None, 0]`.
 
 use std::fmt;
 use std::ops::{

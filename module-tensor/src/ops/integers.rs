@@ -1,4 +1,4 @@
-//! The rules for tensors of integers that stand for indices, classes or lengths.
+//! The rules for integer tensors that represent indices, classes or lengths.
 
 use std::borrow::Cow;
 

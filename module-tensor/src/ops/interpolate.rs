@@ -1,4 +1,4 @@
-//! Resizing of images: `interpolate`.
+//! Resizing images: `interpolate`.
 
 use std::fmt;
 

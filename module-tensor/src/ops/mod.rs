@@ -1,4 +1,4 @@
-//! Operations, a file for each family: the method and its gradient side by side.
+//! Operations, one file for each family: the methods and their gradients side by side.
 
 mod accumulate;
 mod adaptive_pool;

@@ -1,4 +1,4 @@
-//! `multinomial`: draws from discrete distributions, bit for bit PyTorch's.
+//! `multinomial`: draws from discrete distributions, equal to PyTorch's bit for bit.
 
 use crate::rng::Distribution;
 use crate::tensor::Tensor;

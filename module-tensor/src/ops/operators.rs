@@ -1,12 +1,12 @@
-//! `+`, `-`, `*`, `/` and unary `-`: the methods under their signs, with their `Result`.
+//! `+`, `-`, `*`, `/` and unary `-`: the methods as operators, which return a `Result`.
 //!
-//! A number may stand on either side, on the left as `f64`, `i64` or [`Scalar`]: `(1.0 - &x)?`. On the
-//! left of other types of numbers there is no operator, because a literal would then not say of
-//! which type it is: `Scalar::from(n) * &x`, or `&x * n`.
+//! A number may be on either side, on the left as `f64`, `i64` or [`Scalar`]: `(1.0 - &x)?`. There is no operator for other
+//! number types on the left, because the type of a literal would then be ambiguous: write `Scalar::from(n) * &x`, or
+//! `&x * n`.
 //!
-//! A `Result` may stand on either side of a tensor, so that sums of calls read as they do in Python:
-//! `(a.call(x)? + b.call(y) + c)?`. It may not stand beside another `Result` or a number, for which the
-//! language lets only the standard library write an operator: `?` goes there.
+//! A `Result` may be on either side of a tensor, so that sums of calls read as in Python: `(a.call(x)? + b.call(y) + c)?`.
+//! It cannot be combined with another `Result` or a number, because only the standard library may implement such an
+//! operator: use `?` there.
 
 use std::ops;
 

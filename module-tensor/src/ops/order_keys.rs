@@ -1,4 +1,4 @@
-//! Integer keys with the order of the elements, so that comparisons are compiled once.
+//! Integer keys that sort like the elements, so that comparisons are compiled once.
 
 use crate::tensor::Tensor;
 use crate::{DType, Result};

@@ -1,4 +1,4 @@
-//! Products with a packed factor, which stands still while the gradient flows to the other.
+//! Products with a packed factor, which gets no gradient; the gradient flows to the other factor.
 
 use super::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor};

@@ -1,4 +1,4 @@
-//! `split`, `chunk` and `unbind`: views of parts, of one operation with many outputs.
+//! `split`, `chunk` and `unbind`: views of parts, made by one operation with many outputs.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};

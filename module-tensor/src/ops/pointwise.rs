@@ -1,4 +1,4 @@
-//! Functions of one element: a kernel, and their derivative as a formula.
+//! Elementwise functions of one input: a kernel, and the derivative as a formula.
 
 use crate::Result;
 use crate::backend::UnaryOp;

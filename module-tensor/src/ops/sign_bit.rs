@@ -1,4 +1,4 @@
-//! `signbit`, `copysign`, `isposinf` and `isneginf`: the sign of numbers, also of zeros and NaN.
+//! `signbit`, `copysign`, `isposinf` and `isneginf`: the sign of numbers, including zeros and NaN.
 
 use super::Value;
 use crate::backend::BinaryOp;

@@ -1,4 +1,4 @@
-//! Arguments with one number for each dimension, of which one may stand for all.
+//! Arguments with one number for each dimension, or one number for all.
 
 use std::fmt;
 use std::marker::PhantomData;

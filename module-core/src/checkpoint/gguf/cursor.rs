@@ -1,4 +1,4 @@
-//! The values that a header is made of, out of bytes that nobody vouches for.
+//! Reads the values of a header from untrusted bytes.
 
 use super::value::{GgufArray, GgufValue};
 use crate::checkpoint::FormatError;

@@ -1,4 +1,4 @@
-//! What stands before the elements: the version, the metadata, the descriptions of the tensors.
+//! Everything before the elements: the version, the metadata, the descriptions of the tensors.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! How much memory a file may ask for.
+//! The limit on the memory that a file may request.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! What a pickle calls, done without calling anything.
+//! The calls in a pickle, emulated without calling anything.
 
 use super::globals::{Global, Kind};
 use super::heap::{Heap, Value};

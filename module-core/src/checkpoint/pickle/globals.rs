@@ -1,5 +1,5 @@
-//! The names that a pickle may use: an allow-list. None of them is ever run; each stands for what
-//! the reader does itself.
+//! The names that a pickle may use: an allow-list. None of them is ever run; each stands for an operation that the reader
+//! performs itself.
 
 use crate::DType;
 use crate::checkpoint::words::shorten;

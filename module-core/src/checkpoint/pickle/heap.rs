@@ -1,7 +1,7 @@
 //! The objects of a pickle.
 //!
-//! They lie in a few vectors and point to each other by number, so that cycles are no trouble and
-//! dropping a deep nest needs no stack. What no tensor is made of is kept as a mere kind.
+//! They are in a few vectors and refer to each other by number, so that cycles are harmless and dropping deeply nested
+//! objects needs no stack. Objects that cannot be part of a tensor are kept only as their kind.
 
 use indexmap::IndexMap;
 

@@ -1,6 +1,6 @@
-//! The stack machine that a pickle is a program for: protocols 2 to 5.
+//! The stack machine that executes a pickle: protocols 2 to 5.
 //!
-//! It is a loop over the bytes. The stack, the marks and the memo are bounded, objects by the
+//! It is a loop over the bytes. The stack, the marks and the memo are bounded, and objects are limited by the
 //! [budget](super::budget).
 
 use super::call::{build, call, call_named};

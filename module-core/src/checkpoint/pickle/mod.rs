@@ -1,5 +1,5 @@
-//! Pickles of PyTorch, read without Python: a [machine](machine) for the operations, an allow-list
-//! of [globals], and what calling them [comes to](call). Nothing is ever executed.
+//! PyTorch's pickles, read without Python: a [machine](machine) for the operations, an allow-list of [globals], and an
+//! [emulation](call) of their calls. No code is ever executed.
 
 mod budget;
 mod call;

@@ -1,4 +1,4 @@
-//! The objects of a pickle as a tree of their own.
+//! The objects of a pickle as an owned tree.
 
 use std::collections::HashMap;
 

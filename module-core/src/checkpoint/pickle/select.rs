@@ -1,4 +1,4 @@
-//! Which tensors of a pickle are the state dict.
+//! Selects the tensors of a pickle that form the state dict.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Objects as a pickle of protocol 2, as `torch.save` writes them.
+//! Writes objects as a pickle of protocol 2, like `torch.save`.
 
 use std::collections::HashMap;
 

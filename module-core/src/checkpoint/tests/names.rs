@@ -1,4 +1,4 @@
-//! Names in files: none leads out of the directory.
+//! Names in files never lead out of the directory.
 
 use super::super::directory::{check_name, is_device};
 use super::Scratch;

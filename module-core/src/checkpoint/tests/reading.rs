@@ -1,4 +1,4 @@
-//! What is read, and what is not even opened.
+//! Which files are read, and which are not even opened.
 
 use std::fs::OpenOptions;
 

@@ -1,4 +1,4 @@
-//! What a save does to the files that there are.
+//! How a save treats existing files.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! How a parameter gets its values from initializers, now and again.
+//! How a parameter gets its values from initializers, at first and again later.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};

@@ -1,4 +1,4 @@
-//! Values whose elements are packed.
+//! Parameters with packed values.
 
 use super::{Parameter, check_shape};
 use crate::{DTypeError, Error, Result, Tensor};

@@ -1,4 +1,4 @@
-//! What a scheme is in files.
+//! How a scheme is represented in files.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! Packed tensors as the plain tensors that files hold, and the other way round.
+//! Conversion between packed tensors and the plain tensors that files hold.
 //!
-//! The key of a description ends in `quant_state.` and the name of a format, as those of bitsandbytes do: JSON in
+//! The key of a description ends in `quant_state.` and the name of a format, as in bitsandbytes. Its value is JSON in
 //! bytes, which says what the other parts mean.
 
 mod description;

@@ -1,4 +1,4 @@
-//! Modules whose `forward` ran and whose `call` did not.
+//! Modules whose `forward` ran without `call`.
 
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;

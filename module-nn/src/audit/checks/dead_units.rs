@@ -1,4 +1,4 @@
-//! Units that are silent for every sample: pitfall 41.
+//! Units that are inactive for every sample: pitfall 41.
 
 use std::collections::BTreeMap;
 

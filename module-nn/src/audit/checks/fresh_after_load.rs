@@ -1,4 +1,4 @@
-//! Values that a load did not bring.
+//! Values that a load did not set.
 
 use std::collections::BTreeMap;
 

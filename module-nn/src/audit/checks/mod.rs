@@ -1,4 +1,4 @@
-//! What is looked for: one file for each check, or for two that belong together.
+//! The checks: one file for each, or for two that belong together.
 
 mod batch_leak;
 mod bypassed_call;

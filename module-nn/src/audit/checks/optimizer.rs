@@ -1,4 +1,4 @@
-//! Parameters that have a gradient and are not moved: pitfalls 30 and 42.
+//! Parameters that have a gradient but do not move: pitfalls 30 and 42.
 
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;

@@ -1,4 +1,4 @@
-//! Units that start equal: pitfall 50.
+//! Units that start out equal: pitfall 50.
 
 use crate::Tensor;
 use crate::audit::check::Check;

@@ -1,4 +1,4 @@
-//! Tensors that are trained and that no module registers: pitfalls 8 and 33.
+//! Tensors that are trained but registered by no module: pitfalls 8 and 33.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! The cells of a CSV file: RFC 4180, with any separator, and lines that end with `\n` or `\r\n`.
 //!
-//! Written here because the crates that read CSV take what is not CSV: a quote inside of a cell, or text behind a
-//! closing quote, is data to them, and shifts columns silently.
+//! CSV is parsed here because the crates for it accept invalid CSV: they treat a quote inside a cell, or text after a
+//! closing quote, as data, which shifts columns silently.
 
 use super::ReaderError;
 

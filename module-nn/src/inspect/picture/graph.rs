@@ -1,4 +1,4 @@
-//! What is drawn.
+//! The elements of the drawing.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Where boxes and lines go: children of a box in rows, each below those that it gets tensors from;
-//! a line that would run through boxes goes round them, in a lane to the right of the rows.
+//! Where boxes and lines go: the children of a box are in rows, each below those that it gets tensors from; a line that
+//! would cross boxes goes around them, in a lane to the right of the rows.
 
 use super::graph::{Graph, Role};
 

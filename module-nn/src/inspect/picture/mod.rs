@@ -1,4 +1,4 @@
-//! A pass as a drawing: boxes by module, lines by the way of tensors.
+//! A pass as a drawing: boxes for modules, lines for tensors.
 
 mod dot;
 mod graph;

@@ -1,4 +1,4 @@
-//! The pass of multi-head attention.
+//! The forward pass of multi-head attention.
 
 use module_core::{
     AttentionOptions, AutocastPolicy, Call, DType, DTypeError, Forward, Maybe, PadMode, Parameter,

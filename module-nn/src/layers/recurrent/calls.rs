@@ -1,4 +1,4 @@
-//! The macro that writes what a recurrent layer can be called with.
+//! The macro that writes the call inputs of a recurrent layer.
 
 /// The passes of a layer over a tensor or over packed sequences, alone or beside the first states, which have
 /// the type of the last. The layer flattens a [`Recurrent`](super::Recurrent) into its field `layers`.

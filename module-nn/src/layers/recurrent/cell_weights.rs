@@ -1,4 +1,4 @@
-//! What a recurrent cell computes with.
+//! The weights that a recurrent cell computes with.
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use module_core::{AutocastPolicy, DType, Result, Tensor};

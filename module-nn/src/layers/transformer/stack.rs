@@ -1,5 +1,5 @@
-//! What the encoder and the decoder share: layers one after the other, which start as copies of one, and the last
-//! normalization; masks that are found to be causal.
+//! Code that the encoder and the decoder share: consecutive layers, which start as copies of one, and the final
+//! normalization; detection of causal masks.
 
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 

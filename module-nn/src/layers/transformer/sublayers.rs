@@ -1,4 +1,4 @@
-//! What the layers of an encoder and of a decoder share: how their parts are built and run.
+//! Code that encoder and decoder layers share: how their parts are built and run.
 
 use module_core::{Call, Result, Tensor};
 

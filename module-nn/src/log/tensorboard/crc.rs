@@ -1,4 +1,4 @@
-//! Cyclic redundancy checks of 32 bits: that of PNG, and Castagnoli's, of TFRecord.
+//! 32-bit cyclic redundancy checks: that of PNG, and Castagnoli's, of TFRecord.
 
 /// For each byte the remainder of its division by a polynomial, whose lowest bit is that of the highest power.
 const fn table(polynomial: u32) -> [u32; 256] {

@@ -1,4 +1,4 @@
-//! Files of events: the framing of TFRecord around messages.
+//! Event files: TFRecord framing around messages.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Counts of values in the bins that PyTorch and TensorFlow use.
+//! Counts of values in the bins of PyTorch and TensorFlow.
 
 use module_core::error::quote;
 use module_core::{DType, Error, Result, Tensor};

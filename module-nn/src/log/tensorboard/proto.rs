@@ -1,4 +1,4 @@
-//! Messages in the encoding of Protocol Buffers.
+//! Messages in Protocol Buffers encoding.
 
 /// A message, to which fields are added by their numbers.
 #[derive(Default)]

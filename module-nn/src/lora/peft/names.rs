@@ -1,4 +1,4 @@
-//! Which modules the names and expressions of a configuration mean, by PEFT's rules.
+//! Which modules the names and expressions of a configuration refer to, by PEFT's rules.
 
 use module_core::{Result, Select};
 use serde::{Deserialize, Serialize};

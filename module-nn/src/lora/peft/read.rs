@@ -1,4 +1,4 @@
-//! Adapters of PEFT into models.
+//! Reads PEFT's adapters into models.
 
 use module_core::{LoadProblems, Mismatch, Module, Result, Select, StateDict, Tensor};
 

@@ -1,4 +1,4 @@
-//! Adapters of models for PEFT.
+//! Writes the adapters of models for PEFT.
 
 use module_core::{Module, Result, StateDict};
 

@@ -1,4 +1,4 @@
-//! A formula of averages, and the list of tensors that it makes an average of a model of.
+//! A formula of an average, and the list of tensors that it averages.
 
 use std::collections::HashMap;
 

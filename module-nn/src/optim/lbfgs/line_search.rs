@@ -1,7 +1,6 @@
-//! The line search of L-BFGS: a step that fulfills the strong Wolfe conditions.
+//! The line search of L-BFGS: a step that satisfies the strong Wolfe conditions.
 //!
-//! Source: Nocedal and Wright, *Numerical Optimization* (2006), algorithms 3.5 and 3.6, with the safeguards that
-//! PyTorch has.
+//! Source: Nocedal and Wright, *Numerical Optimization* (2006), algorithms 3.5 and 3.6, with PyTorch's safeguards.
 
 use module_core::{Result, Tensor};
 

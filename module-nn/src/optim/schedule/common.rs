@@ -1,4 +1,4 @@
-//! What the schedules by a formula have in common: the epoch, the base rates, and a step.
+//! Code that the formula schedules share: the epoch, the base rates, and a step.
 
 use module_core::{Error, Result, Snapshot};
 

@@ -1,4 +1,4 @@
-//! Schedules inside a schedule: their states, and the way back where one of them fails.
+//! Schedules inside a schedule: their states, and the rollback if one of them fails.
 
 use module_core::{Error, Result, Snapshot, Stateful};
 

@@ -1,4 +1,4 @@
-//! A schedule by a formula of its arguments.
+//! A schedule defined by a formula of its arguments.
 
 use module_core::{Result, Snapshot, Stateful};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The state of PyTorch's L-BFGS, whose vectors have the elements of all parameters one after the other.
+//! The state of PyTorch's L-BFGS, whose vectors concatenate the elements of all parameters.
 
 use std::collections::VecDeque;
 #[cfg(feature = "fs")]

@@ -1,7 +1,7 @@
-//! States that are exchanged with PyTorch: `optimizer.state_dict()` both ways.
+//! Exchanging optimizer states with PyTorch: `optimizer.state_dict()`, read and written.
 //!
-//! [`layouts`] is what PyTorch's optimizers save, beside which ours have all names in common. What is read becomes
-//! the state that ours would have saved, and is taken up as that is, so that it is checked in the same way.
+//! [`layouts`] describes what PyTorch's optimizers save; ours share all of its names. A state that is read is converted to
+//! the one that ours would have saved and then loaded as such, so that it is checked in the same way.
 
 mod layouts;
 mod lbfgs;

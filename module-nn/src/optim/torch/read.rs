@@ -1,4 +1,4 @@
-//! PyTorch's `optimizer.state_dict()` as a state of ours.
+//! PyTorch's `optimizer.state_dict()` converted to our state.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Options and numbers between PyTorch's objects and JSON.
+//! Conversion of options and numbers between PyTorch's objects and JSON.
 
 use module_core::{DType, Result, Tensor, TorchObject};
 use serde_json::{Number, Value};

@@ -1,4 +1,4 @@
-//! What the storages have in common.
+//! Code that the storages share.
 
 use super::super::{Device, HostData, Operand, Packed, PackedRuns, Storage, StorageData};
 use crate::layout::Layout;

@@ -1,4 +1,4 @@
-//! What attention makes of the shapes that it is given.
+//! The shapes of attention's inputs and outputs.
 
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape, ShapeError};

@@ -10,10 +10,9 @@
 //! | [`solve`], [`solve_triangular`] | `X` with `A X = B` |
 //! | [`svd`], [`svdvals`] | `A = U diag(S) Vᵀ` |
 //!
-//! All take `F32` or `F64`, the last two dimensions being those of the matrices and the others a batch, are computed in
-//! `f64` and rounded once, and have gradients to any order unless they say otherwise. Keyword
-//! arguments of PyTorch are positional here, in its order. A matrix that cannot be treated is an
-//! [`ErrorKind::Factorization`].
+//! All functions take `F32` or `F64`; the last two dimensions are the matrices, the others a batch. They compute in `f64`,
+//! round once, and have gradients of any order unless they say otherwise. PyTorch's keyword arguments are positional here,
+//! in its order. A matrix that cannot be decomposed is an [`ErrorKind::Factorization`].
 
 mod cholesky;
 mod determinant;

@@ -1,4 +1,4 @@
-//! What a pass of a recurrent layer reads and gives.
+//! The inputs and outputs of a pass of a recurrent layer.
 
 use crate::Result;
 use crate::backend::{RecurrentGeometry, RecurrentInputs};

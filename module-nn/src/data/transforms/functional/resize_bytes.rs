@@ -1,5 +1,5 @@
-//! Resizing of bytes by whole numbers: weights of 16 bits, along the rows first and then along the columns, with bytes
-//! in between, as PyTorch and Pillow-SIMD do it.
+//! Resizes bytes in integer arithmetic, as PyTorch and Pillow-SIMD do: 16-bit weights, first along the rows and then along
+//! the columns, with bytes as the intermediate result.
 
 /// What a pixel weighs by its distance.
 #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
-//! Images read at places between their pixels, by the roundings of PyTorch's `grid_sample` on processors that multiply and
-//! add at once: a quarter turn reads exactly between two pixels, and the last bit says which.
+//! Samples images between pixels, with the rounding of PyTorch's `grid_sample` on processors with fused multiply-add: a
+//! quarter turn samples exactly halfway between two pixels, and the last bit decides which one is read.
 
 use module_core::{DType, Element, Result, Tensor};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What the layouts have in common.
+//! Code that the layouts share.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]

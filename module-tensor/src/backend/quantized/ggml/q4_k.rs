@@ -1,5 +1,5 @@
-//! `Q4_K`: `d` and `m`, then eight scales and eight minima of six bits in twelve bytes, then 256 numbers of
-//! four bits: each 32 bytes hold two groups of 32, the first in the lower halves.
+//! `Q4_K`: `d` and `m`, then eight 6-bit scales and eight 6-bit minima in twelve bytes, then 256 4-bit numbers: each 32
+//! bytes hold two groups of 32, the first in the lower halves.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]

@@ -1,6 +1,6 @@
-//! `Q6_K`: 256 numbers of six bits, of which 128 bytes hold the lower four bits and 64 the upper two, then 16
-//! scales of eight bits, then `d`. Each half of the elements lies for itself: 64 bytes hold the first and the third
-//! quarter, and the second and the fourth, and 32 bytes the upper bits of all four.
+//! `Q6_K`: 256 6-bit numbers, of which 128 bytes hold the lower four bits and 64 bytes the upper two, then 16 8-bit scales,
+//! then `d`. Each half of the elements is stored separately: 64 bytes hold the first and third quarter, and the second and
+//! fourth; 32 bytes hold the upper bits of all four.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]

@@ -1,4 +1,4 @@
-//! `Q8_0`: `d`, then 32 numbers of eight bits.
+//! `Q8_0`: `d`, then 32 8-bit numbers.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]

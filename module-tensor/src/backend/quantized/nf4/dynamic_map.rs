@@ -1,5 +1,4 @@
-//! The 256 values of bitsandbytes' signed dynamic map: seven exponents, and the more places of a fraction the greater
-//! the exponent is.
+//! The 256 values of bitsandbytes' signed dynamic map: seven exponents, with more fraction bits for greater exponents.
 
 /// All values in ascending order.
 pub(super) fn values() -> Vec<f32> {

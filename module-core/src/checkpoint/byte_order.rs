@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Contents;
 use crate::{DType, Tensor};
 
-/// A tensor whose elements lie in `range` in big-endian order; it is a copy.
+/// A tensor whose elements are in `range` in big-endian order; it is a copy.
 pub(super) fn big_endian_tensor(
     contents: &Contents,
     dtype: DType,

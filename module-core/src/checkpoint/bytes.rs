@@ -35,7 +35,7 @@ impl StateDict {
 
     /// Writes a safetensors file to a writer. Tied tensors are written once; the metadata names the others.
     ///
-    /// A file is better written by `save`, which leaves the old one or the new one whole.
+    /// To write a file, prefer `save`, which never leaves a partial file.
     ///
     /// # Errors
     ///
@@ -44,14 +44,14 @@ impl StateDict {
         write(self, Path::new(WRITER), writer)
     }
 
-    /// Reads a checkpoint that is in memory, of any format that files may have but an index of shards.
+    /// Reads a checkpoint in memory, in any format that files may have except an index of shards.
     ///
-    /// Tensors borrow from the bytes, which stay in memory as long as one of them does, wherever elements lie
-    /// there as memory holds them. Give `bytes.to_vec()` of a slice that does not live as long.
+    /// Where elements are stored as in memory, tensors borrow from the bytes, which are kept as long as one of these
+    /// tensors exists. For a slice with a shorter lifetime, pass `bytes.to_vec()`.
     ///
     /// # Errors
     ///
-    /// Content that is damaged or of no known format.
+    /// Content that is damaged or in no known format.
     ///
     /// # Example
     ///
@@ -83,11 +83,11 @@ impl StateDict {
         )
     }
 
-    /// Reads a checkpoint from a reader, from its beginning to its end, wherever it stands. Tensors are copies.
+    /// Reads a checkpoint from a reader, from the current position to the end. Tensors are copies.
     ///
     /// # Errors
     ///
-    /// Those of the reader; content that is damaged or of no known format.
+    /// Those of the reader; content that is damaged or in no known format.
     ///
     /// # Example
     ///
@@ -127,7 +127,7 @@ fn write(state: &StateDict, path: &Path, writer: impl Write) -> Result<()> {
     output.flush()
 }
 
-/// Reads one checkpoint; an index would name others, and there is no directory to find them in.
+/// Reads one checkpoint; an index would refer to other files, and there is no directory to find them in.
 pub(super) fn read(
     path: &Path,
     reader: CheckpointReader<'_>,

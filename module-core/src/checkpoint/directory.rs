@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 use super::atomic::sync_directory;
 use module_tensor::error::quote;
 
-/// Makes a directory, unless it is there; its parent must be.
+/// Makes a directory unless it exists; its parent must exist.
 pub(super) fn make(directory: &Path) -> io::Result<()> {
     match std::fs::create_dir(directory) {
         Ok(()) => match directory.parent() {
@@ -22,7 +22,7 @@ pub(super) fn make(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// The names of the first generation of which no file exists.
+/// The names of the first generation without existing files.
 pub(super) fn free_names(
     directory: &Path,
     names: impl Fn(usize) -> Vec<String>,
@@ -49,10 +49,9 @@ fn is_taken(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes the files of earlier generations, those of saves that were killed included.
+/// Removes the files of earlier generations, including those of killed saves.
 ///
-/// The new checkpoint is in place, so that a file which cannot be removed is no error: it waits for the
-/// next save.
+/// The new checkpoint is in place, so a file that cannot be removed is not an error: the next save tries again.
 pub(super) fn remove_unreferenced(directory: &Path, keep: &[String], ours: impl Fn(&str) -> bool) {
     let Ok(entries) = directory.read_dir() else {
         return;
@@ -66,7 +65,7 @@ pub(super) fn remove_unreferenced(directory: &Path, keep: &[String], ours: impl 
     }
 }
 
-/// A name from an index as a file of its directory, which must not lead out of it, on any system.
+/// A name from an index as a file of its directory; it must not lead out of the directory on any system.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let mut components = Path::new(name).components();
     let plain = matches!(

@@ -7,13 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How temporary files are called, before letters that are drawn.
+/// The prefix of temporary file names, before random letters.
 const PREFIX: &str = ".checkpoint-";
 
-/// How many names are tried where files of others have them.
+/// How many names are tried if they are taken.
 const TRIES: usize = 1 << 16;
 
-/// A new file that is removed when it is dropped, unless it was renamed.
+/// A new file that is removed on drop unless it was renamed.
 pub(super) struct Temporary {
     file: File,
     path: PathBuf,
@@ -21,13 +21,13 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// A file of a name that no other has. A `private` one is its owner's alone; others are as private
-    /// as new files usually are.
+    /// A file with a unique name. A `private` one is accessible only to its owner; others have the permissions of new
+    /// files.
     pub(super) fn new(directory: &Path, private: bool) -> io::Result<Self> {
         Self::of(directory, std::iter::repeat_with(name).take(TRIES), private)
     }
 
-    /// A file of the first of these names that is free.
+    /// A file with the first of these names that is unused.
     fn of(
         directory: &Path,
         names: impl Iterator<Item = String>,
@@ -72,7 +72,7 @@ impl Temporary {
         &self.path
     }
 
-    /// Puts the file in the place of another, and closes it.
+    /// Renames the file over another, and closes it.
     pub(super) fn rename(mut self, to: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, to)?;
         self.renamed = true;
@@ -89,13 +89,13 @@ impl Drop for Temporary {
     }
 }
 
-/// Whether a file is called as temporary files are.
+/// Whether a file name is that of a temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     let drawn = name.strip_prefix(PREFIX);
     drawn.is_some_and(|drawn| drawn.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// A name that differs from all others of this program, and that nobody can foresee.
+/// A name that is unique in this program, and that nobody can predict.
 fn name() -> String {
     static DRAWN: AtomicUsize = AtomicUsize::new(0);
     let place = DRAWN.fetch_add(1, Ordering::Relaxed);

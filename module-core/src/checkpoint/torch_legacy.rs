@@ -12,11 +12,11 @@ use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchLegacy;
 
-/// What the first pickle holds.
+/// The content of the first pickle.
 const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
-/// What ends where a pickle ends early.
+/// The name of the data, for errors about a premature end.
 const FILE: &str = "the file";
-/// What the second one holds.
+/// The content of the second pickle.
 const PROTOCOL: i128 = 1001;
 
 impl Format for TorchLegacy {
@@ -91,7 +91,7 @@ impl TorchFile for TorchLegacy {
     }
 }
 
-/// What of the file was not read yet.
+/// The part of the file that has not been read yet.
 struct Rest<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -99,14 +99,14 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// A pickle of numbers and texts.
+    /// A pickle of numbers and strings.
     fn pickle(&mut self) -> Result<Pickle<'a>, String> {
         let pickle = Pickle::read(&self.bytes[self.at..], FILE, self.budget)?;
         self.at += pickle.length;
         Ok(pickle)
     }
 
-    /// The pickle of what was saved.
+    /// The pickle of the saved object.
     fn objects(&mut self, entry: Option<&str>) -> Result<Pickle<'a>, String> {
         let rest = &self.bytes[self.at..];
         let pickle = Pickle::read_objects(rest, FILE, self.budget, entry)?;
@@ -114,7 +114,7 @@ impl<'a> Rest<'a> {
         Ok(pickle)
     }
 
-    /// The place of the elements of the next storage, which follow their number.
+    /// The location of the next storage's elements, which follow their number.
     fn storage(&mut self, count: usize, size: Option<usize>) -> Result<Range<usize>, String> {
         let rest = &self.bytes[self.at..];
         let (number, rest) = rest.split_first_chunk().ok_or(
@@ -138,7 +138,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Where the elements of each storage lie.
+/// The locations of each storage's elements.
 struct LegacyStorages<'a> {
     contents: &'a Contents,
     places: HashMap<&'a str, Range<usize>>,

@@ -1,12 +1,12 @@
 //! "Did you mean": the nearest of the existing names.
 
-/// The name among `candidates` that `name` is most likely a typo of: at most a third of its
-/// letters wrong, and never all of them.
+/// The name among `candidates` that `name` is most likely a typo of: at most a third of its letters may be wrong, and never
+/// all of them.
 pub(crate) fn suggest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    /// Longer names are compared with none: the time grows with both lengths, and a crafted file may
+    /// Longer names are not compared: the time grows with both lengths, and a crafted file may hold names of any length.
     /// hold names of any.
     const LONG: usize = 256;
     let length = name.chars().count();

@@ -29,10 +29,10 @@ use self::state_methods::state_methods;
 
 pub use self::functional_call::{FunctionalCall, functional_call};
 
-/// Everything that PyTorch's `nn.Module` offers on a module besides calling it.
+/// The methods of PyTorch's `nn.Module`, except calling it.
 ///
-/// It comes with every [`Module`], also as `&dyn Module`. Walks are in declaration order with
-/// PyTorch's rules for duplicates; whatever can fail leaves the module as it was.
+/// Every [`Module`] has them, also as `&dyn Module`. Walks are in declaration order with PyTorch's rules for duplicates; if
+/// a method fails, the model is unchanged.
 ///
 /// # Example
 ///
@@ -64,17 +64,17 @@ pub trait ModuleExt: Module {
         walk::children(self.as_module()).into_iter()
     }
 
-    /// This module and all below it, each once.
+    /// This module and all its descendants, each once.
     fn modules(&self) -> impl Iterator<Item = &dyn Module> {
         self.named_modules().map(second)
     }
 
-    /// This module, under the empty name, and all below it with their paths, each once.
+    /// This module, under the empty name, and all its descendants with their paths, each once.
     fn named_modules(&self) -> impl Iterator<Item = (String, &dyn Module)> {
         self.named_modules_with(Walk::new())
     }
 
-    /// [`named_modules`](Self::named_modules) by another walk.
+    /// [`named_modules`](Self::named_modules) with another walk.
     fn named_modules_with(&self, walk: Walk) -> impl Iterator<Item = (String, &dyn Module)> {
         walk::modules(self.as_module(), &walk).into_iter()
     }
@@ -89,7 +89,7 @@ pub trait ModuleExt: Module {
         self.named_parameters_with(Walk::new())
     }
 
-    /// [`named_parameters`](Self::named_parameters) by another walk.
+    /// [`named_parameters`](Self::named_parameters) with another walk.
     fn named_parameters_with(&self, walk: Walk) -> impl Iterator<Item = (String, &Parameter)> {
         walk::parameters(self.as_module(), &walk).into_iter()
     }
@@ -104,7 +104,7 @@ pub trait ModuleExt: Module {
         self.named_buffers_with(Walk::new())
     }
 
-    /// [`named_buffers`](Self::named_buffers) by another walk.
+    /// [`named_buffers`](Self::named_buffers) with another walk.
     fn named_buffers_with(&self, walk: Walk) -> impl Iterator<Item = (String, &Buffer)> {
         walk::buffers(self.as_module(), &walk).into_iter()
     }
@@ -113,16 +113,16 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// A step that is no member, with the nearest name, or that is no module.
+    /// A step that is not a member, with the nearest name, or not a module.
     fn get_submodule(&self, path: &str) -> Result<&dyn Module> {
         path::submodule(self.as_module(), path)
     }
 
-    /// [`get_submodule`](Self::get_submodule) with exclusive access.
+    /// [`get_submodule`](Self::get_submodule), mutably.
     ///
     /// # Errors
     ///
-    /// As [`get_submodule`](Self::get_submodule), and a module behind an `Arc` that is shared.
+    /// Those of [`get_submodule`](Self::get_submodule), and a module behind a shared `Arc`.
     fn get_submodule_mut(&mut self, path: &str) -> Result<&mut dyn Module> {
         path::submodule_mut(self.as_module_mut(), path)
     }
@@ -131,7 +131,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// A step that is no member, with the nearest name, or a path to something else.
+    /// A step that is not a member, with the nearest name, or a path to something else.
     fn get_parameter(&self, path: &str) -> Result<&Parameter> {
         path::parameter(self.as_module(), path)
     }
@@ -149,8 +149,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// A module behind an `Arc` that is shared, which nobody has exclusively; then `f` is not
-    /// called at all.
+    /// A module behind a shared `Arc`, to which nobody has mutable access; then `f` is not called at all.
     fn apply(&mut self, mut f: impl FnMut(&str, &mut dyn Module)) -> Result<()> {
         path::apply(self.as_module_mut(), &mut f)
     }
@@ -170,27 +169,26 @@ pub trait ModuleExt: Module {
         convert::set_training(self.as_module(), training);
     }
 
-    /// Whether any part of the tree behaves as in training.
+    /// Whether any part of the tree is in training mode.
     fn is_training(&self) -> bool {
         walk::flags(self.as_module()).iter().any(is_training)
     }
 
-    /// Pauses the training of every parameter, or lets it go on: PyTorch's `requires_grad_`.
+    /// Pauses or resumes the training of every parameter: PyTorch's `requires_grad_`.
     ///
-    /// Gradients and the states of optimizers stay, and training goes on with them
-    /// ([`Parameter::set_requires_grad`]). What is not to be trained any more is
-    /// [frozen](Self::freeze).
+    /// Gradients and optimizer states stay, and training resumes with them ([`Parameter::set_requires_grad`]). To stop
+    /// training parameters for good, [freeze](Self::freeze) them.
     fn set_requires_grad(&self, requires_grad: bool) {
         convert::set_requires_grad(self.as_module(), requires_grad);
     }
 
-    /// Freezes what `select` covers, and returns the paths: parameters are trained no more and lose their
-    /// gradients ([`Parameter::freeze`]), and the running statistics of modules all of whose buffers are covered stand still, so
+    /// Freezes the selected parameters and statistics, and returns the paths: parameters are no longer trained and lose
+    /// their gradients ([`Parameter::freeze`]), and running statistics stop in modules whose buffers are all selected, so
     /// that a frozen batch normalization behaves as in evaluation.
     ///
-    /// [`train`](Self::train) does not undo it. An optimizer drops the state that it keeps of a frozen
-    /// parameter, such as momentum; [`set_requires_grad`](Self::set_requires_grad) pauses training and keeps
-    /// it. Where a tied tensor is covered under one of its names, it is frozen.
+    /// [`train`](Self::train) does not undo it. An optimizer drops the state that it keeps of a frozen parameter, such as
+    /// momentum; [`set_requires_grad`](Self::set_requires_grad) pauses training and keeps it. A tied tensor is frozen if
+    /// any of its names is selected.
     ///
     /// # Errors
     ///
@@ -216,7 +214,7 @@ pub trait ModuleExt: Module {
         freeze::set_frozen(self.as_module(), &select.into(), true, true)
     }
 
-    /// [`freeze`](Self::freeze) for parameters only: running statistics keep moving.
+    /// [`freeze`](Self::freeze) for parameters only: running statistics keep being updated.
     ///
     /// # Errors
     ///
@@ -225,7 +223,7 @@ pub trait ModuleExt: Module {
         freeze::set_frozen(self.as_module(), &select.into(), true, false)
     }
 
-    /// Lets what `select` covers be trained and move again, and returns the paths.
+    /// Unfreezes the selected parameters and statistics, and returns the paths.
     ///
     /// # Errors
     ///
@@ -239,8 +237,8 @@ pub trait ModuleExt: Module {
         convert::zero_grad(self.as_module());
     }
 
-    /// Casts floating-point parameters, gradients and buffers; others, such as counters, stay, and so
-    /// do [`keep_dtype`](Buffer::keep_dtype) buffers.
+    /// Casts floating-point parameters, gradients and buffers; other tensors, such as counters, stay, and so do
+    /// [`keep_dtype`](Buffer::keep_dtype) buffers.
     ///
     /// # Errors
     ///
@@ -299,26 +297,23 @@ pub trait ModuleExt: Module {
         walk::numel(self.as_module(), |_| true)
     }
 
-    /// The number of elements of the parameters that are trained, tied ones counted once.
+    /// The number of elements of the trainable parameters, tied ones counted once.
     fn num_trainable(&self) -> usize {
         walk::numel(self.as_module(), Parameter::requires_grad)
     }
 
     state_methods! {}
 
-    /// Draws every parameter of the tree anew by its own initializer, from the default generator,
-    /// and gives every buffer its first value. A model made by [`deferred`](crate::deferred) gets its
-    /// values by this, where it loads none.
+    /// Redraws every parameter of the tree with its own initializer, from the default generator, and resets every buffer to
+    /// its initial value. A model made by [`deferred`](crate::deferred) gets its values this way if it does not load them.
     ///
-    /// All initializers run again in the order of construction. For values that were overwritten later, only the
-    /// generator is advanced. So the seed that a model was built with gives the values that it was built
-    /// with. In a part of a model, or for the parameters that a partial load did not load, only their
-    /// initializers run.
+    /// All initializers run again in the order of construction. For values that were overwritten later, only the generator
+    /// is advanced. So the seed that a model was built with reproduces its initial values. For a part of a model, or for
+    /// the parameters that a partial load left out, only their initializers run.
     ///
     /// # Errors
     ///
-    /// Parameters that own no initializer, by their paths; those of the initializers. Then nothing
-    /// is changed.
+    /// Parameters without an initializer, by their paths; those of the initializers. Then nothing is changed.
     fn reset_parameters(&self) -> Result<()> {
         convert::reset(self.as_module(), None, &|_| true)
     }
@@ -332,7 +327,7 @@ pub trait ModuleExt: Module {
         convert::reset(self.as_module(), Some(generator), &|_| true)
     }
 
-    /// The module tree, to be printed as PyTorch prints it.
+    /// The module tree, which prints as in PyTorch.
     fn tree(&self) -> Tree<'_> {
         Tree::new(self.as_module())
     }

@@ -20,8 +20,8 @@ impl<'a> Visitor<'a> for Own<'a> {
     }
 }
 
-/// Freezes what is selected, or lets it learn again: parameters, and with `statistics` the buffers of
-/// modules that have a mode. Returns the paths.
+/// Freezes or unfreezes the selection: parameters, and with `statistics` the buffers of modules that have a mode. Returns
+/// the paths.
 pub(crate) fn set_frozen(
     root: &dyn Module,
     select: &Select,

@@ -9,18 +9,17 @@ use crate::module::walk::{join, modules};
 use crate::module::{Buffer, ExtraState, IdMap, Module, Parameter, Visitor, Walk};
 use crate::{Mismatch, Result, Tensor, ValueProblems};
 
-/// A tensor of a module, under the first of its names, with the value that was given for it.
+/// A tensor of a module, under the first of its names, with its given value.
 pub(crate) struct Held<'m> {
     pub(crate) key: String,
     pub(crate) tensor: StateTensor<'m>,
     pub(crate) given: Option<Tensor>,
 }
 
-/// Every parameter, buffer and extra state of a module, each once, with what was given for it under any of its
-/// names.
+/// Every parameter, buffer and extra state of a module, each once, with the value given for it under any of its names.
 ///
-/// All keys must be the module's, all shapes too but for those of extra states, and a tied tensor has one value. If
-/// `strict`, every parameter and buffer must be given, as PyTorch has it.
+/// All keys must be the module's, and so must all shapes except those of extra states; a tied tensor has one value. If
+/// `strict`, every parameter and buffer must be given, as in PyTorch.
 pub(crate) fn resolve<'m>(
     op: &'static str,
     root: &'m dyn Module,
@@ -83,7 +82,7 @@ pub(crate) fn resolve<'m>(
     Ok(held)
 }
 
-/// Whether two tensors are one to the graph, or, outside of any graph, have the same values.
+/// Whether two tensors are the same in the graph or, without a graph, have the same values.
 fn is_one_value(a: &Tensor, b: &Tensor) -> Result<bool> {
     let is_one = a.storage().is_same(b.storage()) && a.layout() == b.layout();
     match (a.graph_node(), b.graph_node()) {

@@ -14,7 +14,7 @@ use crate::module::{Module, TensorId, Walk};
 use crate::{DType, Error, LoadProblems, Mismatch, Result, Select, Tensor};
 
 /// Loads a state dict in two phases: everything is checked and cast, then everything is set.
-/// On any error the module is as it was.
+/// On any error the module is unchanged.
 pub(crate) fn load(
     root: &dyn Module,
     state: &StateDict,
@@ -75,7 +75,7 @@ pub(crate) fn load(
     }
 }
 
-/// Puts back what the tensors held.
+/// Restores the previous values of the tensors.
 fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
     // What the hooks left is dropped when the lock is free again.
     let undone: Vec<Previous> = kept.iter().map(|(tensor, _)| tensor.previous()).collect();
@@ -86,7 +86,7 @@ fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
     drop(undone);
 }
 
-/// What is to be set, and everything that is in the way.
+/// The values to be set, and all problems.
 struct Plan<'m> {
     values: Vec<(StateTensor<'m>, Tensor)>,
     report: LoadReport,
@@ -213,7 +213,7 @@ impl<'m> Plan<'m> {
         })
     }
 
-    /// The problems that the options do not allow; what they allow is one if nothing fits.
+    /// The problems that the options do not allow; allowed ones count if nothing fits.
     fn refused_problems(&self, options: &LoadOptions) -> LoadProblems {
         let mut problems = self.problems.clone();
         if !self.nothing_fits {
@@ -229,7 +229,7 @@ impl<'m> Plan<'m> {
         problems
     }
 
-    /// The second phase, in which nothing can fail. What `tensors` held is returned.
+    /// The second phase, in which nothing can fail. Returns the previous values.
     fn run(self, tensors: Vec<StateTensor<'m>>) -> (LoadReport, Vec<(StateTensor<'m>, Previous)>) {
         let values = self.values;
         let kept = values_lock::write(|| {
@@ -259,7 +259,7 @@ impl<'m> Plan<'m> {
     }
 }
 
-/// The keys of the state dict, among those that the module lacks, that are to be set aside.
+/// The keys of the state dict, among those that the module lacks, that are to be ignored.
 fn find_ignored(
     options: &LoadOptions,
     unexpected: &[String],
@@ -292,7 +292,7 @@ fn find_ignored(
     Ok(ignored.into_iter().map(str::to_owned).collect())
 }
 
-/// The keys that an option selects, if it does.
+/// The keys that an option selects, if it is set.
 fn choose<'k>(
     select: &Option<Select>,
     keys: impl Iterator<Item = &'k str>,
@@ -308,9 +308,8 @@ fn is_nothing(options: &LoadOptions) -> bool {
     options.select.as_ref().is_some_and(Select::is_none)
 }
 
-/// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the
-/// innermost module on its path, modules come in the order of the tree, and the keys of one in the
-/// order of the state dict.
+/// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the innermost module on its path,
+/// modules are in tree order, and the keys of one module in the order of the state dict.
 fn find_unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) -> Vec<String> {
     let unknown = state.keys().filter(|key| !known.contains(key));
     let mut unknown: Vec<&str> = unknown.collect();
@@ -333,17 +332,17 @@ fn find_unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) 
     unknown.into_iter().map(str::to_owned).collect()
 }
 
-/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalization; the module keeps
-/// its own, which is 0 in a new one.
+/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalization; the module keeps its own, which is 0 in a
+/// new one.
 fn is_batch_counter(key: &str, value: &Tensor) -> bool {
     let name = key.rsplit('.').next();
     name == Some("num_batches_tracked") && value.dtype() == DType::I64 && value.rank() == 0
 }
 
-/// The value in the shape, dtype and device of the one it replaces; `None` if the shapes differ.
+/// The value in the shape, dtype and device of the one that it replaces; `None` if the shapes differ.
 ///
-/// A shape that would broadcast does not fit: only a single element in one dimension loads into
-/// a tensor without dimensions, as in PyTorch.
+/// A shape that would broadcast does not match: only a one-dimensional single element loads into a zero-dimensional tensor,
+/// as in PyTorch.
 fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
     let current = tensor.value();
     let keeps_dtype = match tensor {

@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock};
 
 static VALUES: RwLock<()> = RwLock::new(());
 
-/// Reads values of which no load sets some meanwhile.
+/// Reads values while no load sets some of them.
 pub(super) fn read<R>(f: impl FnOnce() -> R) -> R {
     let _held = VALUES.read().unwrap_or_else(PoisonError::into_inner);
     f()

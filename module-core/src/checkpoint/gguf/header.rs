@@ -10,15 +10,15 @@ use super::value::GgufValue;
 use crate::checkpoint::words::shorten;
 use crate::checkpoint::{CheckpointReader, FormatError};
 
-/// What files begin with.
+/// The first bytes of a file.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";
-/// The key of the metadata that says what the starts of tensors are multiples of.
+/// The metadata key for the alignment of tensors.
 pub(super) const ALIGNMENT: &str = "general.alignment";
 const DEFAULT_ALIGNMENT: usize = 32;
-/// As many as a tensor of ggml has.
+/// ggml's limit on the dimensions of a tensor.
 pub(super) const MAX_DIMS: usize = 4;
 
-/// What a file says of itself.
+/// The header of a file.
 pub(super) struct Header {
     pub(super) metadata: IndexMap<String, GgufValue>,
     /// In the order of the file.
@@ -28,10 +28,10 @@ pub(super) struct Header {
 /// A tensor of a file.
 pub(super) struct Described {
     pub(super) name: String,
-    /// Its sizes, the last of which is that of a row.
+    /// Its sizes; the last one is the row length.
     pub(super) shape: Vec<usize>,
     pub(super) kind: GgufType,
-    /// Where it begins, first counted from the end of the header, and then in the file.
+    /// Its start, first relative to the end of the header, then in the file.
     pub(super) start: usize,
     pub(super) size: usize,
 }
@@ -104,7 +104,7 @@ fn twice(what: &str, name: &str) -> Stop {
     format!("the {what} `{}` stands twice", shorten(name)).into()
 }
 
-/// What the starts of all tensors are multiples of.
+/// The alignment of all tensors.
 pub(super) fn alignment(metadata: &IndexMap<String, GgufValue>) -> Result<usize, String> {
     match metadata.get(ALIGNMENT) {
         None => Ok(DEFAULT_ALIGNMENT),
@@ -161,8 +161,8 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
     })
 }
 
-/// Finds where tensors begin in a file whose header ends at a place: each behind the one before, at the next multiple of the
-/// alignment, in whichever order they are described, and nothing but padding behind the last.
+/// Computes where tensors begin in a file whose header ends at a given position: each follows the previous one, at the next
+/// multiple of the alignment, in whichever order they are described, and only padding follows the last one.
 fn place(
     tensors: &mut [Described],
     end: usize,

@@ -8,13 +8,13 @@ use super::globals::{Global, Kind};
 use super::heap::{Heap, Storage, Value};
 use super::reader::{Reader, text};
 
-/// Containers are written in batches of a thousand; only a tuple needs its length of the stack.
+/// Containers are written in batches of a thousand; only a tuple needs its full length on the stack.
 const STACK: usize = 100_000;
 
 pub(super) struct Machine<'a> {
     pub(super) heap: Heap<'a>,
     stack: Vec<Value>,
-    /// How long the stack was at each mark that is open.
+    /// The stack length at each open mark.
     marks: Vec<usize>,
     memo: Vec<Option<Value>>,
 }
@@ -29,7 +29,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a pickle to its end; what it made.
+    /// Runs a pickle to its end and returns its result.
     pub(super) fn run(&mut self, reader: &mut Reader<'a>) -> Result<Value, String> {
         loop {
             let at = reader.at();
@@ -176,7 +176,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Takes the last object of those since the last mark.
+    /// Pops the last object since the last mark.
     fn pop(&mut self) -> Result<Value, String> {
         let value = self.top()?;
         self.stack.pop();
@@ -239,7 +239,7 @@ impl<'a> Machine<'a> {
         format!("the pickle {does} {}", self.heap.describe(value))
     }
 
-    /// Remembers the last object under a number; Python counts from 0, and each takes two bytes.
+    /// Stores the last object under a number; Python counts from 0, and each takes two bytes.
     fn put(&mut self, place: usize, at: usize) -> Result<(), String> {
         let value = self.top()?;
         if place > at {
@@ -258,7 +258,7 @@ impl<'a> Machine<'a> {
         value.ok_or_else(|| format!("object {place} was not remembered"))
     }
 
-    /// A number of any length, little-endian with sign; one that fits no `i128` is never used.
+    /// A little-endian signed integer of any length; one that does not fit `i128` is never used.
     fn long(&mut self, bytes: &[u8]) -> Result<Value, String> {
         let fill = match bytes.last() {
             Some(last) if *last >= 0x80 => 0xff,
@@ -278,7 +278,7 @@ impl<'a> Machine<'a> {
         self.heap.new_text(text(bytes)?)
     }
 
-    /// What Python 2 wrote for texts and bytes alike.
+    /// Python 2's strings, which are text or bytes.
     fn old_text(&mut self, text: &'a [u8]) -> Result<Value, String> {
         match std::str::from_utf8(text) {
             Ok(text) => self.heap.new_text(text),
@@ -336,7 +336,7 @@ fn protocol(number: u8) -> Result<(), String> {
     }
 }
 
-/// A frame only says how many bytes come, of which there must be as many.
+/// A frame only states how many bytes follow, and there must be that many.
 fn check_frame(reader: &mut Reader<'_>) -> Result<(), String> {
     let length = reader.length::<8>()?;
     reader.fork().take(length).map(drop)

@@ -8,10 +8,10 @@ use super::select::{find, step};
 use super::tensors::{Storages, TensorBuilder};
 use crate::checkpoint::{FormatError, ReadOptions, TorchObject};
 
-/// How deep objects may lie, which is also how deep this calls itself.
+/// How deep objects may be nested, which is also the recursion depth.
 pub(super) const DEPTH: usize = 64;
 
-/// The object at the entry of the options, or the whole.
+/// The object at the entry in the options, or the whole object.
 pub(super) fn object(
     heap: &Heap<'_>,
     root: Value,
@@ -37,9 +37,9 @@ pub(super) fn object(
 struct Tree<'a> {
     heap: &'a Heap<'a>,
     tensors: TensorBuilder<'a>,
-    /// Where the tensors are that were made.
+    /// The tensors made so far.
     places: HashMap<u32, usize>,
-    /// The keys and places that lead to the object.
+    /// The keys and indices that lead to the object.
     path: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn watch<'m>(
     Ok(record)
 }
 
-/// A parameter, and what it was as the step began.
+/// A parameter, and its state at the beginning of the step.
 struct Watched {
     parameter: Parameter,
     value: Tensor,
@@ -73,16 +73,16 @@ struct Recorder {
     passes: Vec<(PassRecord, Vec<GraphNode>)>,
     /// The passes in progress.
     passing: usize,
-    /// The nodes of all that was seen, of which the graph is made when the step is over.
+    /// The nodes of everything seen, from which the graph is built at the end of the step.
     nodes: Vec<GraphNode>,
     /// The nodes whose gradients are watched.
     watched: HashSet<u64>,
-    /// Each watches one gradient.
+    /// Hooks that watch one gradient each.
     hooks: Vec<GradHookHandle>,
     grads: HashMap<u64, GradSlot>,
-    /// The leaves of parameters to which a pass gave a gradient of zeros.
+    /// The leaves of parameters that a pass gave a zero gradient.
     zeros: Arc<Mutex<HashSet<u64>>>,
-    /// The leaves that are those of probes: what is one of them is not tracked by the training.
+    /// The leaves of probes: the training does not track these.
     leaves: ProbeLeaves,
 }
 
@@ -147,7 +147,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Sees tensors and watches their gradients; those of inputs only where nobody does yet.
+    /// Sees tensors and watches their gradients; those of inputs only if nothing watches them yet.
     fn see_all(&mut self, tensors: &[Tensor], again: bool) -> Result<Vec<Seen>> {
         tensors
             .iter()
@@ -181,7 +181,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Watches the parameters that are trained by now.
+    /// Watches the parameters that are trained now.
     fn watch_parameters(&mut self) {
         for index in 0..self.parameters.len() {
             let tensor = self.parameters[index].parameter.tensor();
@@ -248,7 +248,7 @@ impl Recorder {
     }
 }
 
-/// The number of the node that is made next, or a smaller one that no node of the model has.
+/// The number of the next node, or a smaller one that no node of the model has.
 fn next_node() -> u64 {
     Leaf::new().graph_node().id()
 }

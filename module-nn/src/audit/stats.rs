@@ -2,17 +2,17 @@
 
 use crate::{DType, Tensor};
 
-/// Of the values of a floating-point tensor; those of others are not read.
+/// Statistics of the values of a floating-point tensor; other dtypes are not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stats {
     pub(super) count: usize,
-    /// How many are NaN.
+    /// The number of NaN values.
     pub(super) nan: usize,
-    /// How many are infinite.
+    /// The number of infinite values.
     pub(super) infinite: usize,
-    /// The largest absolute value of those that are finite.
+    /// The largest absolute value of the finite ones.
     pub(super) max_abs: f64,
-    /// The root of the mean of the squares of those that are finite.
+    /// The root mean square of the finite ones.
     pub(super) rms: f64,
 }
 
@@ -73,7 +73,7 @@ impl Stats {
         self.nan + self.infinite == 0
     }
 
-    /// The root of the sum of the squares.
+    /// The root of the sum of squares.
     pub(super) fn norm(&self) -> f64 {
         self.rms * (self.count as f64).sqrt()
     }
@@ -81,17 +81,17 @@ impl Stats {
 
 const BLOCK: usize = 256;
 
-/// The sums that are added side by side.
+/// The number of sums that are accumulated side by side.
 const LANES: usize = 32;
 
-/// The bytes of a tensor of `F32` in row-major order, if that is how they lie in memory.
+/// The bytes of an `F32` tensor in row-major order, if it is stored that way.
 fn f32_bytes(tensor: &Tensor) -> Option<&[u8]> {
     let bytes = tensor.as_le_bytes();
     bytes.filter(|_| tensor.dtype() == DType::F32)
 }
 
-/// Shows the values in row-major order as `F32`, in blocks; none of a tensor that holds none, or none that is a real
-/// floating-point number.
+/// Shows the values in row-major order as `F32`, in blocks; none for a tensor that has none, or that is not real
+/// floating-point.
 fn for_each_block(tensor: &Tensor, f: &mut dyn FnMut(&[f32])) {
     let Some(bytes) = f32_bytes(tensor) else {
         values(tensor).unwrap_or_default().chunks(BLOCK).for_each(f);
@@ -113,8 +113,7 @@ fn read_block<'b>(bytes: &[u8], block: &'b mut [f32; BLOCK]) -> &'b [f32] {
     &block[..values.len()]
 }
 
-/// The values in row-major order as `F32`; `None` of a tensor that holds none, or none that is a real
-/// floating-point number.
+/// The values in row-major order as `F32`; `None` for a tensor that has none, or that is not real floating-point.
 pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
     let is_real = tensor.dtype().is_floating_point() && tensor.has_values() && !tensor.is_packed();
     match tensor.dtype() {
@@ -126,7 +125,7 @@ pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
     }
 }
 
-/// Whether all rows of a tensor hold the same values, of which there are some.
+/// Whether all rows of a tensor hold the same values and there are any.
 pub(super) fn equal_rows(tensor: &Tensor) -> bool {
     let Ok(rows) = tensor.size(0) else {
         return false;
@@ -168,7 +167,7 @@ pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
     }
 }
 
-/// The root of the sum of the squares of what was added to a tensor; `None` where it has no values, or others.
+/// The root of the sum of squares of the change of a tensor; `None` if it has no values, or different ones.
 pub(super) fn change(before: &Tensor, after: &Tensor) -> Option<f64> {
     if before.shares_memory_with(after) {
         return Some(0.0);

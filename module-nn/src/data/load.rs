@@ -24,7 +24,7 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
         batch.ok_or_else(|| DataError::Ended { batch: number }.into())
     }
 
-    /// Loads a batch; a panic is an error. `None` if it was stopped.
+    /// Loads a batch; a panic becomes an error. `None` if it was stopped.
     pub(super) fn batch_or_panic(
         &self,
         number: usize,
@@ -44,8 +44,7 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
         })
     }
 
-    /// Loads a batch, unless it is stopped between two samples. `at` is the index of the sample that is being
-    /// loaded.
+    /// Loads a batch, unless it is stopped between two samples. `at` is the index of the sample being loaded.
     fn batch_unless(
         &self,
         number: usize,
@@ -81,7 +80,7 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
     }
 }
 
-/// The message that `panic!` was given.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

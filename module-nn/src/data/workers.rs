@@ -8,8 +8,8 @@ use module_core::Result;
 use super::load::Load;
 use super::{Collate, DataError, Dataset};
 
-/// Threads that load batches ahead: of `n` workers, worker `i` loads every `n`-th batch from `first + i` on,
-/// and waits when it is `prefetch_factor` batches ahead.
+/// Threads that prefetch batches: of `n` workers, worker `i` loads every `n`-th batch from `first + i` on, and waits when
+/// it is `prefetch_factor` batches ahead.
 pub(super) struct Workers<B> {
     first: usize,
     /// The batches of each worker in order.
@@ -53,7 +53,7 @@ impl<B: Send + 'static> Workers<B> {
         Ok(workers)
     }
 
-    /// Waits for a batch; they are asked for one after another, from the first on.
+    /// Waits for a batch; batches are requested in order, starting with the first.
     pub(super) fn receive(&self, number: usize) -> Result<B> {
         let count = self.channels.len().max(1);
         let worker = number.wrapping_sub(self.first) % count;
@@ -79,7 +79,7 @@ fn run<D: Dataset, C: Collate<D::Item>>(
     }
 }
 
-/// Workers that wait to send end at once, the others after the sample that they load.
+/// Workers that wait to send end at once, the others after their current sample.
 impl<B> Drop for Workers<B> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -8,8 +8,8 @@ use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Seen, Step};
 use crate::audit::stats::values;
 
-/// Outputs of ReLU that are zero for every sample of all watched steps: of modules, and of the operation where a
-/// module is given its result.
+/// ReLU outputs that are zero for every sample of all watched steps: of ReLU modules, and of the operation if a module gets
+/// its result.
 pub(in crate::audit) struct DeadUnits;
 
 impl Check for DeadUnits {
@@ -117,7 +117,7 @@ fn is_relu(record: &Record<'_>, module: usize) -> bool {
     ["ReLU", "ReLU6"].contains(&record.modules[module].kind)
 }
 
-/// Whether a tensor is what the operation gave, and no module of it.
+/// Whether a tensor is the output of the operation, but not of a ReLU module.
 fn is_rectified(record: &Record<'_>, step: &Step, input: &Seen) -> bool {
     let info = input.node.and_then(|node| step.graph.get(node));
     let by_module = || {

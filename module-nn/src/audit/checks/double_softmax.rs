@@ -8,7 +8,7 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{Record, Seen, Step};
 use crate::audit::stats::values;
 
-/// Operations that apply a softmax to what is one already, by the graph, or by rows that sum to one.
+/// Operations that apply a softmax to probabilities, recognized by the graph or by rows that sum to one.
 pub(in crate::audit) struct DoubleSoftmax;
 
 impl Check for DoubleSoftmax {
@@ -70,8 +70,7 @@ impl Check for DoubleSoftmax {
     }
 }
 
-/// The operation that computed what a node is given, not counting changes of shape, and the values if a call gave
-/// them.
+/// The operation that computed the input of a node, ignoring changes of shape, and the values if a call returned them.
 fn given(step: &Step, input: Option<u64>) -> Option<(&'static str, Option<&Seen>)> {
     let input = input?;
     let mut outputs = step.calls.iter().flat_map(|call| &call.outputs);

@@ -7,7 +7,7 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
 
-/// Modules in evaluation mode through whose calls a gradient goes to parameters that are trained.
+/// Modules in evaluation mode through whose calls a gradient flows to trained parameters.
 pub(in crate::audit) struct EvalModeTraining;
 
 impl Check for EvalModeTraining {
@@ -74,7 +74,8 @@ impl Check for EvalModeTraining {
     }
 }
 
-/// The modules with a mode that a gradient went through in steps from `first` on, and whether always in evaluation.
+/// The modules with a mode that a gradient passed through in steps from `first` on, and whether they were always in
+/// evaluation mode.
 fn in_evaluation(record: &Record<'_>, first: usize) -> Vec<Option<bool>> {
     let mut in_eval: Vec<Option<bool>> = vec![None; record.modules.len()];
     for step in record.steps.iter().skip(first) {
@@ -90,7 +91,7 @@ fn in_evaluation(record: &Record<'_>, first: usize) -> Vec<Option<bool>> {
     in_eval
 }
 
-/// Whether all modules with a mode are in evaluation.
+/// Whether all modules with a mode are in evaluation mode.
 fn is_all(in_eval: &[Option<bool>]) -> bool {
     in_eval.iter().flatten().all(|&eval| eval)
 }

@@ -7,7 +7,7 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::{ModuleRecord, Record};
 
-/// Finds modules whose values were meant to be loaded and are still those that were drawn.
+/// Finds modules whose values should have been loaded but still have their initial values.
 pub(in crate::audit) struct FreshAfterLoad;
 
 impl Check for FreshAfterLoad {

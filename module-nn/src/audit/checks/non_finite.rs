@@ -6,7 +6,7 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{CallRecord, Record, Seen, Step};
 use crate::audit::stats::Stats;
 
-/// The first module that gives values that are not finite, in a step whose loss or gradients are not.
+/// The first module with non-finite values, in a step whose loss or gradients are not finite.
 pub(in crate::audit) struct NonFiniteValue;
 
 impl Check for NonFiniteValue {
@@ -101,7 +101,7 @@ impl Check for NonFiniteValue {
     }
 }
 
-/// What is not finite after a step.
+/// Parameters that are not finite after a step.
 fn symptom(record: &Record<'_>, step: &Step) -> Option<&'static str> {
     if step.losses.iter().any(|loss| !Stats::of(loss).is_finite()) {
         return Some("the loss is not finite");

@@ -8,8 +8,8 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 use crate::audit::stats::is_zero;
 
-/// Gradients from before the step, which were there as a backward pass began that added to them, though the
-/// optimizer had used them, and used them again.
+/// Gradients from before the step that existed when a backward pass added to them, although the optimizer had already used
+/// them, and that were used again.
 pub(in crate::audit) struct StaleGradient;
 
 impl Check for StaleGradient {

@@ -8,8 +8,8 @@ use crate::audit::record::{Record, Step};
 use crate::audit::rows::rows_equal;
 use crate::audit::stats::{Stats, equal_rows};
 
-/// Weights whose rows are equal as training starts, where this does harm: the rows stay equal, or nothing above
-/// gets a gradient. Rows of zeros beside another way, as those of LoRA, do none.
+/// Weights with equal rows at the start of training, if this does harm: the rows stay equal, or nothing before them gets a
+/// gradient. Rows of zeros with another path around them, as in LoRA, do no harm.
 pub(in crate::audit) struct SymmetricUnits;
 
 impl Check for SymmetricUnits {
@@ -61,7 +61,7 @@ impl Check for SymmetricUnits {
     }
 }
 
-/// Whether the model gives the same for all rows of a batch, because nothing goes around a layer of zeros.
+/// Whether the model returns the same for all rows of a batch, because nothing bypasses a layer of zeros.
 fn is_constant_model(step: &Step) -> bool {
     let outermost = step
         .calls
@@ -74,7 +74,7 @@ fn is_constant_model(step: &Step) -> bool {
     })
 }
 
-/// Whether the tracked input of the module of a parameter gets a gradient of nothing, beside that of the output.
+/// Whether the tracked input of the parameter's module gets a zero gradient compared with that of the output.
 fn blocks_gradient(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
     let calls = step.model_calls();
     let own =

@@ -8,11 +8,11 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Finds rows, columns or features of the input that no output depended on in any step, by gradient, unless a dropout may
+/// Finds, by gradient, rows, columns or features of the input that no output depended on in any step, unless a dropout may
 /// have left them out by chance.
 pub(in crate::audit) struct UnusedInput;
 
-/// From how many indices on that would be unused by chance none is reported.
+/// If chance would leave out at least this many indices, none is reported.
 const CHANCE: f64 = 0.01;
 
 impl Check for UnusedInput {

@@ -5,8 +5,7 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Weights that a step changes by more than they are. A weight that starts at nearly nothing has no size to compare
-/// with.
+/// Weights that a step changes by more than their own size. A weight that starts near zero has no size to compare with.
 pub(in crate::audit) struct UpdateSize;
 
 impl Check for UpdateSize {

@@ -5,7 +5,7 @@
 
 use super::ReaderError;
 
-/// The rows of a text, one after the other.
+/// The rows of a text, one after another.
 pub(super) struct Rows<'a> {
     rest: &'a [u8],
     delimiter: u8,
@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// What stands behind a cell.
+/// What follows a cell.
 enum Behind {
     Delimiter,
     EndOfRow,
@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The next row; empty lines are none.
+    /// The next row; empty lines do not count.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, ReaderError> {
         while let Some(rest) = end_of_line(self.rest) {
             (self.rest, self.line) = (rest, self.line + 1);
@@ -105,7 +105,7 @@ impl<'a> Rows<'a> {
         Ok(cell.to_vec())
     }
 
-    /// A cell behind the quote that opens it, in which two quotes are one.
+    /// A cell after its opening quote, in which two quotes stand for one.
     fn quoted(&mut self) -> Result<Vec<u8>, ReaderError> {
         let (start, mut cell) = (self.line, Vec::new());
         loop {
@@ -132,7 +132,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What follows the end of a line, if a text starts with one.
+/// The rest of a text after the line ending that it starts with, if it does.
 fn end_of_line(text: &[u8]) -> Option<&[u8]> {
     match text {
         [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] => Some(rest),

@@ -67,13 +67,13 @@ fn uniform([low, high]: [f64; 2]) -> Result<f64> {
     draw::uniform(&default_generator(), low, high)
 }
 
-/// An integer from 0 below `n`.
+/// An integer from 0 to below `n`.
 fn below(n: usize) -> Result<usize> {
     let drawn = draw::below(&default_generator(), n, 1)?;
     Ok(drawn.first().copied().unwrap_or_default())
 }
 
-/// Refuses a range that is not finite, falls, or leaves its bounds.
+/// Refuses a range that is not finite, decreases, or exceeds its bounds.
 fn check_range(
     op: &'static str,
     name: &'static str,

@@ -2,7 +2,7 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::check::{add_fused, bound, check_factor, color_sizes, floats, image_sizes, pixels_like};
 
-/// The image times a factor: 0 is black, 1 the image.
+/// The image times a factor: 0 gives black, 1 the image.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn adjust_brightness(image: &Tensor, factor: f64) -> Result<Tensor> {
     pixels_like(&floats(image)?.mul(factor)?, image)
 }
 
-/// The image blended with the mean of its gray: 0 is that gray, 1 the image.
+/// The image blended with the mean of its gray version: 0 gives that gray, 1 the image.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn adjust_contrast(image: &Tensor, factor: f64) -> Result<Tensor> {
     blend(image, &gray.mean_keepdim([-3, -2, -1])?, factor)
 }
 
-/// The image blended with its gray: 0 is that gray, 1 the image. An image of one channel stays as it is.
+/// The image blended with its gray version: 0 gives gray, 1 the image. An image of one channel is unchanged.
 ///
 /// # Errors
 ///
@@ -78,8 +78,8 @@ pub fn adjust_saturation(image: &Tensor, factor: f64) -> Result<Tensor> {
     }
 }
 
-/// The gray of an image of three channels, `0.2989 r + 0.587 g + 0.114 b`, in each of its channels; an image of one channel stays
-/// as it is.
+/// The gray version of an image of three channels, `0.2989 r + 0.587 g + 0.114 b`, in each of its channels; an image of one
+/// channel is unchanged.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ fn gray(image: &Tensor) -> Result<Tensor> {
     add_fused(&add_fused(&r.mul(0.2989)?, &g, 0.587)?, &b, 0.114)
 }
 
-/// Gray as the integers that an image of them has.
+/// Gray as integers, for an integer image.
 fn whole(gray: Tensor, image: &Tensor) -> Result<Tensor> {
     match image.dtype() {
         DType::U8 => gray.floor(),
@@ -122,7 +122,7 @@ fn blend(image: &Tensor, other: &Tensor, factor: f64) -> Result<Tensor> {
     pixels_like(&blended, image)
 }
 
-/// The largest value less each pixel.
+/// The largest value minus each pixel.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ pub fn invert(image: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Inverts the pixels that are at least a threshold.
+/// Inverts the pixels that are at least the threshold.
 ///
 /// # Errors
 ///
@@ -170,7 +170,8 @@ pub fn solarize(image: &Tensor, threshold: f64) -> Result<Tensor> {
     floats(image)?.ge(threshold)?.where_(&invert(image)?, image)
 }
 
-/// The first `bits` of each pixel, up to 8; of floating-point images the largest of `2^bits` levels that is not above it.
+/// The first `bits` bits of each pixel, up to 8; for floating-point images, the largest of `2^bits` levels that does not
+/// exceed it.
 ///
 /// # Errors
 ///
@@ -206,8 +207,7 @@ pub fn posterize(image: &Tensor, bits: u32) -> Result<Tensor> {
     }
 }
 
-/// Each channel stretched so that its smallest value is 0 and its largest the largest that there is; a channel of one value stays
-/// as it is.
+/// Each channel stretched to the full range of values; a constant channel is unchanged.
 ///
 /// # Errors
 ///

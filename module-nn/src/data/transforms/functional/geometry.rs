@@ -48,7 +48,7 @@ pub fn vertical_flip(image: &Tensor) -> Result<Tensor> {
     image.flip(-2)
 }
 
-/// `size` pixels, height and width, from `start`, top and left, on. What lies outside of the image is 0.
+/// The part of `size` pixels (height, width) from `start` (top, left) on. Pixels outside the image are 0.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn crop(image: &Tensor, start: [isize; 2], size: [usize; 2]) -> Result<Tenso
     }
 }
 
-/// The part of a dimension that lies inside, and how much is added before and behind it.
+/// The part of a dimension that lies inside, and the padding before and after it.
 fn part(
     op: &'static str,
     start: isize,
@@ -95,7 +95,7 @@ fn part(
     Ok((first..last, before, size - before - (last - first)))
 }
 
-/// The middle of the image, of `size` pixels, height and width; an image that is smaller is padded with zeros.
+/// The center of the image, of `size` pixels (height, width); a smaller image is padded with zeros.
 ///
 /// # Errors
 ///
@@ -122,12 +122,12 @@ pub fn center_crop(image: &Tensor, size: [usize; 2]) -> Result<Tensor> {
     crop(image, [start(size[0], height), start(size[1], width)], size)
 }
 
-/// The image with `value` in a rectangle from `start`, top and left, on; the value is broadcast to
+/// The image with `value` in a rectangle from `start` (top, left) on; the value is broadcast to
 /// `[…, channels, height, width]` of the rectangle.
 ///
 /// # Errors
 ///
-/// What is no image, a rectangle that does not lie inside, a value that does not broadcast.
+/// A tensor that is not an image, a rectangle out of bounds, a value that does not broadcast.
 ///
 /// # Example
 ///

@@ -2,8 +2,8 @@ use module_core::{ConvOptions, DType, Result, Tensor};
 
 use super::check::{add_fused, check_factor, color_sizes, floats, pixels_like};
 
-/// The image blended with a blurred one: 0 is the blurred one, 1 the image, more is sharper. Pixels at the edge, and images of at
-/// most two rows or columns, stay as they are.
+/// The image blended with a blurred one: 0 gives the blurred one, 1 the image, and more is sharper. Pixels at the edge, and
+/// images of at most two rows or columns, are unchanged.
 ///
 /// # Errors
 ///

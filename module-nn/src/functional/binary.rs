@@ -51,7 +51,7 @@ pub fn binary_cross_entropy_with_logits(
     })
 }
 
-/// The losses, each with its weight.
+/// The losses, each times its weight.
 pub(super) fn apply_weight(
     op: &'static str,
     losses: Tensor,
@@ -63,7 +63,7 @@ pub(super) fn apply_weight(
     }
 }
 
-/// A weight that broadcasts to the losses, and not they to it.
+/// Refuses a weight unless it broadcasts to the losses, rather than the reverse.
 fn fit_weight(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor> {
     match weight.expand(losses.shape()) {
         Ok(weight) => widen(&weight),

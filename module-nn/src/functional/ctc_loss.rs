@@ -12,30 +12,28 @@ use crate::CTCLossConfig;
 
 const NAME: &str = "ctc_loss";
 
-/// The logarithm of an impossible path. It is finite, so that differences of two are numbers, and
-/// sums of many stay finite in `F32`.
+/// The logarithm of the probability of an impossible path. It is finite, so that differences of two are numbers, and sums
+/// of many stay finite in `F32`.
 const LOG_ZERO: f64 = -1e30;
 
-/// The negative logarithm of the probability of each target, summed over all paths of labels that
-/// give it: a label that is repeated counts once, and blanks are dropped.
+/// The negative log-probability of each target, summed over all paths of labels that produce it: repeated labels count
+/// once, and blanks are dropped.
 ///
-/// The gradient is that of this function for any input. PyTorch's is that of the whole of
-/// `log_softmax` and this loss; both give the same gradient to what `log_softmax` was taken of. A
-/// target that no path can give has the gradient 0.
+/// The gradient is that of this function for any input. PyTorch's is that of `log_softmax` and this loss combined; both
+/// give the same gradient to the input of `log_softmax`. A target that no path can produce has the gradient 0.
 ///
 /// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence
 /// Data with Recurrent Neural Networks* (2006).
 ///
 /// # Shapes
 ///
-/// Logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`,
-/// `[batch, length]` with padding behind each, or one after the other `[sum of the lengths]`; the input
-/// and target lengths, [`Lengths`] of the batch. Without the batch: `[time, labels]`, `[length]`, and one
-/// length of each.
+/// Log-probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`, `[batch, length]` with padding after each,
+/// or concatenated `[sum of the lengths]`; the input and target lengths, [`Lengths`] of the batch. Without the batch:
+/// `[time, labels]`, `[length]`, and one length of each.
 ///
 /// # Errors
 ///
-/// Other shapes, also without an element; a target label that is out of range or the blank; lengths beyond the tensors.
+/// Other shapes, or empty ones; a target label that is out of range or the blank; lengths beyond the tensors.
 ///
 /// # Example
 ///
@@ -184,14 +182,14 @@ fn split_targets(targets: &Tensor, lengths: &[usize], alone: bool) -> Result<Vec
 struct Paths {
     /// The label of each state, `[batch, states]`; short targets are filled with blanks.
     labels: Tensor,
-    /// [`LOG_ZERO`] where a path must not leave out the state before, else 0: for the states two before,
-    /// one before and the same, `[batch, states, 3]`.
+    /// [`LOG_ZERO`] if a path must not skip from that state, else 0: for the states two before, one before and the same,
+    /// `[batch, states, 3]`.
     barred: Tensor,
-    /// Where no path starts, `[batch, states]`.
+    /// [`LOG_ZERO`] if no path can start, `[batch, states]`.
     no_start: Tensor,
     /// The last two states of each target, `[batch, 2]`; the same one twice for an empty target.
     ends: Tensor,
-    /// Where the second of the two is the same, `[batch, 2]`.
+    /// [`LOG_ZERO`] if the second of the two is the same, `[batch, 2]`.
     no_end: Tensor,
 }
 
@@ -237,7 +235,7 @@ impl Paths {
         })
     }
 
-    /// The loss of each sequence, `[batch]`; that of an impossible one is about `-LOG_ZERO`.
+    /// The loss of each sequence, `[batch]`; about `-LOG_ZERO` for an impossible one.
     fn compute_losses(&self, x: &Tensor, input_lengths: &[usize]) -> Result<Tensor> {
         let time = x.shape()[0];
         let index = self.labels.unsqueeze(0)?;
@@ -267,7 +265,7 @@ impl Paths {
             .neg()
     }
 
-    /// The probabilities of the paths to each state, by the states one time step before.
+    /// The probabilities of the paths to each state, from the states one time step before.
     fn step(&self, paths: &Tensor) -> Result<Tensor> {
         let before = paths.pad([2, 0], PadMode::Constant(LOG_ZERO.into()))?;
         let before = before.unfold(1, 3, 1)?;

@@ -9,11 +9,11 @@ use super::loss::{
 };
 use crate::{GaussianNLLLossConfig, PoissonNLLLossConfig};
 
-/// How [`kl_div`] joins the divergences of the elements.
+/// How [`kl_div`] reduces the divergences of the elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KLDivReduction {
-    /// Not at all.
+    /// No reduction.
     None,
     /// Their mean over all elements, which is not the divergence.
     #[default]
@@ -24,8 +24,8 @@ pub enum KLDivReduction {
     BatchMean,
 }
 
-/// The divergence of Kullback and Leibler from logarithms of probabilities `x` to probabilities `y`:
-/// `y (ln y - x)`, which is 0 where `y` is.
+/// The Kullback–Leibler divergence of probabilities `y` from log-probabilities `x`: `y (ln y - x)`, which is 0 where `y`
+/// is.
 ///
 /// # Errors
 ///
@@ -46,8 +46,7 @@ pub fn kl_div(input: &Tensor, target: &Tensor, reduction: KLDivReduction) -> Res
     compute_divergence(input, target, reduction, false)
 }
 
-/// [`kl_div`] to probabilities that are given by their logarithms `y` too: `eʸ (y - x)`,
-/// `log_target=True`.
+/// [`kl_div`] with a target of log-probabilities `y`: `eʸ (y - x)`, `log_target=True`.
 ///
 /// # Errors
 ///
@@ -96,9 +95,8 @@ fn compute_divergence(
     }
 }
 
-/// The negative logarithm of the probability of counts `y` under a Poisson distribution with the
-/// logarithm of the mean `x`: `eˣ - y·x`; without `log_input`, with the mean `x`:
-/// `x - y · ln(x + eps)`.
+/// The negative log-probability of counts `y` under a Poisson distribution whose mean has the logarithm `x`: `eˣ - y·x`;
+/// without `log_input`, with the mean `x`: `x - y · ln(x + eps)`.
 ///
 /// The factorial of the counts is left out, or with `full` approximated for counts above 1 by
 /// Stirling's `y · ln y - y + ln(2πy) / 2`.
@@ -141,16 +139,15 @@ pub fn poisson_nll_loss(
     })
 }
 
-/// The negative logarithm of the density of the target `y` under normal distributions with the mean
-/// `x` and the variance `v`, which counts at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full`
-/// also the constant `ln(2π) / 2`.
+/// The negative log-density of the target `y` under normal distributions with the mean `x` and the variance `v`, which is
+/// at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full` also the constant `ln(2π) / 2`.
 ///
-/// The variance's gradient does not notice that it was raised to `eps`.
+/// Raising the variance to `eps` does not affect its gradient.
 ///
 /// # Shapes
 ///
-/// An input and a target of one shape. The variance has it too, or with 1 in one dimension, or
-/// without the last one.
+/// An input and a target of the same shape. The variance has that shape too, possibly with 1 in one dimension, or without
+/// the last one.
 ///
 /// # Errors
 ///

@@ -2,8 +2,8 @@ use module_core::{AvgPoolOptions, PadMode, Result, Tensor};
 
 use crate::config::check_positive;
 
-/// `x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta`, where `i` runs over the `size` channels
-/// around `c`, those outside counting as zeros: of an even size, one more below than above.
+/// `x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta`, where `i` runs over the `size` channels around `c`, with zeros
+/// outside; if `size` is even, there is one more below than above.
 ///
 /// # Errors
 ///

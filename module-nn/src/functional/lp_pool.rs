@@ -13,15 +13,15 @@ module_core::options! {
         optional {
             /// The step of the window.
             stride: [usize; N] = kernel_size,
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }
 }
 
-/// The norm of each window over one to three spatial dimensions, `(Σ xᵖ)^(1/p)`; as in PyTorch the elements
-/// are not made positive, and a window that ends outside is scaled up to a whole one. With an infinite
-/// `norm_type`, the greatest or the smallest absolute value. Where the sum is 0, the gradient is 0.
+/// The norm of each window over one to three spatial dimensions, `(Σ xᵖ)^(1/p)`; as in PyTorch, the elements are not made
+/// positive, and a window that ends outside is scaled up to a full one. With an infinite `norm_type`, the maximum or the
+/// minimum absolute value. Where the sum is 0, the gradient is 0.
 ///
 /// # Shapes
 ///

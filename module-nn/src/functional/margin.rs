@@ -5,7 +5,7 @@ use module_core::{AutocastPolicy, DType, Error, ErrorKind, Integers, Result, Sha
 use super::Reduction;
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, to_signs, widen};
 
-/// `max(0, -y (x₁ - x₂) + margin)` with targets `y` of 1, where the first should be greater, and -1.
+/// `max(0, -y (x₁ - x₂) + margin)` with targets `y` of 1, if the first should be greater, and -1 otherwise.
 ///
 /// # Errors
 ///
@@ -48,7 +48,7 @@ pub fn margin_ranking_loss(
     reduce(&losses, reduction)?.to_dtype(input1.dtype())
 }
 
-/// A distance `x` where the target is 1, and `max(0, margin - x)` where it is -1.
+/// A distance `x` if the target is 1, and `max(0, margin - x)` if it is -1.
 ///
 /// # Errors
 ///
@@ -86,8 +86,7 @@ pub fn hinge_embedding_loss(
     reduce(&apart.add(&together)?, reduction)?.to_dtype(input.dtype())
 }
 
-/// How far other classes come near the right one, `y`:
-/// `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
+/// How close other classes come to the correct one, `y`: `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
 ///
 /// # Shapes
 ///
@@ -158,13 +157,13 @@ pub(crate) fn check_p(op: &'static str, p: u32) -> Result<()> {
     }
 }
 
-/// How far other classes come near the right ones, of which there may be several:
-/// `Σ max(0, 1 - (x_y - xᵢ)) / classes` over the right classes `y` and all `i` that are none.
+/// How close other classes come to the correct ones, of which there may be several: `Σ max(0, 1 - (x_y - xᵢ)) / classes`
+/// over the correct classes `y` and all other `i`.
 ///
 /// # Shapes
 ///
-/// `[batch, classes]` or `[classes]`. The target has the shape of the input: the right classes as
-/// `I64` or `I32`, of which those count that stand before the first -1.
+/// `[batch, classes]` or `[classes]`. The target has the shape of the input: the correct classes as `I64` or `I32`, of
+/// which those before the first -1 count.
 ///
 /// # Errors
 ///
@@ -235,7 +234,7 @@ fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
     Ok((widen(&x)?, classes))
 }
 
-/// The losses of the rows in the form of the input's batch, reduced.
+/// The losses of the rows in the batch shape of the input, reduced.
 fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tensor> {
     let losses = if input.rank() < 2 {
         losses.squeeze(0)?
@@ -245,7 +244,7 @@ fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tenso
     reduce(&losses, reduction)?.to_dtype(input.dtype())
 }
 
-/// The look-up's error in the words of the loss.
+/// The look-up error in the terms of the loss.
 fn class_error(op: &'static str, error: Error, classes: usize) -> Error {
     match error.kind() {
         &ErrorKind::Shape(ShapeError::Index { index, .. }) => {

@@ -48,7 +48,7 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
     })
 }
 
-/// Squared below a distance of `beta`, absolute from there on: with `z = |x - y|`
+/// Squared below a distance of `beta`, absolute above: with `z = |x - y|`
 ///
 /// ```text
 /// z² / (2 beta)   if z < beta
@@ -88,7 +88,7 @@ pub fn smooth_l1_loss(
     })
 }
 
-/// Squared up to a distance of `delta`, absolute beyond: with `z = |x - y|`
+/// Squared up to a distance of `delta`, absolute above: with `z = |x - y|`
 ///
 /// ```text
 /// z² / 2                  if z ≤ delta

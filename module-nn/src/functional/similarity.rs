@@ -4,7 +4,7 @@ use module_core::{Result, Shape, Tensor};
 ///
 /// # Shapes
 ///
-/// Two that broadcast, to theirs without `dim`.
+/// Two that broadcast, to the broadcast shape without `dim`.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
 ///
 /// # Shapes
 ///
-/// Two that broadcast, to theirs without the last dimension.
+/// Two that broadcast, to the broadcast shape without the last dimension.
 ///
 /// # Errors
 ///

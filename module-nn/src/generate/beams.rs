@@ -7,16 +7,16 @@ use super::steps::{next_logits, tensor, texts};
 use super::{EarlyStopping, GenerationConfig, LanguageModel};
 use crate::config::check_bytes_fit;
 
-/// What takes a score out of the running; it is added, and does not replace it.
+/// Rules out a score; it is added, and does not replace the score.
 const OUT: f32 = -1e9;
 
-/// A text that is gone on with.
+/// A text that is being continued.
 struct Running {
     ids: Vec<i64>,
     score: f32,
 }
 
-/// A text that may be the answer.
+/// A finished candidate.
 #[derive(Clone)]
 struct Finished {
     ids: Vec<i64>,
@@ -108,8 +108,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     tensor(&best, prompt)
 }
 
-/// Refuses more beams than memory holds the texts of: of each prompt as many that are gone on with, and as many that
-/// may be the answer.
+/// Refuses more beams than there is memory for their texts: for each prompt, as many running texts as candidates.
 fn check_beams_fit(prompts: usize, length: usize, beams: usize) -> Result<()> {
     let text = length
         .saturating_mul(size_of::<i64>())
@@ -212,7 +211,7 @@ impl Search {
         ids
     }
 
-    /// Keeps the best of the texts that have ended, by their scores for their lengths.
+    /// Keeps the best finished texts, by their length-normalized scores.
     fn finish(&mut self, candidates: &[Candidate], config: &GenerationConfig, generated: usize) {
         let beams = self.running.len();
         let length = (generated as f64).powf(config.length_penalty) as f32;
@@ -235,7 +234,7 @@ impl Search {
         self.finished = all;
     }
 
-    /// Goes on with the best texts that have not ended; of which beams they come.
+    /// Continues with the best unfinished texts; returns which beams they come from.
     fn go_on(&mut self, candidates: &[Candidate], beams: usize) -> std::vec::IntoIter<usize> {
         let score = |candidate: &Candidate| {
             candidate.log_probability + if candidate.ends { OUT } else { 0.0 }
@@ -252,7 +251,7 @@ impl Search {
         from.into_iter()
     }
 
-    /// Decides whether a running text may still be better than the worst that has ended.
+    /// Decides whether a running text can still beat the worst finished one.
     fn judge(&mut self, config: &GenerationConfig, generated: usize) {
         let longest = config.early_stopping == EarlyStopping::Never && config.length_penalty > 0.0;
         let length = match longest {

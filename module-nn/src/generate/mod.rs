@@ -99,15 +99,15 @@ pub use process::{min_p, repetition_penalty, suppress_tokens, temperature, top_k
 
 use module_core::{Error, Result, Tensor, no_grad};
 
-/// The prompts `[batch, length]` and what the model says behind them, `[batch, length + new]`, with at most
-/// `max_new_tokens` new ones. A text that has ended is padded.
+/// Continues the prompts `[batch, length]` to `[batch, length + new]`, with at most `max_new_tokens` new tokens. A finished
+/// text is padded.
 ///
-/// The most likely token is taken, or with `do_sample` one is drawn; with `num_beams` the text of the greatest
-/// probability is searched among the best so far. No gradient is followed. Put the model into evaluation before.
+/// The most likely token is chosen, or with `do_sample` one is drawn; with `num_beams`, beam search looks for the most
+/// probable text. No gradient is tracked. Put the model into evaluation mode first.
 ///
 /// # Errors
 ///
-/// Prompts that are no whole numbers of two dimensions, or empty; a configuration that is refused; those of the model.
+/// Prompts that are not two-dimensional integers, or are empty; an invalid configuration; those of the model.
 pub fn generate<M: LanguageModel + ?Sized>(
     model: &mut M,
     prompt: &Tensor,

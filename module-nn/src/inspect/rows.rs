@@ -19,12 +19,12 @@ pub(super) struct Row {
     pub(super) inputs: Vec<TensorInfo>,
     pub(super) outputs: Vec<TensorInfo>,
     pub(super) kernel: Option<String>,
-    /// Of the module with all in it.
+    /// The parameters of the module including everything in it.
     pub(super) parameters: usize,
     pub(super) trainable: usize,
-    /// Those that no row below shows.
+    /// The parameters that no row below shows.
     pub(super) left: usize,
-    /// With those of the calls below.
+    /// Including those of the calls below.
     pub(super) mult_adds: u64,
     pub(super) is_leaf: bool,
     pub(super) is_repeat: bool,
@@ -75,13 +75,13 @@ fn depth(path: &str) -> usize {
     }
 }
 
-/// Whether a module stands inside another, by their paths.
+/// Whether a module is inside another, by their paths.
 fn is_inside(path: &str, outer: &str) -> bool {
     let rest = path.strip_prefix(outer);
     outer.is_empty() && !path.is_empty() || rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The paths of the modules around one, outermost first, without the model.
+/// The paths of the containing modules, outermost first, without the model.
 fn enclosing_paths(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').map(|(end, _)| &path[..end])
 }

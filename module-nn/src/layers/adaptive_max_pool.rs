@@ -7,16 +7,16 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config};
 
-/// The greatest element of each window, where the windows cut the input into a given size: place `i` of `n` stands for
-/// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
+/// The maximum of each window, where the windows divide the input into a given output size: output `i` of `n` covers the
+/// inputs from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
 /// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)`
 /// it also tells where the elements were.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`,
-/// of which `None` keeps the input's.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`, in which
+/// `None` keeps the input's size.
 ///
 /// # Errors
 ///

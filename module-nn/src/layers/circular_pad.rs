@@ -6,7 +6,7 @@ use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// The input going on at its other end.
+/// Padding with the values from the opposite end.
 ///
 /// [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are its aliases.
 ///
@@ -38,13 +38,13 @@ pub struct CircularPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// The other ends of sequences, [`CircularPad`] over one dimension.
+/// Circular padding of sequences, [`CircularPad`] over one dimension.
 pub type CircularPad1d = CircularPad<1>;
 
-/// The other ends of images, [`CircularPad`] over two dimensions.
+/// Circular padding of images, [`CircularPad`] over two dimensions.
 pub type CircularPad2d = CircularPad<2>;
 
-/// The other ends of volumes, [`CircularPad`] over three dimensions.
+/// Circular padding of volumes, [`CircularPad`] over three dimensions.
 pub type CircularPad3d = CircularPad<3>;
 
 config! {

@@ -7,7 +7,7 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// A number around the last dimensions; of an integer tensor it must be whole.
+/// Padding of the last dimensions with a number; for an integer tensor it must be an integer.
 ///
 /// [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are its aliases.
 ///
@@ -17,7 +17,7 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Errors
 ///
-/// Fewer dimensions than are padded, cutting off more than there is, a number that the dtype would cut.
+/// Fewer dimensions than are padded, cropping more than there is, a number that the dtype cannot hold exactly.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct ConstantPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// A number around sequences, [`ConstantPad`] over one dimension.
+/// Constant padding of sequences, [`ConstantPad`] over one dimension.
 pub type ConstantPad1d = ConstantPad<1>;
 
-/// A number around images, [`ConstantPad`] over two dimensions.
+/// Constant padding of images, [`ConstantPad`] over two dimensions.
 pub type ConstantPad2d = ConstantPad<2>;
 
-/// A number around volumes, [`ConstantPad`] over three dimensions.
+/// Constant padding of volumes, [`ConstantPad`] over three dimensions.
 pub type ConstantPad3d = ConstantPad<3>;
 
 config! {
@@ -55,7 +55,7 @@ config! {
             /// One amount for every side, or the amounts before and after the last dimension, then
             /// before and after the one in front of it, and so on.
             padding: OneOrEach<isize>,
-            /// The number.
+            /// The fill value.
             value: Number,
         }
     }

@@ -7,7 +7,7 @@ use super::parts::optional_part;
 use crate::config::{Build, check_between, check_positive, config};
 use crate::init::{ones, zeros};
 
-/// Normalization of groups of channels, each element of the batch by itself:
+/// Normalization of groups of channels, separately for each element of the batch:
 /// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the mean and the biased variance over
 /// `num_channels / num_groups` channels.
 ///

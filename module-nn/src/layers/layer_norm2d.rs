@@ -3,8 +3,8 @@ use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 use super::{LayerNorm, LayerNormConfig};
 use crate::config::{Build, config};
 
-/// Normalization over the channels of each place of an image: a [`LayerNorm`] for images whose channels
-/// come second, as torchvision's ConvNeXt has it.
+/// Normalization over the channels of each pixel: a [`LayerNorm`] for images in `[batch, channels, …]` order, as in
+/// torchvision's ConvNeXt.
 ///
 /// Source: Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, *A ConvNet for the 2020s* (2022).
 ///

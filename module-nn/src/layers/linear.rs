@@ -115,7 +115,7 @@ impl LinearConfig {
 }
 
 impl Linear {
-    /// A layer of parameters that exist already, with the sizes of the weight: nothing is drawn.
+    /// A layer made from existing parameters, with the sizes of the weight: nothing is drawn.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Linear {
         config.from_parts(weight, bias)
     }
 
-    /// A layer of parameters that were checked.
+    /// A layer made from checked parameters.
     pub(super) fn of(
         weight: Parameter,
         bias: Bias,
@@ -163,7 +163,7 @@ impl Linear {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own: `decoder.tie_weight(encoder.weight())?`.
+    /// Ties its weight to another one: `decoder.tie_weight(encoder.weight())?`.
     ///
     /// # Errors
     ///

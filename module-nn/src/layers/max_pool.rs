@@ -7,7 +7,7 @@ use super::WithIndices;
 use super::spatial::of_dims;
 use crate::config::{Build, check_positive_sizes, config};
 
-/// The greatest element of each window; NaN wins.
+/// The maximum of each window; NaN is treated as the maximum.
 ///
 /// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its aliases. Called with
 /// [`WithIndices`]`(x)` it also tells where the elements were.
@@ -59,11 +59,11 @@ config! {
         optional {
             /// The step of the window.
             stride: Sizes<N> = kernel_size,
-            /// Places around the input that never win; at most half the window.
+            /// Padding around the input, which is never the maximum; at most half the window.
             padding: Sizes<N> = 0,
             /// The spacing between window elements.
             dilation: Sizes<N> = 1,
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }
@@ -105,7 +105,7 @@ impl<const N: usize> MaxPoolConfig<N> {
     }
 }
 
-/// What the windows of every pooling must hold.
+/// Checks of the windows that all pooling layers share.
 pub(super) fn check_windows<const N: usize>(
     layer: &'static str,
     kernel_size: Sizes<N>,

@@ -55,7 +55,7 @@ impl RecurrentCell {
         (size(&self.weight_ih), size(&self.weight_hh))
     }
 
-    /// Whether it has biases.
+    /// Whether the cell has biases.
     pub(super) fn has_bias(&self) -> bool {
         self.bias_ih.is_present()
     }

@@ -6,7 +6,7 @@ use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// The input mirrored at its edges, which are not repeated.
+/// Padding that mirrors the input at its edges, which are not repeated.
 ///
 /// [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are its aliases.
 ///
@@ -17,7 +17,7 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an amount that is not below the size, cutting off everything.
+/// A wrong number of dimensions, an amount that is not below the size, cropping everything.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct ReflectionPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// The mirrored edges of sequences, [`ReflectionPad`] over one dimension.
+/// Reflection padding of sequences, [`ReflectionPad`] over one dimension.
 pub type ReflectionPad1d = ReflectionPad<1>;
 
-/// The mirrored edges of images, [`ReflectionPad`] over two dimensions.
+/// Reflection padding of images, [`ReflectionPad`] over two dimensions.
 pub type ReflectionPad2d = ReflectionPad<2>;
 
-/// The mirrored edges of volumes, [`ReflectionPad`] over three dimensions.
+/// Reflection padding of volumes, [`ReflectionPad`] over three dimensions.
 pub type ReflectionPad3d = ReflectionPad<3>;
 
 config! {

@@ -6,7 +6,7 @@ use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// The edges of the input repeated.
+/// Padding that repeats the edges of the input.
 ///
 /// [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are its aliases.
 ///
@@ -17,7 +17,7 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, no edge to repeat, cutting off everything.
+/// A wrong number of dimensions, no edge to repeat, cropping everything.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct ReplicationPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// The repeated edges of sequences, [`ReplicationPad`] over one dimension.
+/// Replication padding of sequences, [`ReplicationPad`] over one dimension.
 pub type ReplicationPad1d = ReplicationPad<1>;
 
-/// The repeated edges of images, [`ReplicationPad`] over two dimensions.
+/// Replication padding of images, [`ReplicationPad`] over two dimensions.
 pub type ReplicationPad2d = ReplicationPad<2>;
 
-/// The repeated edges of volumes, [`ReplicationPad`] over three dimensions.
+/// Replication padding of volumes, [`ReplicationPad`] over three dimensions.
 pub type ReplicationPad3d = ReplicationPad<3>;
 
 config! {

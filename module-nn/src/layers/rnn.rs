@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::recurrent::{Recurrent, RecurrentArguments, impl_forward};
 use crate::config::{Build, config};
 
-/// A recurrent network of Elman's.
+/// An Elman recurrent network.
 ///
 /// ```text
 /// hₜ = tanh(W_ih·xₜ + b_ih + W_hh·hₜ₋₁ + b_hh)
@@ -63,19 +63,19 @@ pub struct RNN {
     layers: Recurrent,
 }
 
-/// The function of each step of an [`RNN`] or an [`RNNCell`](super::RNNCell).
+/// The activation of an [`RNN`] or an [`RNNCell`](super::RNNCell).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RNNNonlinearity {
     /// The hyperbolic tangent.
     #[default]
     Tanh,
-    /// What is above 0.
+    /// `max(x, 0)`.
     Relu,
 }
 
 impl RNNNonlinearity {
-    /// Of an operation of RNNs, which `Relu` or `Tanh` is.
+    /// The activation for RNN operations; it must be `Relu` or `Tanh`.
     pub(super) fn of(op: RecurrentOp) -> Self {
         match op {
             RecurrentOp::Relu => Self::Relu,
@@ -103,7 +103,7 @@ config! {
         optional {
             /// The number of stacked layers.
             num_layers: usize = 1,
-            /// The function of each step.
+            /// The activation of each step.
             nonlinearity: RNNNonlinearity = RNNNonlinearity::Tanh,
             /// Whether biases are learned.
             bias: bool = true,

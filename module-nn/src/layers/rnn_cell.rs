@@ -64,7 +64,7 @@ config! {
         optional {
             /// Whether biases are learned.
             bias: bool = true,
-            /// The function of the step.
+            /// The activation of the step.
             nonlinearity: RNNNonlinearity = RNNNonlinearity::Tanh,
         }
     }

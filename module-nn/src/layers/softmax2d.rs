@@ -1,6 +1,6 @@
 use module_core::{Forward, Marker, Module, Result, Tensor};
 
-/// Softmax over the channels of each place of an image.
+/// Softmax over the channels of each pixel.
 ///
 /// # Shapes
 ///

@@ -2,8 +2,7 @@
 
 use module_core::{AutocastPolicy, Error, Result, Tensor};
 
-/// The name of a layer over `N` spatial dimensions. There are one to three: with another number it does
-/// not compile.
+/// The name of a layer over `N` spatial dimensions, one to three; other numbers do not compile.
 pub(super) const fn of_dims<const N: usize>(names: [&'static str; 3]) -> &'static str {
     assert!(0 < N && N < 4, "there are one to three spatial dimensions");
     names[N - 1]
@@ -14,7 +13,7 @@ pub(super) const fn sizes<const N: usize>() -> &'static str {
     of_dims::<N>(["length", "height, width", "depth, height, width"])
 }
 
-/// Refuses what is not `[batch, channels, size…]`, nor that without the batch.
+/// Refuses anything but `[batch, channels, size…]`, with or without the batch.
 pub(super) fn check_images<const N: usize>(op: &'static str, input: &Tensor) -> Result<()> {
     match input.rank().checked_sub(N) {
         Some(1 | 2) => Ok(()),
@@ -41,7 +40,7 @@ fn images_error<const N: usize>(op: &'static str, input: &Tensor, channels: &str
     input.shape().error(op, expected)
 }
 
-/// A value for each channel added to an output.
+/// Adds a value for each channel to an output.
 pub(super) fn add_bias<const N: usize>(output: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let Some(bias) = bias else {
         return Ok(output);

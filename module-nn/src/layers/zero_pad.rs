@@ -6,7 +6,7 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// Zeros around the last dimensions.
+/// Zero padding of the last dimensions.
 ///
 /// [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are its aliases.
 ///
@@ -16,7 +16,7 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Errors
 ///
-/// Fewer dimensions than are padded, cutting off more than there is.
+/// Fewer dimensions than are padded, cropping more than there is.
 ///
 /// # Example
 ///
@@ -37,13 +37,13 @@ pub struct ZeroPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// Zeros around sequences, [`ZeroPad`] over one dimension.
+/// Zero padding of sequences, [`ZeroPad`] over one dimension.
 pub type ZeroPad1d = ZeroPad<1>;
 
-/// Zeros around images, [`ZeroPad`] over two dimensions.
+/// Zero padding of images, [`ZeroPad`] over two dimensions.
 pub type ZeroPad2d = ZeroPad<2>;
 
-/// Zeros around volumes, [`ZeroPad`] over three dimensions.
+/// Zero padding of volumes, [`ZeroPad`] over three dimensions.
 pub type ZeroPad3d = ZeroPad<3>;
 
 config! {

@@ -1,9 +1,9 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Progress bars of epochs, on the standard error where that is a terminal; elsewhere nothing is shown.
+/// Progress bars of epochs, on standard error if it is a terminal; otherwise nothing is shown.
 ///
-/// A bar has the name of the epoch, the batches done and in all, batches per second, the time that remains, and the
-/// values that [`show`](Self::show) was given last.
+/// A bar shows the name of the epoch, the batches done and in total, batches per second, the remaining time, and the latest
+/// values given to [`show`](Self::show).
 ///
 /// # Example
 ///
@@ -42,7 +42,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// On the standard error.
+    /// On standard error.
     pub fn new() -> Self {
         Self::with_draw_target(ProgressDrawTarget::stderr())
     }
@@ -57,8 +57,7 @@ impl Progress {
         Self { bar }
     }
 
-    /// The batches of a loader, or of anything that knows how many there are. The bar begins at 0, and goes away
-    /// with the loop.
+    /// The batches of a loader, or of anything with a known length. The bar begins at 0, and is removed with the loop.
     pub fn epoch<B>(&self, name: &str, batches: B) -> ProgressEpoch<B::IntoIter>
     where
         B: IntoIterator<IntoIter: ExactSizeIterator>,
@@ -83,7 +82,7 @@ impl Progress {
             .set_message(shown.collect::<Vec<String>>().join("  "));
     }
 
-    /// Prints a line above the bar; where no bar is shown, on the standard output.
+    /// Prints a line above the bar; if no bar is shown, to standard output.
     pub fn println(&self, line: impl AsRef<str>) {
         match self.bar.is_hidden() {
             true => println!("{}", line.as_ref()),
@@ -114,7 +113,7 @@ impl<I: ExactSizeIterator> Iterator for ProgressEpoch<I> {
 
 impl<I: ExactSizeIterator> ExactSizeIterator for ProgressEpoch<I> {}
 
-/// A loop that is left early takes its bar away too.
+/// Leaving a loop early removes its bar too.
 impl<I> Drop for ProgressEpoch<I> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
@@ -130,7 +129,7 @@ mod tests {
 
     use super::Progress;
 
-    /// Keeps all that was written.
+    /// Keeps everything that was written.
     #[derive(Clone, Debug, Default)]
     struct Screen(Arc<Mutex<String>>);
 

@@ -84,10 +84,10 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
     }
 }
 
-/// What the shapes of query, key and value say.
+/// The sizes implied by the shapes of query, key and value.
 struct Sizes {
     batched: bool,
-    /// Whether the batch comes before the sequence; also where one of size 1 is put in front.
+    /// Whether the batch comes before the sequence, including an added batch of size 1.
     batch_first: bool,
     batch: usize,
     queries: usize,
@@ -154,7 +154,7 @@ impl Sizes {
         })
     }
 
-    /// The two dimensions before the last of a sequence of that length.
+    /// Two dimensions, before the last one of a sequence of this length.
     fn leading_sizes(&self, length: usize) -> (usize, usize) {
         match self.batch_first {
             true => (self.batch, length),
@@ -214,7 +214,7 @@ fn project(
     ])
 }
 
-/// Keys or values with the learned one behind them, if there is one.
+/// Keys or values with the learned one appended, if there is one.
 fn append_learned(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor> {
     let Maybe::Present(more) = more else {
         return Ok(x);
@@ -231,7 +231,7 @@ fn heads(x: Tensor, sizes: &Sizes) -> Result<Tensor> {
     x.reshape(&split)?.permute(sizes.to_heads())
 }
 
-/// The masks as what is added to the scores, in shapes that broadcast to theirs.
+/// The masks as numbers added to the scores, in shapes that broadcast to theirs.
 struct Masks {
     /// `[batch, 1, 1, keys]`.
     padding: Option<Tensor>,
@@ -281,7 +281,7 @@ impl Masks {
         Ok(Self { padding, attention })
     }
 
-    /// Both in one, with nothing hidden of the `more` keys behind those given.
+    /// Both masks combined, with none of the `more` appended keys hidden.
     fn add_masks(
         &self,
         sizes: &Sizes,

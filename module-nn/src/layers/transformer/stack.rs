@@ -17,7 +17,7 @@ pub(super) struct Stack<L: Module> {
 }
 
 impl<L: Module> Stack<L> {
-    /// Copies of one layer, and perhaps a normalization.
+    /// Copies of one layer, with an optional normalization.
     pub(super) fn build(
         name: &'static str,
         count: usize,
@@ -38,7 +38,7 @@ impl<L: Module> Stack<L> {
         &self.layers
     }
 
-    /// Through all layers, each of which `call` calls, and the normalization.
+    /// Runs all layers, each through `call`, and the normalization.
     pub(super) fn run(
         &self,
         x: Tensor,
@@ -66,7 +66,7 @@ fn build_copies<M: Module>(
     Ok(layers)
 }
 
-/// Refuses a number of layers that is 0 or that memory cannot hold.
+/// Refuses a number of layers that is 0 or does not fit in memory.
 pub(super) fn check_count<M: Module>(
     name: &'static str,
     argument: &'static str,
@@ -78,7 +78,7 @@ pub(super) fn check_count<M: Module>(
     check_count_fits(name, argument, count, PartSize::of(layer.as_module()))
 }
 
-/// The normalization behind the last layer, under the key `norm`; a stack flattens it into itself.
+/// The final normalization, under the key `norm`; a stack flattens it into itself.
 #[derive(Module)]
 #[module(debug)]
 enum LastNorm {
@@ -109,7 +109,7 @@ impl LastNorm {
     }
 }
 
-/// What was said of a mask, or else whether it is that of a causal attention.
+/// The explicit setting for a mask, or whether it is the mask of causal attention.
 pub(super) fn is_causal(mask: Option<&Tensor>, said: Option<bool>) -> Result<bool> {
     match (said, mask) {
         (Some(said), _) => Ok(said),

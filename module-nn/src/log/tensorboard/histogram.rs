@@ -5,7 +5,7 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::proto::Message;
 
-/// The edges of the bins: 0, and powers of 1.1 from 10⁻¹² to 10²⁰ to both sides.
+/// The edges of the bins: 0, and powers of 1.1 from 10⁻¹² to 10²⁰ in both directions.
 fn edges() -> Vec<f64> {
     let mut positive = Vec::new();
     let mut edge = 1e-12;

@@ -6,7 +6,7 @@ use module_core::{DType, Error, Result, Tensor};
 use super::crc::crc32;
 use super::proto::Message;
 
-/// How hard the compression tries, from 0 to 10.
+/// The compression level, from 0 to 10.
 const LEVEL: u8 = 6;
 
 /// The message `Image` of a tensor `[C, H, W]`.

@@ -3,7 +3,7 @@ use module_core::{Parameter, Result};
 use super::error::LoraError;
 use super::find::Found;
 
-/// Refuses to change a parameter of the module at `path` that other modules use too.
+/// Refuses to change a parameter of the module at `path` that other modules also use.
 pub(super) fn check_untied(
     op: &'static str,
     found: &[Found<'_>],

@@ -5,8 +5,8 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy};
 use crate::loss::{buffer, defaults, weights};
 
-/// The cross-entropy of probabilities with targets between 0 and 1:
-/// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
+/// The cross-entropy of probabilities with targets between 0 and 1: `-w (y · ln x + (1 - y) · ln(1 - x))`, where logarithms
+/// are at least -100.
 ///
 /// # Shapes
 ///

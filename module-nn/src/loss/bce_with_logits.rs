@@ -5,9 +5,8 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy_with_logits};
 use crate::loss::{buffer, defaults, weights};
 
-/// The cross-entropy of logits with targets between 0 and 1:
-/// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow. A `pos_weight` (`p`) above 1
-/// raises the recall, one below the precision.
+/// The cross-entropy of logits with targets between 0 and 1: `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without
+/// overflow. A `pos_weight` (`p`) above 1 raises recall, one below 1 precision.
 ///
 /// # Shapes
 ///

@@ -4,8 +4,7 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, hinge_embedding_loss};
 use crate::loss::defaults;
 
-/// Of a distance `x`: the distance itself where the target is 1, and `max(0, margin - x)` where it is
-/// -1.
+/// For a distance `x`: the distance itself if the target is 1, and `max(0, margin - x)` if it is -1.
 ///
 /// # Shapes
 ///
@@ -46,7 +45,7 @@ config! {
     /// ```
     pub struct HingeEmbeddingLossConfig => HingeEmbeddingLoss {
         optional {
-            /// How far apart is far enough.
+            /// The distance beyond which the loss is 0.
             margin: f64 = 1.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -4,8 +4,8 @@ use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, huber_loss};
 use crate::loss::defaults;
 
-/// Squared up to a distance of `delta`, absolute beyond: with `z = |x - y|` it is `z² / 2` if `z ≤ delta`
-/// and `delta (z - delta / 2)` otherwise.
+/// Squared up to a distance of `delta`, absolute above: with `z = |x - y|` it is `z² / 2` if `z ≤ delta` and
+/// `delta (z - delta / 2)` otherwise.
 ///
 /// Source: Huber, *Robust Estimation of a Location Parameter* (1964).
 ///
@@ -49,7 +49,7 @@ config! {
     /// ```
     pub struct HuberLossConfig => HuberLoss {
         optional {
-            /// The distance up to which the loss is a square.
+            /// The distance up to which the loss is quadratic.
             delta: f64 = 1.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -4,8 +4,8 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, margin_ranking_loss};
 use crate::loss::defaults;
 
-/// Orders pairs: `max(0, -y (x₁ - x₂) + margin)`, where a target `y` of 1 asks the first to be greater
-/// and one of -1 the second.
+/// Orders pairs: `max(0, -y (x₁ - x₂) + margin)`, where a target `y` of 1 means that the first should be greater, and -1
+/// the second.
 ///
 /// # Shapes
 ///
@@ -47,7 +47,7 @@ config! {
     /// ```
     pub struct MarginRankingLossConfig => MarginRankingLoss {
         optional {
-            /// By how much the one should be greater.
+            /// The difference by which one should be greater.
             margin: f64 = 0.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -5,14 +5,13 @@ use crate::config::{Build, config};
 use crate::functional::{NllLossOptions, Reduction, nll_loss};
 use crate::loss::{buffer, defaults, one_dimension, weights};
 
-/// The negative log-likelihood of classes under logarithms of probabilities: `-wᶜ · xᶜ` at the class `c` of
-/// each element. The mean divides by the sum of the weights.
+/// The negative log-likelihood of classes under log-probabilities: `-wᶜ · xᶜ` at the class `c` of each element. The mean
+/// divides by the sum of the weights.
 ///
 /// # Shapes
 ///
-/// A pair of logarithms `[batch, classes]`, `[batch, classes, …]` or `[classes]` and a target of `I64` classes
-/// in that shape without the classes. The output has no dimensions, or those of the target with
-/// [`Reduction::None`].
+/// A pair of log-probabilities `[batch, classes]`, `[batch, classes, …]` or `[classes]` and a target of `I64` classes in
+/// that shape without the classes. The output has no dimensions, or those of the target with [`Reduction::None`].
 ///
 /// # State dict
 ///

@@ -4,8 +4,8 @@ use crate::config::{Build, check_between, config};
 use crate::functional::{Reduction, smooth_l1_loss};
 use crate::loss::defaults;
 
-/// Squared below a distance of `beta`, absolute from there on: with `z = |x - y|` it is `z² / (2 beta)`
-/// if `z < beta` and `z - beta / 2` otherwise.
+/// Squared below a distance of `beta`, absolute above: with `z = |x - y|` it is `z² / (2 beta)` if `z < beta` and
+/// `z - beta / 2` otherwise.
 ///
 /// Source: Girshick, *Fast R-CNN* (2015).
 ///
@@ -49,7 +49,7 @@ config! {
     /// ```
     pub struct SmoothL1LossConfig => SmoothL1Loss {
         optional {
-            /// The distance up to which the loss is a square; 0 makes it that of [`L1Loss`](crate::L1Loss).
+            /// The distance up to which the loss is quadratic; 0 makes it [`L1Loss`](crate::L1Loss).
             beta: f64 = 1.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -1,21 +1,21 @@
 //! Axes: where numbers are placed, and which of them are labeled.
 
-/// About how many numbers an axis names.
+/// The approximate number of labels on an axis.
 const TICKS: f64 = 6.0;
 
-/// A range of numbers along a line, from 0 to 1.
+/// A range of numbers mapped to 0 to 1.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     /// The ends, as [`scaled`](Self::scaled).
     low: f64,
     high: f64,
     is_log: bool,
-    /// The numbers that are named, and their names.
+    /// The labeled numbers, and their labels.
     pub(super) ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
-    /// From the least to the greatest of the numbers; `wide` up to the next named ones.
+    /// From the smallest to the largest of the numbers; `wide` extends to the next labels.
     pub(super) fn linear(numbers: &mut dyn Iterator<Item = f64>, wide: bool) -> Self {
         let (mut low, mut high) = ends(numbers.filter(|x| x.is_finite())).unwrap_or((0.0, 1.0));
         if low == high {
@@ -40,7 +40,7 @@ impl Axis {
         }
     }
 
-    /// The same by powers of ten, of the numbers above 0.
+    /// The same in powers of ten, for the numbers above 0.
     pub(super) fn log(numbers: &mut dyn Iterator<Item = f64>) -> Self {
         let positive = numbers.filter(|x| x.is_finite() && *x > 0.0);
         let (low, high) = ends(positive).unwrap_or((1.0, 10.0));
@@ -76,7 +76,7 @@ impl Axis {
         }
     }
 
-    /// Where a number lies between the ends; nowhere if the axis has no place for it.
+    /// The position of a number between the ends; `None` if the axis has no position for it.
     pub(super) fn place(&self, number: f64) -> Option<f64> {
         let scaled = if self.is_log { number.log10() } else { number };
         let place = (scaled / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
@@ -98,7 +98,7 @@ fn nice(step: f64) -> f64 {
     next.filter(|step| step.is_normal()).unwrap_or(step)
 }
 
-/// A number of an axis with as many digits as its steps tell apart.
+/// A number with as many digits as the steps of the axis need.
 fn name(at: f64, step: f64, largest: f64) -> String {
     if at == 0.0 {
         return "0".to_owned();

@@ -29,7 +29,7 @@ config! {
     /// The arguments of [`ExponentialLR`].
     pub struct ExponentialLRConfig {
         required {
-            /// What the learning rates are multiplied by.
+            /// The factor of the learning rates.
             gamma: f64,
         }
     }

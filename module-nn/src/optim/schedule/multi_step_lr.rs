@@ -39,7 +39,7 @@ config! {
             milestones: Vec<usize>,
         }
         optional {
-            /// What they are multiplied by.
+            /// The factor of the learning rates.
             gamma: f64 = 0.1,
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn save(
     Ok(snapshot)
 }
 
-/// Takes up the states of the parts, of all or of none, and gives the last learning rates.
+/// Restores the states of all parts or none, and the last learning rates.
 pub(super) fn load(
     name: &'static str,
     parts: &mut [Box<dyn Schedule>],
@@ -52,7 +52,7 @@ pub(super) fn load(
     loaded.map(|()| last_lrs)
 }
 
-/// What `change` does with the parts and the optimizer, or nothing if it fails.
+/// Applies `change` to the parts and the optimizer, or nothing if it fails.
 pub(super) fn all_or_nothing(
     parts: &mut [Box<dyn Schedule>],
     optimizer: &mut dyn Optimizer,

@@ -25,7 +25,7 @@ pub(super) fn to_json(object: &TorchObject) -> Result<Value, String> {
     }
 }
 
-/// An option as PyTorch has it; several numbers are a tuple.
+/// An option in PyTorch's form; several numbers are a tuple.
 pub(super) fn from_json(value: &Value) -> TorchObject {
     match value {
         Value::Bool(value) => TorchObject::Bool(*value),
@@ -53,7 +53,7 @@ pub(super) fn number(object: &TorchObject) -> Result<f64, String> {
     }
 }
 
-/// A number of steps, of whatever dtype.
+/// A number of steps, of any dtype.
 pub(super) fn steps(object: &TorchObject) -> Result<i64, String> {
     let number = number(object)?;
     // Above 2⁵³ not every whole number is one of `f64`.
@@ -63,7 +63,7 @@ pub(super) fn steps(object: &TorchObject) -> Result<i64, String> {
     }
 }
 
-/// A number of steps as PyTorch keeps it: in single precision, and in double where that holds it no more.
+/// A number of steps as PyTorch stores it: in single precision, or in double if single cannot hold it.
 pub(super) fn steps_tensor(steps: i64) -> Tensor {
     let single = steps as f32;
     match single as i64 == steps {

@@ -1,10 +1,10 @@
 //! Elementwise functions of one input: their description for every backend, and the CPU's formulas.
 
-/// The list of them: a line of documentation, the variant with its numbers, the name in errors, and what the
-/// CPU computes of the operand `x`, whose elements are of the type `T`.
+/// The list of operations: a line of documentation, the variant with its numbers, the name in errors, and what the CPU
+/// computes from the operand `x`, whose elements have type `T`.
 ///
-/// [`UnaryOp`] is written from what stands before `=>`. What stands behind it is code of `cpu/unary.rs`, which
-/// says what it is made of; nothing else reads it.
+/// [`UnaryOp`] is generated from the part before `=>`. The part after it is code for `cpu/unary.rs`, which says what it
+/// consists of; nothing else reads it.
 macro_rules! unary_ops {
     ($write:ident! $($with:ident)*) => {
         $write! { $($with)* x T;
@@ -63,7 +63,7 @@ macro_rules! unary_ops {
         Erfinv "erfinv" => call(x, erfinv);
         /// `ln |Γ(x)|`
         Lgamma "lgamma" => call(x, libm::lgamma);
-        /// The derivative of this order of the derivative of `ln Γ(x)`
+        /// The derivative of this order of the digamma function
         Polygamma {
             /// How often the digamma function is differentiated
             order: u32,
@@ -71,13 +71,13 @@ macro_rules! unary_ops {
             0 => call(x, digamma),
             _ => map1(x, move |v: T| polygamma(order, v.to_f64()) as T),
         };
-        /// The greatest whole number that is at most `x`
+        /// `x` rounded down to an integer
         Floor "floor" => formula!(x, |v| v.floor());
-        /// The smallest whole number that is at least `x`
+        /// `x` rounded up to an integer
         Ceil "ceil" => formula!(x, |v| v.ceil());
-        /// The nearest whole number, the even one of two
+        /// `x` rounded to the nearest integer, ties to even
         Round "round" => formula!(x, |v| v.round_ties_even());
-        /// The whole number before the decimal point
+        /// `x` rounded toward 0
         Trunc "trunc" => call(x, f64::trunc);
         /// `tanh x`
         Tanh "tanh" => map1_wide(x, tanh);
@@ -111,9 +111,9 @@ macro_rules! unary_ops {
             /// The upper bound, not NaN
             high: f64,
         } "clamp" => formula!(x, (low = low, high = high) |v| v.clamped([low, high]));
-        /// The derivative of [`Sigmoid`](Self::Sigmoid), of its result
+        /// The derivative of [`Sigmoid`](Self::Sigmoid), as a function of its result
         SigmoidGrad "sigmoid" => map1(x, |y: T| y * (1.0 - y));
-        /// The derivative of [`Tanh`](Self::Tanh), of its result
+        /// The derivative of [`Tanh`](Self::Tanh), as a function of its result
         TanhGrad "tanh" => map1(x, |y: T| 1.0 - y * y);
         /// The derivative of [`Gelu`](Self::Gelu)
         GeluGrad "gelu" => formula!(x, |v| gelu_grad(v));
@@ -181,13 +181,13 @@ macro_rules! unary_ops {
 }
 pub(in crate::backend) use unary_ops;
 
-/// Writes [`UnaryOp`] from the list.
+/// Generates [`UnaryOp`] from the list.
 macro_rules! variants {
     ($x:ident $t:ident; $(
         $(#[$doc:meta])*
         $op:ident $({ $($(#[$about:meta])* $number:ident: $type:ty),* $(,)? })? $name:literal => $kernel:expr;
     )*) => {
-        /// Operations from one element to one; the numbers that some take are rounded to the dtype.
+        /// Operations on one element; their numbers are rounded to the dtype.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum UnaryOp {
@@ -195,7 +195,7 @@ macro_rules! variants {
         }
 
         impl UnaryOp {
-            /// What errors call it.
+            /// The name in errors.
             pub fn name(self) -> &'static str {
                 match self {
                     Self::Polygamma { order: 0 } => "digamma",

@@ -74,7 +74,7 @@ impl From<std::io::Error> for ErrorKind {
     }
 }
 
-/// So that `?` passes on what the operating system says.
+/// So that `?` passes on errors of the operating system.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         ErrorKind::Io(error).into()

@@ -5,7 +5,7 @@ use crate::tensor::Tensor;
 use crate::{Result, Scalar, ShapeError};
 
 impl Tensor {
-    /// `β·self + α·(mat1 · mat2)`; with `β = 0` the elements of `self` do not count, not even NaN.
+    /// `β·self + α·(mat1 · mat2)`; with `β = 0` the elements of `self` are ignored, even NaN.
     ///
     /// # Shapes
     ///
@@ -199,7 +199,7 @@ impl Tensor {
     }
 }
 
-/// Two batches of one size.
+/// Two batches of equal size.
 fn batches<'a>(op: &'static str, a: &'a Tensor, b: &'a Tensor) -> Result<[&'a Tensor; 2]> {
     let pair = [a.of_rank(op, 3)?, b.of_rank(op, 3)?];
     if a.shape().first() == b.shape().first() {

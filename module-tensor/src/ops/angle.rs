@@ -5,8 +5,8 @@ use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 
 impl Tensor {
-    /// The angle of the point `(other, self)` in `[-π, π]`, elementwise with broadcasting, of
-    /// floating-point tensors: `arctan(self / other)` in the right quadrant.
+    /// The angle of the point `(other, self)` in `[-π, π]`, elementwise with broadcasting, for floating-point tensors:
+    /// `arctan(self / other)` in the correct quadrant.
     ///
     /// At the point `(0, 0)` the gradients are 0, as in PyTorch.
     ///

@@ -42,8 +42,7 @@ impl Tensor {
         self.gather_dims("flip", (0..self.rank()).map(order).collect())
     }
 
-    /// Shifts the elements by `shift` along `dim`; those that leave at the end come in
-    /// at the beginning.
+    /// Shifts the elements by `shift` along `dim`; those shifted out at the end reappear at the beginning.
     ///
     /// # Errors
     ///
@@ -72,7 +71,7 @@ impl Tensor {
 
     /// The elements of matrices on and below a diagonal, 0 above it.
     ///
-    /// The diagonal 0 is the main one; positive ones lie above it.
+    /// Diagonal 0 is the main one; positive ones are above it.
     ///
     /// # Errors
     ///
@@ -110,8 +109,7 @@ impl Tensor {
         self.triangle("triu", diagonal, |column, on| column.lt(on))
     }
 
-    /// The elements, but 0 where the comparison of an element's column with that of the diagonal says
-    /// that it lies outside.
+    /// The elements, with 0 where comparing an element's column with that of the diagonal shows that it is outside.
     fn triangle(
         &self,
         name: &'static str,
@@ -130,8 +128,7 @@ impl Tensor {
         self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
     }
 
-    /// This tensor laid out side by side, `repeats` times along each dimension; more repeats than
-    /// dimensions add dimensions in front.
+    /// This tensor tiled `repeats` times along each dimension; more repeats than dimensions add leading dimensions.
     ///
     /// # Errors
     ///
@@ -168,9 +165,9 @@ impl Tensor {
             .reshape_to(&pairs().map(|(n, size)| n * size).collect())
     }
 
-    /// The differences of neighbors along `dim`, taken `n` times.
+    /// The differences of neighboring elements along `dim`, taken `n` times.
     ///
-    /// Truth values differ where they are not equal.
+    /// Booleans differ where they are not equal.
     ///
     /// # Errors
     ///

@@ -8,10 +8,10 @@ use crate::{Result, Scalar};
 impl Tensor {
     /// `min(max(x, low), high)`, elementwise; NaN stays NaN, and a NaN bound makes every element NaN.
     ///
-    /// If `low > high`, every element is `high`. Each bound is a number or a tensor that broadcasts.
-    /// With two numbers as bounds, `x` has a gradient only strictly between them; with a tensor as a bound also
-    /// where it equals a bound, and beyond a bound that bound has it. With a single bound that is a tensor,
-    /// [`maximum`](Self::maximum) or [`minimum`](Self::minimum) divides the gradient where both are equal.
+    /// If `low > high`, every element is `high`. Each bound is a number or a tensor that broadcasts. With two numbers as
+    /// bounds, `x` has a gradient only strictly between them; with a tensor as a bound, also where it equals a bound, and
+    /// beyond a bound that bound has it. With a single tensor bound, [`maximum`](Self::maximum) or
+    /// [`minimum`](Self::minimum) divides the gradient where both are equal.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl Function for Clamp {
     }
 }
 
-/// Between two bounds of which at least one is a tensor.
+/// With two bounds, at least one of which is a tensor.
 struct Between {
     x: Tensor,
     low: Value<'static>,

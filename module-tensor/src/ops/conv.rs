@@ -21,7 +21,7 @@ crate::options! {
             padding: Padding<N> = Padding::Valid,
             /// The distance between neighbors of the window.
             dilation: [usize; N] = [1; N],
-            /// The number of blocks into which the channels fall.
+            /// The number of groups of channels.
             groups: usize = 1,
         }
     }
@@ -249,7 +249,7 @@ impl Tensor {
     }
 }
 
-/// One of the three readings of the form; the geometry has been checked.
+/// One of the three forms of the convolution; the geometry has been checked.
 pub(super) fn convolution(
     name: &'static str,
     op: ConvOp,
@@ -279,7 +279,7 @@ pub(super) fn convolution(
 }
 
 struct Convolution {
-    /// The operation that was called, of which this is the forward pass or a gradient.
+    /// The called operation, of which this is the forward pass or a gradient.
     name: &'static str,
     op: ConvOp,
     a: Option<Tensor>,

@@ -15,7 +15,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// No dimension, a dimension that is out of range, one dimension twice, a shape that exceeds memory.
+    /// No dimensions, a dimension that is out of range, one dimension twice, a shape that exceeds memory.
     ///
     /// # Example
     ///

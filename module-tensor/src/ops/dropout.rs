@@ -5,8 +5,8 @@ use crate::tensor::Tensor;
 use crate::{Result, Shape};
 
 impl Tensor {
-    /// Zeroes each element with probability `p` and scales the rest by `1/(1 - p)`, drawing from
-    /// the default generator the mask that PyTorch draws.
+    /// Zeroes each element with probability `p` and scales the rest by `1/(1 - p)`. The mask is drawn from the default
+    /// generator and equals PyTorch's.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`.
     ///
@@ -33,8 +33,7 @@ impl Tensor {
         self.mul(&self.draw_like("dropout", Distribution::Dropout { p })?)
     }
 
-    /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`, drawing the mask
-    /// that PyTorch draws.
+    /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`. The mask equals PyTorch's.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`.
     ///
@@ -68,9 +67,8 @@ impl Tensor {
         }
     }
 
-    /// Dropout that keeps the mean and the variance of numbers with mean 0 and variance 1, such as
-    /// [`selu`](Self::selu) gives: with probability `p` an element becomes `-λ α`, the lower bound of
-    /// `selu`, and all are then scaled and shifted. The mask is the one that PyTorch draws.
+    /// Dropout that preserves mean 0 and variance 1, as [`selu`](Self::selu) does: with probability `p` an element becomes
+    /// `-λ α`, the lower bound of `selu`, and all are then scaled and shifted. The mask equals PyTorch's.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`, which gives zeros.
     ///
@@ -98,7 +96,7 @@ impl Tensor {
         }
     }
 
-    /// [`alpha_dropout`](Self::alpha_dropout) of whole channels.
+    /// [`alpha_dropout`](Self::alpha_dropout) for whole channels.
     ///
     /// # Shapes
     ///

@@ -5,7 +5,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Scalar};
 
 impl Tensor {
-    /// `value` where `x`, which is not differentiated, lies in the region, else this tensor.
+    /// `value` where `x`, which is not differentiated, is in the region, otherwise this tensor.
     pub(super) fn fill_in_range(
         &self,
         name: &'static str,
@@ -25,7 +25,7 @@ impl Tensor {
     }
 }
 
-/// The gradient of an operation that is flat in a region and has the slope 1 elsewhere.
+/// The gradient of an operation that is flat in a region and has the derivative 1 elsewhere.
 pub(super) struct FillInRange {
     name: &'static str,
     x: Tensor,

@@ -7,11 +7,11 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
-    /// The greatest elements along `dim`, the first where there are several, and their indices as `I64`;
-    /// with `..` the greatest of all elements, without an index. NaN is greater than any.
+    /// The maxima along `dim`, the first if there are several, and their indices as `I64`; with `..`, the maximum of all
+    /// elements, without an index. NaN is greater than any number.
     ///
-    /// The gradient goes to the elements at these indices; with `..`, as that of [`amax`](Self::amax), it is
-    /// shared by elements that are equal.
+    /// The gradient goes to the elements at these indices; with `..`, like that of [`amax`](Self::amax), equal elements
+    /// share it.
     ///
     /// # Errors
     ///
@@ -57,11 +57,11 @@ impl Tensor {
         self.extreme_along("max", ArgReduceOp::Max, dim, true)
     }
 
-    /// The smallest elements along `dim`, the first where there are several, and their indices as `I64`;
-    /// with `..` the smallest of all elements, without an index. NaN is smaller than any.
+    /// The minima along `dim`, the first if there are several, and their indices as `I64`; with `..`, the minimum of all
+    /// elements, without an index. NaN is smaller than any number.
     ///
-    /// The gradient goes to the elements at these indices; with `..`, as that of [`amin`](Self::amin), it is
-    /// shared by elements that are equal.
+    /// The gradient goes to the elements at these indices; with `..`, like that of [`amin`](Self::amin), equal elements
+    /// share it.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Tensor {
         Ok((values.squeeze(dim)?, indices.squeeze(dim)?))
     }
 
-    /// The greatest element over `dims` (`..` for all); NaN if any is. Of truth values, true is the greater.
+    /// The maximum over `dims` (`..` for all); NaN if any element is NaN. For booleans, true is the greater.
     ///
     /// Elements that share the extreme share its gradient.
     ///
@@ -171,7 +171,7 @@ impl Tensor {
         self.extreme_over("amax", ReduceOp::Max, &dims.into(), true)
     }
 
-    /// The smallest element over `dims` (`..` for all); NaN if any is. Of truth values, false is the smaller.
+    /// The minimum over `dims` (`..` for all); NaN if any element is NaN. For booleans, false is the smaller.
     ///
     /// Elements that share the extreme share its gradient.
     ///
@@ -245,8 +245,7 @@ impl Tensor {
         }))
     }
 
-    /// The index of the greatest element along `dim`, or with `..` in row-major order, the first if there are
-    /// several, as `I64`.
+    /// The index of the maximum along `dim`, or with `..` in row-major order, the first if there are several, as `I64`.
     ///
     /// # Errors
     ///
@@ -285,8 +284,7 @@ impl Tensor {
         self.arg_extreme("argmax", ArgReduceOp::Max, dim.into(), true)
     }
 
-    /// The index of the smallest element along `dim`, or with `..` in row-major order, the first if there are
-    /// several, as `I64`.
+    /// The index of the minimum along `dim`, or with `..` in row-major order, the first if there are several, as `I64`.
     ///
     /// # Errors
     ///
@@ -357,7 +355,7 @@ impl Tensor {
     }
 }
 
-/// The gradient of a value that is one of the elements, shared by those that equal it.
+/// The gradient of a value that is one of the elements, shared by all equal elements.
 pub(super) struct ReducedExtremum {
     pub(super) name: &'static str,
     pub(super) x: Tensor,

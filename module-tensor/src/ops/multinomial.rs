@@ -9,11 +9,10 @@ const NAME: &str = "multinomial";
 const EXPONENTIAL: Distribution = Distribution::Exponential { lambda: 1.0 };
 
 impl Tensor {
-    /// `num_samples` indices into each row of weights, drawn by the default generator with the
-    /// probability that the weights have in their sum, as `I64`: PyTorch's `torch.multinomial`.
+    /// `num_samples` indices into each row of weights, drawn from the default generator with probabilities proportional to
+    /// the weights, as `I64`: PyTorch's `torch.multinomial`.
     ///
-    /// The weights are a vector or a matrix of rows, which need not sum to 1. No index is drawn
-    /// twice.
+    /// The weights are a vector or a matrix of rows, which need not sum to 1. No index is drawn twice.
     ///
     /// # Errors
     ///
@@ -34,12 +33,11 @@ impl Tensor {
         self.sample_indices(num_samples, false)
     }
 
-    /// [`multinomial`](Self::multinomial), in which an index may be drawn several times:
-    /// `torch.multinomial(…, replacement=True)`.
+    /// [`multinomial`](Self::multinomial) with replacement: `torch.multinomial(…, replacement=True)`.
     ///
     /// # Errors
     ///
-    /// As [`multinomial`](Self::multinomial), but for the number of samples.
+    /// Those of [`multinomial`](Self::multinomial), except for the number of samples.
     ///
     /// # Example
     ///
@@ -68,7 +66,7 @@ impl Tensor {
         }
     }
 
-    /// Checks weights; how many rows there are, and their length.
+    /// Checks weights; returns the number of rows and their length.
     fn check_weights(&self, samples: usize, replacement: bool) -> Result<(usize, usize)> {
         let dtype = self.dtype();
         if !dtype.is_differentiable() {

@@ -13,13 +13,12 @@ impl Tensor {
     /// p = ∞: max |xᵢ|     p = -∞: min |xᵢ|     p = 0: how many xᵢ ≠ 0     else: (Σ |xᵢ|ᵖ)^(1/p)
     /// ```
     ///
-    /// Where the norm has a kink the slope is 0, as in PyTorch; elements that share an extreme share
-    /// its gradient.
+    /// Where the norm is not differentiable, the gradient is 0, as in PyTorch; equal extreme elements share the gradient.
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), a dtype that is not floating-point, a `p` that is NaN, an infinite `p`
-    /// over nothing.
+    /// Those of [`sum`](Self::sum), a dtype that is not floating-point, a `p` that is NaN, an infinite `p` without
+    /// elements.
     ///
     /// # Example
     ///

@@ -5,7 +5,7 @@ use crate::backend::{NormGeometry, NormInputs, NormOver, Saved, Storage};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 use crate::{Result, Shape};
 
-/// `(x - mean) / √(var + eps) · weight + bias`, by a geometry that has the elements of `x`.
+/// `(x - mean) / √(var + eps) · weight + bias`, for a geometry with the elements of `x`.
 pub(super) struct Norm<'a> {
     pub(super) name: &'static str,
     pub(super) x: &'a Tensor,
@@ -16,8 +16,7 @@ pub(super) struct Norm<'a> {
     pub(super) geometry: NormGeometry,
 }
 
-/// The normalized tensor, and if they are asked for the means and biased variances, untracked and in the
-/// dtype of the computation.
+/// The normalized tensor and, if requested, the means and biased variances, untracked and in the dtype of the computation.
 pub(super) struct NormOutput {
     pub(super) output: Tensor,
     pub(super) statistics: Option<[Tensor; 2]>,

@@ -42,7 +42,7 @@ operators!(
     Div div |a, b| Tensor::div(&a, b)
 );
 
-/// The operators beside a `Result`, whose error goes through.
+/// The operators with a `Result`, whose error is passed on.
 macro_rules! of_results {
     ($($trait:ident $method:ident),*) => {$(
         of_results!(@left $trait $method Tensor, &Tensor);
@@ -70,7 +70,7 @@ macro_rules! of_results {
 
 of_results!(Add add, Sub sub, Mul mul, Div div);
 
-/// `a + sign·b`, over the memory of `a` where that is free, or as `method` gives it.
+/// `a + sign·b`, in the memory of `a` if it is free, otherwise by `method`.
 fn add_reusing_memory<'a>(
     a: Tensor,
     b: Value<'a>,
@@ -110,7 +110,7 @@ macro_rules! numbers_on_the_left {
 // of what type its number is.
 numbers_on_the_left!(f64, i64, Scalar);
 
-/// The operations with a number on the left, by those with a number on the right.
+/// The operations with a number on the left, based on those with a number on the right.
 mod left {
     use super::{Result, Tensor};
     use crate::Scalar;

@@ -4,7 +4,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
 
 impl Tensor {
-    /// Views of `split_size` elements along `dim`, the last of what is left;
+    /// Views of `split_size` elements along `dim`; the last one has the remaining elements.
     /// [`split_with_sizes`](Self::split_with_sizes) takes a size for each.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Tensor {
         Ok(self.parts("split", dim, sizes))
     }
 
-    /// Views of these sizes along `dim`, one after the other.
+    /// Consecutive views of these sizes along `dim`.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Tensor {
         Ok(self.parts(NAME, dim, sizes.iter().copied()))
     }
 
-    /// Views along `dim`, `chunks` of them or fewer, all but the last of one size.
+    /// Views along `dim`, `chunks` of them or fewer, all of equal size except the last.
     ///
     /// # Errors
     ///
@@ -130,8 +130,7 @@ impl Tensor {
         self.array_of("chunk_array", dim, self.chunk(N, dim)?)
     }
 
-    /// The views of [`split_with_sizes`](Self::split_with_sizes), as an array of as many as there are
-    /// sizes.
+    /// The views of [`split_with_sizes`](Self::split_with_sizes), as an array with as many elements as sizes.
     ///
     /// # Errors
     ///
@@ -151,11 +150,11 @@ impl Tensor {
         self.array_of("split_array", dim, self.split_with_sizes(sizes, dim)?)
     }
 
-    /// The slices of [`unbind`](Self::unbind), as an array of as many as the dimension has.
+    /// The slices of [`unbind`](Self::unbind), as an array of the dimension's size.
     ///
     /// # Errors
     ///
-    /// Those of `unbind`; a dimension of another size than `N`.
+    /// Those of `unbind`; a dimension whose size is not `N`.
     ///
     /// # Example
     ///
@@ -177,7 +176,7 @@ impl Tensor {
         self.array_of(NAME, dim, self.unbind(dim)?)
     }
 
-    /// The slices of dimension `dim`, one after the other, as views.
+    /// The slices of dimension `dim`, in order, as views.
     ///
     /// # Errors
     ///
@@ -210,7 +209,7 @@ impl Tensor {
         ))
     }
 
-    /// Views of these sizes along `dim`, which add up to its size.
+    /// Views of these sizes along `dim`; the sizes add up to the dimension's.
     fn parts(&self, op: &'static str, dim: usize, sizes: impl Iterator<Item = usize>) -> Vec<Self> {
         let mut start = 0;
         let parts = sizes.map(|size| {
@@ -249,7 +248,7 @@ impl Tensor {
 struct Parts {
     op: &'static str,
     dim: isize,
-    /// Whether the parts have lost the dimension.
+    /// Whether the parts lack the dimension.
     stacked: bool,
     shapes: Vec<Shape>,
 }

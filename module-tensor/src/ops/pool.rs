@@ -18,11 +18,11 @@ crate::options! {
         optional {
             /// The step of the window.
             stride: [usize; N] = kernel_size,
-            /// Padding around the input that is never a maximum; at most half the window.
+            /// Padding around the input, which is never the maximum; at most half the window.
             padding: [usize; N] = [0; N],
             /// The distance between neighbors of the window.
             dilation: [usize; N] = [1; N],
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }
@@ -32,7 +32,7 @@ crate::options! {
 pub type Pool2dOptions = PoolOptions<2>;
 
 impl Tensor {
-    /// The greatest element of each window of a sequence, as [`max_pool2d`](Self::max_pool2d).
+    /// The maximum of each window of a sequence, like [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Shapes
     ///
@@ -75,7 +75,7 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// The greatest element of each window; NaN counts as the greatest.
+    /// The maximum of each window; NaN is treated as the maximum.
     ///
     /// The gradient goes to the first of equal maxima.
     ///
@@ -122,7 +122,7 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// The greatest element of each window of a volume, as [`max_pool2d`](Self::max_pool2d).
+    /// The maximum of each window of a volume, like [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Shapes
     ///
@@ -165,7 +165,7 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// [`max_pool2d`](Self::max_pool2d), for as many dimensions as the options.
+    /// [`max_pool2d`](Self::max_pool2d), for as many dimensions as the options have.
     ///
     /// # Errors
     ///
@@ -190,8 +190,8 @@ impl Tensor {
         input.max_of_windows(max_pool_name::<N>(), &geometry, batched)
     }
 
-    /// [`max_pool`](Self::max_pool) with the indices of the maxima in the flattened spatial
-    /// dimensions, as `I64`; [`max_unpool`](Self::max_unpool) puts them back there.
+    /// [`max_pool`](Self::max_pool) with the indices of the maxima in the flattened spatial dimensions, as `I64`;
+    /// [`max_unpool`](Self::max_unpool) puts them back at these positions.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl Tensor {
         Ok((input, geometry, batched))
     }
 
-    /// The greatest elements; a batch dimension that was added is removed again.
+    /// The maxima; an added batch dimension is removed again.
     pub(super) fn max_of_windows(
         &self,
         name: &'static str,
@@ -245,7 +245,7 @@ impl Tensor {
         Self::fresh(values, shape.clone()).unbatched(batched)
     }
 
-    /// The greatest elements and their indices; a batch dimension that was added is removed again.
+    /// The maxima and their indices; an added batch dimension is removed again.
     pub(super) fn max_of_windows_with_indices(
         &self,
         name: &'static str,
@@ -266,7 +266,7 @@ impl Tensor {
         Ok((out.unbatched(batched)?, indices.unbatched(batched)?))
     }
 
-    /// The geometry of windows that slide over this tensor, which is `input` with a batch.
+    /// The geometry of sliding windows over this tensor, which is `input` with a batch.
     pub(super) fn sliding<const N: usize>(
         &self,
         op: &'static str,

@@ -9,12 +9,12 @@ use crate::{DType, Error, Result};
 impl Tensor {
     /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
     ///
-    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. With a tensor of
+    /// The derivative with respect to the exponent is 0 where 0 is raised to a power of 0 or more. With a tensor of
     /// negative exponents, the integer 1 gives 1, -1 gives ±1 and the others give 0.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and a negative number beside integers.
+    /// Those of [`add`](Self::add), and a negative number as the exponent of integers.
     ///
     /// # Example
     ///
@@ -61,7 +61,7 @@ impl Tensor {
 
     /// `self²`, elementwise.
     ///
-    /// Truth values count as whole numbers of `I64`.
+    /// Booleans count as integers of type `I64`.
     ///
     /// # Example
     ///

@@ -5,7 +5,7 @@ use crate::layout::Dim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
-/// The interpolation of a quantile between two elements.
+/// How a quantile between two elements is interpolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuantileInterpolation {
@@ -23,16 +23,15 @@ pub enum QuantileInterpolation {
 }
 
 impl Tensor {
-    /// The elements below which the fractions `q` of the elements along `dim` lie; NaN where an element is
-    /// NaN.
+    /// The quantiles `q` of the elements along `dim`; NaN if an element is NaN.
     ///
-    /// `q` is a number, or a tensor with at most one dimension, which then comes first in the result.
-    /// With `..` for `dim` the quantiles are those of all elements.
+    /// `q` is a number, or a tensor with at most one dimension, which then comes first in the result. With `..` for `dim`,
+    /// the quantiles are those of all elements.
     ///
     /// # Errors
     ///
-    /// Anything but `F32` and `F64`, no elements, a dimension that is out of range; a `q` outside `[0, 1]`,
-    /// of another dtype or with more dimensions.
+    /// A dtype other than `F32` and `F64`, no elements, a dimension that is out of range; a `q` outside `[0, 1]`, of
+    /// another dtype or with more dimensions.
     ///
     /// # Example
     ///
@@ -82,7 +81,7 @@ impl Tensor {
         quantile.keepdim().of(self, q.into())
     }
 
-    /// [`quantile`](Self::quantile) of the elements that are not NaN; NaN where there is none.
+    /// [`quantile`](Self::quantile) of the elements that are not NaN; NaN if there are none.
     ///
     /// # Errors
     ///
@@ -134,7 +133,7 @@ impl Tensor {
     }
 }
 
-/// A quantile that is asked for.
+/// A requested quantile.
 struct Quantile {
     op: &'static str,
     dim: Dim,

@@ -9,7 +9,7 @@ impl Tensor {
     /// The sum over `dims` (`..` for all), which are removed; [`sum_keepdim`](Self::sum_keepdim) keeps them
     /// with size 1.
     ///
-    /// Integers and truth values are summed as `I64`.
+    /// Integers and booleans are summed as `I64`.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Tensor {
             .to_dtype(self.dtype())
     }
 
-    /// The variance over `dims` (`..` for all): the mean squared distance from the mean, with the
-    /// number of elements less `correction` as the divisor; 1 is PyTorch's default.
+    /// The variance over `dims` (`..` for all): the sum of squared deviations from the mean, divided by the number of
+    /// elements minus `correction`; 1 is PyTorch's default.
     ///
     /// # Errors
     ///
@@ -173,9 +173,9 @@ impl Tensor {
             .to_dtype(self.dtype())
     }
 
-    /// The standard deviation over `dims` (`..` for all): the root of [`var`](Self::var).
+    /// The standard deviation over `dims` (`..` for all): the square root of [`var`](Self::var).
     ///
-    /// Its slope is 0 where all elements are equal.
+    /// Its gradient is 0 where all elements are equal.
     ///
     /// # Errors
     ///

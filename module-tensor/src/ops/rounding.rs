@@ -5,9 +5,9 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// The greatest whole number that is at most `x`, elementwise; its slope is 0.
+    /// `x` rounded down to an integer, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
@@ -26,9 +26,9 @@ impl Tensor {
         self.whole("floor", UnaryOp::Floor)
     }
 
-    /// The smallest whole number that is at least `x`, elementwise; its slope is 0.
+    /// `x` rounded up to an integer, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
@@ -47,9 +47,9 @@ impl Tensor {
         self.whole("ceil", UnaryOp::Ceil)
     }
 
-    /// The nearest whole number, the even one of two, elementwise; its slope is 0.
+    /// `x` rounded to the nearest integer, ties to even, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
@@ -68,10 +68,9 @@ impl Tensor {
         self.whole("round", UnaryOp::Round)
     }
 
-    /// The whole number before the decimal point, elementwise: the nearest one toward 0. Its derivative
-    /// is 0.
+    /// `x` rounded toward 0, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
@@ -100,7 +99,7 @@ impl Tensor {
     }
 }
 
-/// A function of steps: its slope is 0 wherever it has one.
+/// A step function: its derivative is 0 wherever it exists.
 struct Step {
     name: &'static str,
 }

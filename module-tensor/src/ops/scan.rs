@@ -6,7 +6,7 @@ use crate::{DType, Result, Shape};
 impl Tensor {
     /// `outᵢ = Σ xⱼ for j ≤ i` along `dim`.
     ///
-    /// Integers and truth values are summed as `I64`.
+    /// Integers and booleans are summed as `I64`.
     ///
     /// # Errors
     ///
@@ -27,8 +27,7 @@ impl Tensor {
 
     /// `outᵢ = Π xⱼ for j ≤ i` along `dim`.
     ///
-    /// Integers and truth values are multiplied as `I64`. The gradient is exact also where elements
-    /// are 0.
+    /// Integers and booleans are multiplied as `I64`. The gradient is exact even where elements are 0.
     ///
     /// # Errors
     ///

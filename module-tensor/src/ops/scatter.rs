@@ -5,8 +5,8 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Result, ShapeError};
 
 impl Tensor {
-    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; a
-    /// source larger than the index is read as far as that goes.
+    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; only the part of the
+    /// source that the index covers is read.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Tensor {
     /// A copy of this tensor with `out[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; the
     /// source may be a number.
     ///
-    /// Where an index occurs twice the last element stays, and both get its gradient, as in PyTorch.
+    /// If an index occurs twice, the last element stays, and both get its gradient, as in PyTorch.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl Tensor {
             }))
     }
 
-    /// Checks that an index and a source fit this tensor; the dimension, the index as `I64`, and the part
-    /// of the source that the index has places for.
+    /// Checks that an index and a source match this tensor; returns the dimension, the index as `I64`, and the part of the
+    /// source that the index covers.
     pub(super) fn check_source(
         &self,
         op: &'static str,

@@ -12,20 +12,20 @@ pub enum ScatterReduce {
     Sum,
     /// The product.
     Prod,
-    /// The mean; of integers the greatest integer that is at most it.
+    /// The mean; for integers rounded down.
     Mean,
-    /// The greatest, NaN if any is.
+    /// The maximum, NaN if any element is NaN.
     Amax,
-    /// The smallest, NaN if any is.
+    /// The minimum, NaN if any element is NaN.
     Amin,
 }
 
 impl Tensor {
-    /// A copy of this tensor with each element of `source` folded into the element that the index names:
-    /// into `out[.., index[.., i, ..], ..]` along `dim`.
+    /// A copy of this tensor with each element of `source` reduced into the element that the index names: into
+    /// `out[.., index[.., i, ..], ..]` along `dim`.
     ///
-    /// The elements of this tensor are folded too. The gradient of a product is exact also where elements are 0;
-    /// that of `Amax` and `Amin` is divided among equal elements.
+    /// The elements of this tensor are included. The gradient of a product is exact even where elements are 0; that of
+    /// `Amax` and `Amin` is divided among equal elements.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl Tensor {
         self.scatter_fold(dim, index, source, reduce, true)
     }
 
-    /// [`scatter_reduce`](Self::scatter_reduce) in which an element of this tensor stays only where no index
-    /// points: `include_self=False`.
+    /// [`scatter_reduce`](Self::scatter_reduce) in which an element of this tensor stays only if no index names it:
+    /// `include_self=False`.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Tensor {
     }
 }
 
-/// The arguments of a fold; the index has dimensions, and the source its shape.
+/// The arguments of the reduction; the index has dimensions, and the source has its shape.
 #[derive(Clone)]
 struct Fold {
     dim: usize,
@@ -158,7 +158,7 @@ impl Fold {
         }))
     }
 
-    /// The tensor with a number in the elements that are folded into, unless they are folded too.
+    /// The tensor with a number in the elements that are reduced into, unless they are included.
     fn start(&self, x: &Tensor, number: i64) -> Result<Tensor> {
         if self.include_self {
             return Ok(x.clone());
@@ -179,7 +179,7 @@ impl Fold {
         sum.div(&counts)?.floor()?.to_dtype(x.dtype())
     }
 
-    /// A gradient of this tensor's elements, which is 0 where they were not folded.
+    /// A gradient of this tensor's elements, which is 0 where they were not included.
     fn mask_grad(&self, grad: &Tensor) -> Result<Tensor> {
         self.start(grad, 0)
     }
@@ -242,7 +242,7 @@ impl Folded {
         ])
     }
 
-    /// The product of the others: the whole one by the element, and where it is 0 the one without it.
+    /// The product of the others: the whole one divided by the element or, where it is 0, the product without it.
     fn product(
         &self,
         x: &Tensor,

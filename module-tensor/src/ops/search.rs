@@ -9,20 +9,20 @@ crate::options! {
     #[derive(Clone, Copy, Debug)]
     pub struct SearchSortedOptions<'a> {
         optional {
-            /// Whether elements that equal the value count too.
+            /// Whether elements that equal the value also count.
             right: bool = false,
-            /// The order of a tensor that is not sorted, of its shape, as [`Tensor::argsort`] gives it.
+            /// The sort order of an unsorted tensor, in its shape, as returned by [`Tensor::argsort`].
             sorter: Option<&'a Tensor> = None,
         }
     }
 }
 
 impl Tensor {
-    /// Where each of `values` would be inserted into this sorted tensor to keep its order, along the last
+    /// The position at which each of `values` would be inserted into this sorted tensor to keep its order, along the last
     /// dimension, as `I64`: the number of elements below it.
     ///
-    /// A vector serves values of any shape; otherwise all dimensions but the last are those of the values.
-    /// NaN is greater than any number.
+    /// A vector accepts values of any shape; otherwise all dimensions except the last must equal those of the values. NaN
+    /// is greater than any number.
     ///
     /// # Errors
     ///
@@ -77,11 +77,12 @@ impl Tensor {
         self.places_of(NAME, &values, options)
     }
 
-    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`: [`searchsorted`](Self::searchsorted) with the arguments the other way round.
+    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`: [`searchsorted`](Self::searchsorted)
+    /// with the arguments swapped.
     ///
     /// # Errors
     ///
-    /// Boundaries of other than one dimension or another dtype, truth values.
+    /// Boundaries that are not a vector or have another dtype, booleans.
     ///
     /// # Example
     ///

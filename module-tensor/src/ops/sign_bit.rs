@@ -6,7 +6,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// Whether the element is below 0 or a zero or NaN with a minus, elementwise.
+    /// Whether the element is negative, including negative zeros and NaN with a sign bit, elementwise.
     ///
     /// # Errors
     ///

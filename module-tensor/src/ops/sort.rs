@@ -9,7 +9,7 @@ use crate::{DType, Error, Result};
 impl Tensor {
     /// The elements along `dim` in ascending order, and their indices as `I64`.
     ///
-    /// It is always stable, as `torch.sort(…, stable=True)`.
+    /// The sort is always stable, like `torch.sort(…, stable=True)`.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Tensor {
         self.first_of("sort", None, dim, false)
     }
 
-    /// [`sort`](Self::sort) in descending order; equal elements keep their order here too.
+    /// [`sort`](Self::sort) in descending order; equal elements keep their order.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Tensor {
         self.first_of("sort", None, dim, true)
     }
 
-    /// The indices that [`sort`](Self::sort) gives.
+    /// The indices that [`sort`](Self::sort) returns.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Tensor {
         Ok(self.detach().first_of("argsort", None, dim, false)?.1)
     }
 
-    /// The indices that [`sort_descending`](Self::sort_descending) gives.
+    /// The indices that [`sort_descending`](Self::sort_descending) returns.
     ///
     /// # Errors
     ///
@@ -87,9 +87,9 @@ impl Tensor {
         Ok(self.detach().first_of("argsort", None, dim, true)?.1)
     }
 
-    /// The `k` greatest elements along `dim` in descending order, and their indices as `I64`.
+    /// The `k` largest elements along `dim` in descending order, and their indices as `I64`.
     ///
-    /// Of equal elements the first are taken, where PyTorch takes any.
+    /// Of equal elements the first ones are taken; PyTorch may take any.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Tensor {
     ///
     /// A dimension that is out of range, a `k` of 0 or more than its elements.
     ///
-    /// # Example
+    /// A dimension that is out of range, a `k` of 0 or more than its size.
     ///
     /// ```
     /// use module_tensor::Tensor;
@@ -189,8 +189,8 @@ impl Tensor {
         Ok((last(values)?, last(indices)?))
     }
 
-    /// The median along `dim`, the lower of two, and its index as `I64`; with `..` that of all elements,
-    /// without an index. NaN if any element is.
+    /// The median along `dim`, the lower of two, and its index as `I64`; with `..`, that of all elements, without an index.
+    /// NaN if any element is NaN.
     ///
     /// # Errors
     ///

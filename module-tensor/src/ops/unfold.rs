@@ -27,13 +27,13 @@ crate::options! {
 impl Tensor {
     /// Extracts the windows over an image as columns: `torch.nn.functional.unfold`.
     ///
-    /// A convolution is the product of its weight, as a matrix, with them. The gradient is
+    /// A convolution is the product of its weight, as a matrix, with these columns. The gradient is
     /// [`col2im`](Self::col2im).
     ///
     /// # Shapes
     ///
-    /// `[batch, channels, height, width]` to `[batch, channels · kernel elements, windows]`, or both
-    /// without the batch; one and three spatial dimensions go too.
+    /// `[batch, channels, height, width]` to `[batch, channels · kernel elements, windows]`, or both without the batch; one
+    /// or three spatial dimensions are supported too.
     ///
     /// # Errors
     ///
@@ -66,9 +66,8 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `[batch, channels · kernel elements, windows]` to `[batch, channels, height, width]`, or both
-    /// without the batch, where `output_size` is `[height, width]`; one and three spatial dimensions go
-    /// too.
+    /// `[batch, channels · kernel elements, windows]` to `[batch, channels, height, width]`, or both without the batch,
+    /// where `output_size` is `[height, width]`; one or three spatial dimensions are supported too.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ impl Tensor {
     /// Zeros with these elements at the indices where [`max_pool_with_indices`](Self::max_pool_with_indices)
     /// found them: `torch.nn.functional.max_unpool1d` to `max_unpool3d`.
     ///
-    /// Of several elements with one index, the last is kept.
+    /// If several elements have the same index, the last is kept.
     ///
     /// # Shapes
     ///

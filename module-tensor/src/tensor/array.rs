@@ -6,7 +6,7 @@ use super::Tensor;
 use crate::backend::{Element, cpu_view};
 use crate::{DTypeError, Device, DeviceError, Error, Result, Shape};
 
-/// The array's elements, which are not copied if they lie in row-major order.
+/// The array's elements, which are not copied if they are in row-major order.
 ///
 /// # Example
 ///
@@ -69,7 +69,7 @@ impl<T: Element> TryFrom<&Tensor> for ArrayD<T> {
     }
 }
 
-/// The tensor's own memory, for one on the CPU with elements of type `T`.
+/// The tensor's own memory, for a CPU tensor with elements of type `T`.
 ///
 /// # Example
 ///

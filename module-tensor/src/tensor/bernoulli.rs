@@ -5,7 +5,7 @@ use crate::tensor::{NoGradient, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// 1 with the probability that each element is, else 0, by the default generator: PyTorch's
+    /// Draws 1 with the probability in each element, else 0, from the default generator: PyTorch's
     /// `torch.bernoulli(probabilities)`.
     ///
     /// A draw has no gradient: `backward` through it is an error, where PyTorch gives zeros.

@@ -24,7 +24,7 @@ impl fmt::Display for Tensor {
     }
 }
 
-/// Prints as PyTorch does, character for character, but for the name of the operation in `grad_fn`.
+/// Prints as PyTorch does, character for character, except for the name of the operation in `grad_fn`.
 fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut text = PREFIX.to_owned();
     // Without elements there may still be any number of rows.
@@ -54,7 +54,7 @@ fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(&text)
 }
 
-/// Whether there are no elements to be read one by one.
+/// Whether there are no elements to read one by one.
 fn is_hidden(x: &Tensor) -> bool {
     !x.has_values() || x.is_packed()
 }
@@ -93,8 +93,8 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     suffixes
 }
 
-/// The elements that are printed, with the shape that they have: of a large tensor only those at the
-/// ends of each dimension, so that no others are fetched from the device.
+/// The printed elements, with their shape: for a large tensor only those at the ends of each dimension, so that no others
+/// are fetched from the device.
 fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
     let mut x = x.detach();
     if x.numel() > SUMMARIZE_ABOVE {
@@ -114,10 +114,10 @@ fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
     Ok((x.to_host()?, x.shape().to_vec()))
 }
 
-/// Texts of one width, in the shape of a tensor.
+/// Texts of equal width, in the shape of a tensor.
 struct Page<'a> {
     texts: Vec<String>,
-    /// The shape of the texts, and which of its dimensions hide elements in their middle.
+    /// The shape of the texts, and which of its dimensions are abbreviated in the middle.
     shape: &'a [usize],
     hidden: Vec<bool>,
     width: usize,
@@ -135,7 +135,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Writes the part of depth `depth` that starts at the element `start`.
+    /// Writes the part at depth `depth` that starts at element `start`.
     fn write(&self, text: &mut String, depth: usize, start: usize) {
         let indent = PREFIX.len() + depth + 1;
         let Some((&size, inner)) = self.shape.get(depth..).and_then(<[usize]>::split_first) else {
@@ -172,7 +172,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The texts of numbers, and the width that they share.
+/// The texts of numbers, and their common width.
 fn texts(data: &HostData) -> (Vec<String>, usize) {
     match data {
         HostData::F32(values) => floats(&mut values.iter().map(|&v| v.into())),
@@ -206,7 +206,7 @@ fn integers(values: &mut dyn Iterator<Item = i64>) -> (Vec<String>, usize) {
     align(texts, 1)
 }
 
-/// A form for the real parts and one for the imaginary ones, which are not aligned.
+/// A format for the real parts and one for the imaginary ones, which are not aligned.
 fn complex(values: &[Complex<f32>]) -> (Vec<String>, usize) {
     let (real, real_width) = floats(&mut values.iter().map(|v| v.re.into()));
     let (imaginary, width) = floats(&mut values.iter().map(|v| v.im.into()));
@@ -224,8 +224,8 @@ fn align(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {
     (aligned.collect(), width)
 }
 
-/// Four decimals; whole numbers with a dot alone; exponents where these would hide what the numbers
-/// are. Zeros, infinities and NaN affect neither the notation nor the width.
+/// Four decimals; integral values with only a dot; exponents where these would hide the values. Zeros, infinities and NaN
+/// affect neither the notation nor the width.
 fn floats(listed: &mut dyn Iterator<Item = f64>) -> (Vec<String>, usize) {
     let mut values = Vec::new();
     for value in listed {

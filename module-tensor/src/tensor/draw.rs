@@ -6,7 +6,7 @@ use crate::rng::{Distribution, Generator, RngError};
 use crate::{DType, Device, DeviceError, Result, Shape, default_device};
 
 impl Tensor {
-    /// Uniform draws from `[0, 1)` by the default generator, bit for bit PyTorch's `torch.rand`.
+    /// Uniform draws from `[0, 1)` from the default generator, bit for bit PyTorch's `torch.rand`.
     ///
     /// # Errors
     ///
@@ -26,8 +26,7 @@ impl Tensor {
         Self::drawn_by_default("rand", shape, options, Distribution::Uniform { low, high })
     }
 
-    /// Normal draws of mean 0 and standard deviation 1 by the default generator, bit for bit
-    /// PyTorch's `torch.randn`.
+    /// Normal draws with mean 0 and standard deviation 1 from the default generator, bit for bit PyTorch's `torch.randn`.
     ///
     /// # Errors
     ///
@@ -37,7 +36,7 @@ impl Tensor {
         Self::drawn_by_default("randn", shape, options, Distribution::Normal { mean, std })
     }
 
-    /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
+    /// Uniform draws from `[0, 1)` with the shape, dtype and device of this tensor, bit for bit PyTorch's
     /// `torch.rand_like`.
     ///
     /// # Errors
@@ -58,8 +57,8 @@ impl Tensor {
         self.draw_like("rand_like", Distribution::Uniform { low, high })
     }
 
-    /// Normal draws of mean 0 and standard deviation 1 like this tensor in shape, dtype and device;
-    /// like a contiguous one, bit for bit PyTorch's `torch.randn_like`.
+    /// Normal draws with mean 0 and standard deviation 1, with the shape, dtype and device of this tensor; for a contiguous
+    /// one, bit for bit PyTorch's `torch.randn_like`.
     ///
     /// # Errors
     ///
@@ -105,7 +104,7 @@ impl Tensor {
         )
     }
 
-    /// Uniform draws from `[low, high)`, as PyTorch's `uniform_`.
+    /// Uniform draws from `[low, high)`, like PyTorch's `uniform_`.
     ///
     /// # Errors
     ///
@@ -126,7 +125,7 @@ impl Tensor {
         )
     }
 
-    /// Normal draws, as PyTorch's `normal_`.
+    /// Normal draws, like PyTorch's `normal_`.
     ///
     /// # Errors
     ///
@@ -147,8 +146,7 @@ impl Tensor {
         )
     }
 
-    /// Normal draws of which those outside the interval are drawn again, as PyTorch's
-    /// `nn.init.trunc_normal_`.
+    /// Normal draws, with those outside the interval redrawn, like PyTorch's `nn.init.trunc_normal_`.
     ///
     /// # Errors
     ///
@@ -172,8 +170,8 @@ impl Tensor {
         Self::draw(op, shape.into(), options.into(), distribution, generator)
     }
 
-    /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device gives values
-    /// there, and that of the CPU for every device.
+    /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device draws there, and that of the
+    /// CPU for every device.
     pub(crate) fn draw(
         op: &'static str,
         shape: Shape,
@@ -210,7 +208,7 @@ impl Tensor {
         Self::draw(op, shape.into(), options, distribution, &generator)
     }
 
-    /// Draws of integers or truth values by the default generator, cast to the dtype of the options.
+    /// Draws of integers or booleans from the default generator, cast to the dtype of the options.
     fn drawn_integers(
         op: &'static str,
         shape: Shape,
@@ -238,8 +236,8 @@ impl Tensor {
         Ok(Self::from_storage(storage, Layout::contiguous(shape)))
     }
 
-    /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
-    /// which they are drawn: those of the transpose of a matrix are the transpose of the matrix's.
+    /// Draws from the default generator with the shape, dtype, device and memory order of this tensor; they are drawn in
+    /// that order, so those of a transposed matrix are the transpose of the matrix's.
     pub(crate) fn draw_like(&self, op: &'static str, distribution: Distribution) -> Result<Self> {
         let (order, back) = self.layout().memory_order();
         let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
@@ -249,12 +247,12 @@ impl Tensor {
         Ok(drawn.permute_by(&back))
     }
 
-    /// Integers from `[low, high)` by the default generator, bit for bit PyTorch's `torch.randint`,
-    /// whose default dtype is `I64`.
+    /// Integers from `[low, high)` from the default generator, bit for bit PyTorch's `torch.randint`, whose default dtype
+    /// is `I64`.
     ///
     /// # Errors
     ///
-    /// An empty range, one that the dtype does not hold exactly, a shape that exceeds memory.
+    /// An empty range, one that the dtype cannot hold exactly, a shape that exceeds memory.
     ///
     /// # Example
     ///
@@ -305,7 +303,7 @@ impl Tensor {
         Self::drawn_integers("randint", shape, options, distribution)
     }
 
-    /// Ones with probability `p` and zeros otherwise, by the default generator: PyTorch's
+    /// Ones with probability `p` and zeros otherwise, from the default generator: PyTorch's
     /// `torch.empty(shape).bernoulli_(p)`.
     ///
     /// # Errors
@@ -332,7 +330,7 @@ impl Tensor {
         Self::drawn_integers("bernoulli", shape.into(), options, distribution)
     }
 
-    /// Draws from the exponential distribution by the default generator: PyTorch's
+    /// Draws of the exponential distribution from the default generator: PyTorch's
     /// `torch.empty(shape).exponential_(lambd)`.
     ///
     /// ```text
@@ -361,8 +359,8 @@ impl Tensor {
         Self::drawn_by_default("exponential", shape, options, distribution)
     }
 
-    /// Normal draws within an interval by inverting the distribution function, as timm's
-    /// `trunc_normal_` and PyTorch's before 2.15.
+    /// Normal draws within an interval, by inverting the distribution function, like timm's `trunc_normal_` and PyTorch's
+    /// before 2.15.
     ///
     /// # Errors
     ///

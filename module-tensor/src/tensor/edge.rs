@@ -4,7 +4,7 @@ use super::Tensor;
 use super::node::{Input, Node, NodeKind, Slot, lock};
 use crate::{DType, Result, Shape};
 
-/// One output of a node of the graph: where the gradient of a tensor goes.
+/// One output of a graph node: where the gradient of a tensor goes.
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) node: Arc<Node>,
@@ -31,7 +31,7 @@ impl Edge {
         self.node.slot(self.output)
     }
 
-    /// Whether the gradient is kept here.
+    /// Whether the gradient is accumulated here.
     pub(crate) fn keeps_grad(&self) -> bool {
         self.slot().is_some()
     }
@@ -40,8 +40,8 @@ impl Edge {
         self.slot().and_then(|slot| lock(slot).grad.clone())
     }
 
-    /// Adds to the gradient that is kept here, under its lock, so that threads add up, and returns true;
-    /// returns false where none is kept or collecting is paused.
+    /// Adds to the gradient that is accumulated here, under its lock, so that threads add up, and returns true; returns
+    /// false if none is accumulated or the leaf is paused.
     pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<bool> {
         let Some(slot) = self.slot() else {
             return Ok(false);
@@ -77,7 +77,7 @@ impl Edge {
         drop(before);
     }
 
-    /// Sets whether this leaf collects gradients; an existing gradient is kept.
+    /// Sets whether this leaf accumulates gradients; an existing gradient is kept.
     pub(crate) fn set_requires_grad(&self, requires_grad: bool) {
         if let Some(slot) = self.slot() {
             lock(slot).paused = !requires_grad;

@@ -32,7 +32,7 @@ impl Tensor {
         Ok(T::from_host(self.to_host()?).ok_or_else(mismatch)?)
     }
 
-    /// The one element of a tensor of any shape.
+    /// The single element of a tensor of any shape.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Tensor {
         self.to_vec::<T>()?.first().copied().ok_or_else(fail)
     }
 
-    /// The little-endian bytes of the elements where they lie, if they lie in host memory, in row-major order,
-    /// on a little-endian machine.
+    /// The little-endian bytes of the elements in place, if they are in host memory, in row-major order, on a little-endian
+    /// machine.
     ///
     /// # Example
     ///
@@ -77,7 +77,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Packed elements, a device that fails.
+    /// Packed elements, a device error.
     pub fn to_host(&self) -> Result<HostData> {
         self.device().backend().download(&self.plain("to_host")?)
     }

@@ -5,7 +5,7 @@ use crate::{Error, Result, Shape, ShapeError};
 
 pub(super) const NAME: &str = "scaled_dot_product_attention";
 
-/// What query, key and value are stretched to, and what comes of them.
+/// The broadcast shapes of query, key and value, and that of the result.
 pub(super) struct Shapes {
     pub(super) query: Shape,
     pub(super) key: Shape,

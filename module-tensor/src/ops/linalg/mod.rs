@@ -39,7 +39,7 @@ fn transposed(x: &Tensor) -> Result<Tensor> {
     x.transpose(-1, -2)
 }
 
-/// The identity of as many rows as the vectors along the last dimension have elements.
+/// The identity matrix for vectors along the last dimension.
 fn identity(x: &Tensor) -> Result<Tensor> {
     let n = x.shape().last().copied().unwrap_or(0);
     Tensor::eye(n, n, (x.dtype(), &x.device()))

@@ -18,18 +18,18 @@ pub enum QrMode {
     Reduced,
     /// `Q` of `[m, m]` and `R` of `[m, n]`. With more rows than columns there is no gradient, as in PyTorch.
     Complete,
-    /// `R` as of [`Reduced`](Self::Reduced), and a `Q` without elements. There is no gradient, as in PyTorch.
+    /// `R` as for [`Reduced`](Self::Reduced), and a `Q` without elements. There is no gradient, as in PyTorch.
     R,
 }
 
 /// `Q` with orthonormal columns and an upper triangular `R` with `Q R = A`: PyTorch's `torch.linalg.qr`.
 ///
-/// Columns of `Q` and rows of `R` are known but for their signs. The gradient needs the first columns of `A`, as
-/// many as there are rows, to be linearly independent.
+/// Columns of `Q` and rows of `R` are determined only up to sign. The gradient requires the first columns of `A`, as many
+/// as there are rows, to be linearly independent.
 ///
 /// # Shapes
 ///
-/// `[…, m, n]` gives what [`QrMode`] says.
+/// `[…, m, n]` gives the shapes in [`QrMode`].
 ///
 /// # Errors
 ///

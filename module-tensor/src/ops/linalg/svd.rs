@@ -10,9 +10,9 @@ const NAME: &str = "linalg.svd";
 
 /// `U`, the singular values `S` in descending order, and `Vᵀ` with `U diag(S) Vᵀ = A`: PyTorch's `torch.linalg.svd`.
 ///
-/// Columns of `U` and rows of `Vᵀ` are known but for a sign that they have in common, so that only functions that do not
-/// depend on it are well defined. Their gradients are not finite where singular values are equal, or 0 in a matrix that is
-/// not square; those of the columns and rows that only the full matrices have are left out, as in PyTorch.
+/// Columns of `U` and rows of `Vᵀ` are determined only up to a common sign, so only functions that do not depend on it are
+/// well defined. Their gradients are not finite if singular values are equal, or 0 in a matrix that is not square;
+/// gradients of the columns and rows that only the full matrices have are ignored, as in PyTorch.
 ///
 /// # Shapes
 ///

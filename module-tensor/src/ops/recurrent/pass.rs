@@ -51,7 +51,7 @@ impl Recurrent {
         }
     }
 
-    /// For each row the state that its step started from.
+    /// For each row, the row whose state its step started from.
     pub(super) fn before(&self, states: &Tensor, first: &Tensor) -> Result<Tensor> {
         let all = Tensor::cat(&[states, first], 0)?;
         all.index_select(0, &row_indices(&self.geometry.previous(), &all)?)

@@ -28,8 +28,8 @@ pub(super) fn unpack(block: &[u8], values: &mut [f32]) {
     }
 }
 
-/// The scale and the minimum of a group: those of the first four take six bits of a byte each, of the last
-/// four the lower bits lie in the last four bytes, and the upper ones above those of the first.
+/// The scale and the minimum of a group: those of the first four take six bits of a byte each; of the last four, the lower
+/// bits are in the last four bytes, and the upper ones above those of the first four.
 #[inline(always)]
 fn scale_and_minimum(block: &[u8], group: usize) -> (u8, u8) {
     let at = |place: usize| block[4 + place];
@@ -120,9 +120,9 @@ struct Fit {
 }
 
 impl Fit {
-    /// The best of 22 attempts by the weighted squares of the errors: for some spacings of the codes around
-    /// that of the range, the scale and the minimum that are the least squares for these codes. Each begins at the
-    /// best minimum so far. Values count by their magnitude and the mean one.
+    /// The best of 22 attempts by weighted squared error: for several code spacings around that of the range, the
+    /// least-squares scale and minimum for these codes. Each attempt starts from the best minimum so far. Values are
+    /// weighted by their magnitude plus the mean magnitude.
     fn of(x: &[f32], codes: &mut [u8]) -> Self {
         let squares = x.iter().fold(0.0_f32, |sum, x| sum + x * x);
         let mean = (squares / x.len() as f32).sqrt();

@@ -13,7 +13,7 @@ const UPPER: usize = 128;
 const SCALES: usize = 192;
 const D: usize = 208;
 
-/// A group whose magnitudes are all below this is taken for zeros.
+/// A group whose magnitudes are all below this counts as zeros.
 const EPSILON: f32 = 1e-15;
 
 #[inline(always)]
@@ -88,8 +88,8 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     held
 }
 
-/// The scale of a group, and its codes: of 19 spacings around that of the extreme value the one whose least
-/// squares are the best, where values count by their squares.
+/// The scale of a group, and its codes: out of 19 spacings around that of the extreme value, the one with the smallest
+/// squared error, with values weighted by their squares.
 fn fit(x: &[f32], codes: &mut [u8]) -> f32 {
     let mut extreme = 0.0_f32;
     for &x in x {

@@ -1,9 +1,8 @@
 //! Writes the implementation.
 //!
-//! Everything the expansion names is an absolute path, so that it works under
-//! `#![no_implicit_prelude]` and beside user types called `Result`, `Option` or `Module`. The type
-//! of a field is named by the user's own tokens and the same call is written in `visit` and
-//! `visit_mut`, so that a type that is no field is reported on the type, and once: the compiler
+//! Everything the expansion names is an absolute path, so that it works under `#![no_implicit_prelude]` and beside user
+//! types called `Result`, `Option` or `Module`. The type of a field is named by the user's own tokens and the same call is
+//! written in `visit` and `visit_mut`, so that a type that is not a field is reported on the type, and once: the compiler
 //! drops a message that equals an earlier one.
 
 use proc_macro2::{Ident, Span, TokenStream};

@@ -1,7 +1,6 @@
 //! Reads a `Cargo.toml`, as far as it takes to find what a crate depends on.
 
-/// A value that is no table, with its keys from the root. Texts have no quotes any more; all else is
-/// as it was written.
+/// A value that is not a table, with its keys from the root. Strings are unquoted; everything else is as written.
 pub(crate) type Value = (Vec<String>, String);
 
 /// All values of a manifest in their order, the elements of an array each under the keys of the array. A

@@ -69,7 +69,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes), and an entry that the checkpoint does not have.
+    /// Those of [`from_bytes`](Self::from_bytes), and an entry that the checkpoint does not have.
     pub fn from_bytes_with(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &ReadOptions,
@@ -109,7 +109,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`from_reader`](Self::from_reader), and an entry that the checkpoint does not have.
+    /// Those of [`from_reader`](Self::from_reader), and an entry that the checkpoint does not have.
     pub fn from_reader_with(reader: impl Read + Seek, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(READER);
         let reader = CheckpointReader::of_reader(reader);

@@ -130,7 +130,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), and an entry that the file does not have.
+    /// Those of [`load`](Self::load), and an entry that the file does not have.
     pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         read(path.as_ref(), options)
     }

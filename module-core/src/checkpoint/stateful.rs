@@ -126,7 +126,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`with`](Self::with).
+    /// Those of [`with`](Self::with).
     ///
     /// # Example
     ///

@@ -34,7 +34,7 @@ impl TorchObject {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), and an entry that the file does not have.
+    /// Those of [`load`](Self::load), and an entry that the file does not have.
     #[cfg(feature = "fs")]
     pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -116,7 +116,7 @@ impl TorchObject {
     ///
     /// # Errors
     ///
-    /// As [`to_bytes`](Self::to_bytes), and those of the writer.
+    /// Those of [`to_bytes`](Self::to_bytes), and those of the writer.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
         let mut output = Output::new(Path::new("<writer>"), writer);
         torch_write::write(self, &mut output)?;

@@ -142,7 +142,7 @@ impl TrainingCheckpoint {
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get), and a state of something else; then nothing is changed.
+    /// Those of [`get`](Self::get), and a state of something else; then nothing is changed.
     pub fn restore(
         &self,
         name: &str,

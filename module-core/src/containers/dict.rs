@@ -94,7 +94,7 @@ impl<T: Member> Dict<T> {
     ///
     /// # Errors
     ///
-    /// As [`item`](Self::item).
+    /// Those of [`item`](Self::item).
     pub fn item_mut(&mut self, name: &str) -> Result<&mut T> {
         let missing = match self.0.contains_key(name) {
             true => None,

@@ -133,7 +133,7 @@ impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call).
+    /// Those of [`call`](Self::call).
     pub fn call_with_buffers<I, K, T>(
         &self,
         state: impl IntoIterator<Item = (K, T)>,
@@ -156,7 +156,7 @@ impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call), and those of `f`.
+    /// Those of [`call`](Self::call), and those of `f`.
     pub fn run<R, K, T>(
         &self,
         state: impl IntoIterator<Item = (K, T)>,

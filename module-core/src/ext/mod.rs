@@ -140,7 +140,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// As [`get_parameter`](Self::get_parameter).
+    /// Those of [`get_parameter`](Self::get_parameter).
     fn get_buffer(&self, path: &str) -> Result<&Buffer> {
         path::buffer(self.as_module(), path)
     }
@@ -218,7 +218,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// As [`freeze`](Self::freeze).
+    /// Those of [`freeze`](Self::freeze).
     fn freeze_parameters(&self, select: impl Into<Select>) -> Result<Vec<String>> {
         freeze::set_frozen(self.as_module(), &select.into(), true, false)
     }
@@ -227,7 +227,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// As [`freeze`](Self::freeze).
+    /// Those of [`freeze`](Self::freeze).
     fn unfreeze(&self, select: impl Into<Select>) -> Result<Vec<String>> {
         freeze::set_frozen(self.as_module(), &select.into(), false, true)
     }
@@ -322,7 +322,7 @@ pub trait ModuleExt: Module {
     ///
     /// # Errors
     ///
-    /// As [`reset_parameters`](Self::reset_parameters).
+    /// Those of [`reset_parameters`](Self::reset_parameters).
     fn reset_parameters_with(&self, generator: &Generator) -> Result<()> {
         convert::reset(self.as_module(), Some(generator), &|_| true)
     }

@@ -40,7 +40,7 @@ pub trait Init: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// As [`init`](Self::init).
+    /// Those of [`init`](Self::init).
     fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         self.init(shape, dtype, generator).map(drop)
     }

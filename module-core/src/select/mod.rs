@@ -177,7 +177,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// As [`resolve`](Self::resolve).
+    /// Those of [`resolve`](Self::resolve).
     pub fn resolve_modules<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a str>,

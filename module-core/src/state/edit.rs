@@ -76,7 +76,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`filter`](Self::filter).
+    /// Those of [`filter`](Self::filter).
     pub fn partition(&self, select: impl Into<Select>) -> Result<(Self, Self)> {
         let select = select.into();
         select.resolve(self.keys())?;

@@ -76,7 +76,7 @@ impl LoadReport {
     ///
     /// # Errors
     ///
-    /// As [`reset_not_loaded`](Self::reset_not_loaded).
+    /// Those of [`reset_not_loaded`](Self::reset_not_loaded).
     pub fn reset_not_loaded_with(&self, model: &dyn Module, generator: &Generator) -> Result<()> {
         self.reset_not_loaded_from(model, Some(generator))
     }

@@ -204,7 +204,7 @@ impl Recorder {
     }
 
     fn see_loss(&mut self, loss: LossCall<'_>) {
-        // Within a pass it is computed again.
+        // Within a pass it is recomputed.
         if self.passing > 0 {
             return;
         }

@@ -334,7 +334,7 @@ impl<'m> Audit<'m> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run) and [`AuditReport::deny`].
+    /// Those of [`run`](Self::run) and [`AuditReport::deny`].
     pub fn deny<L: Tensors>(
         &self,
         severity: Severity,

@@ -6,7 +6,7 @@ use super::DataError;
 ///
 /// | samples | batch |
 /// |---|---|
-/// | tensors of one shape, dtype and device | stacked along a new first dimension |
+/// | tensors of the same shape, dtype and device | stacked along a new first dimension |
 /// | numbers and `bool` | a one-dimensional tensor of their dtype; `I64` for `usize` and `u32` |
 /// | tuples of up to six | the tuple of the batches |
 /// | `Vec` of equal length | a batch for each position |

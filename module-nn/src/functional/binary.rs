@@ -15,8 +15,8 @@ use super::loss::{
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; weights that do not broadcast to them;
-/// different dtypes, or one that is not floating-point.
+/// Shapes that differ, even if they would broadcast; weights that do not broadcast to them; different dtypes, or one that
+/// is not floating-point.
 ///
 /// # Example
 ///
@@ -75,7 +75,7 @@ fn fit_weight(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tens
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+/// Shapes that differ, even if they would broadcast; an input that is not floating-point.
 ///
 /// # Example
 ///
@@ -107,9 +107,8 @@ pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast, or without a dimension; a weight that does
-/// not broadcast to them; an input that is not floating-point, a target of another floating-point dtype or of
-/// `Bool`.
+/// Shapes that differ, even if they would broadcast, or without a dimension; a weight that does not broadcast to them; an
+/// input that is not floating-point, a target of another floating-point dtype or of `Bool`.
 ///
 /// # Example
 ///
@@ -132,7 +131,7 @@ pub fn multilabel_soft_margin_loss(
         return Err(input.shape().error(NAME, "[…, classes]"));
     }
     check_floating(NAME, input)?;
-    // Labels are 0 or 1, and often whole numbers.
+    // Labels are 0 or 1, and often integers.
     let target = match target.dtype().is_floating_point() {
         true => target,
         false => &target

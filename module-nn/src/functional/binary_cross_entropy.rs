@@ -21,8 +21,8 @@ const EPSILON: f32 = 1e-12;
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; a weight that does not broadcast to them;
-/// an input or a target outside `[0, 1]`; different dtypes, or one that is not floating-point.
+/// Shapes that differ, even if they would broadcast; a weight that does not broadcast to them; an input or a target outside
+/// `[0, 1]`; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///

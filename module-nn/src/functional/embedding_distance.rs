@@ -18,8 +18,7 @@ const COSINE_EPSILON: f64 = 1e-12;
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; different dtypes of the inputs, or one that is
-/// not floating-point.
+/// Other shapes, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -76,8 +75,8 @@ pub fn cosine_embedding_loss(
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; a margin that is not above 0; different
-/// dtypes, or one that is not floating-point.
+/// Shapes that differ, even if they would broadcast; a margin that is not above 0; different dtypes, or one that is not
+/// floating-point.
 ///
 /// # Example
 ///
@@ -125,7 +124,7 @@ pub fn triplet_margin_loss(
 ///
 /// # Errors
 ///
-/// As [`triplet_margin_loss`], and those of the distance.
+/// Those of [`triplet_margin_loss`], and those of the distance.
 ///
 /// # Example
 ///

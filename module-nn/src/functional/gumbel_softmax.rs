@@ -33,7 +33,7 @@ pub fn gumbel_softmax(logits: &Tensor, tau: f64, dim: isize) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As [`gumbel_softmax`].
+/// Those of [`gumbel_softmax`].
 ///
 /// # Example
 ///

@@ -29,8 +29,7 @@ pub enum KLDivReduction {
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -50,7 +49,7 @@ pub fn kl_div(input: &Tensor, target: &Tensor, reduction: KLDivReduction) -> Res
 ///
 /// # Errors
 ///
-/// As [`kl_div`].
+/// Those of [`kl_div`].
 ///
 /// # Example
 ///
@@ -103,8 +102,7 @@ fn compute_divergence(
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -151,8 +149,8 @@ pub fn poisson_nll_loss(
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; a negative variance; an `eps` that is not above
-/// 0; different dtypes, or one that is not floating-point.
+/// Other shapes, even if they would broadcast; a negative variance; an `eps` that is not above 0; different dtypes, or one
+/// that is not floating-point.
 ///
 /// # Example
 ///

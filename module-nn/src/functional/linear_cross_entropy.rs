@@ -115,8 +115,7 @@ pub struct LinearCrossEntropyArguments<'a> {
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, an ignored class with probabilities, those of
-/// [`cross_entropy`](super::cross_entropy).
+/// Incompatible shapes, an ignored class with probabilities, those of [`cross_entropy`](super::cross_entropy).
 ///
 /// # Example
 ///

@@ -77,7 +77,7 @@ pub(super) fn check_same_shape(op: &'static str, input: &Tensor, other: &Tensor)
     )
 }
 
-/// The error of two shapes that do not fit each other.
+/// The error for two incompatible shapes.
 pub(super) fn refuse_shapes<T>(
     op: &'static str,
     input: &Tensor,

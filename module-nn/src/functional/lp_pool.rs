@@ -29,7 +29,7 @@ module_core::options! {
 ///
 /// # Errors
 ///
-/// As [`Tensor::avg_pool`], and a `norm_type` of 0 or NaN.
+/// Those of [`Tensor::avg_pool`], and a `norm_type` of 0 or NaN.
 ///
 /// # Example
 ///

@@ -9,8 +9,7 @@ use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, to_si
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes of the inputs, or one that
-/// is not floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -52,7 +51,7 @@ pub fn margin_ranking_loss(
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+/// Shapes that differ, even if they would broadcast; an input that is not floating-point.
 ///
 /// # Example
 ///

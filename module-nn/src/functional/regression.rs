@@ -9,8 +9,7 @@ use super::loss::reduce_elementwise;
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -31,7 +30,7 @@ pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result
 ///
 /// # Errors
 ///
-/// As [`mse_loss`].
+/// Those of [`mse_loss`].
 ///
 /// # Example
 ///
@@ -57,7 +56,7 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
 ///
 /// # Errors
 ///
-/// As [`mse_loss`], and a `beta` below 0.
+/// Those of [`mse_loss`], and a `beta` below 0.
 ///
 /// # Example
 ///
@@ -97,7 +96,7 @@ pub fn smooth_l1_loss(
 ///
 /// # Errors
 ///
-/// As [`mse_loss`], and a `delta` that is not above 0.
+/// Those of [`mse_loss`], and a `delta` that is not above 0.
 ///
 /// # Example
 ///

@@ -67,7 +67,7 @@ pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64, eps: f64) -> Result<T
 ///
 /// # Errors
 ///
-/// As [`pairwise_distance`].
+/// Those of [`pairwise_distance`].
 ///
 /// # Example
 ///

@@ -62,7 +62,7 @@ pub fn suppress_tokens(scores: &Tensor, tokens: &[i64]) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// Other shapes than `[rows, vocabulary]`.
+/// Shapes other than `[rows, vocabulary]`.
 ///
 /// # Example
 ///
@@ -87,7 +87,7 @@ pub fn top_k(scores: &Tensor, k: usize) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// Other shapes than `[rows, vocabulary]`.
+/// Shapes other than `[rows, vocabulary]`.
 pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     let vocabulary = scores.size(-1)?;
     let (sorted, order) = scores.sort(-1)?;
@@ -107,7 +107,7 @@ pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// Other shapes than `[rows, vocabulary]`.
+/// Shapes other than `[rows, vocabulary]`.
 pub fn min_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     let probabilities = scores.softmax(-1)?;
     let (_, likely) = probabilities.topk(kept.clamp(1, scores.size(-1)?.max(1)), -1)?;

@@ -29,7 +29,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// As [`record`](Self::record), with [`flows`](Self::flows).
+    /// [`record`](Self::record), with [`flows`](Self::flows).
     ///
     /// It records the graph of everything that is computed, whatever the grad mode, to know what happened to tensors
     /// between calls, for example that two branches were added. The activations stay in memory until the pass is over.

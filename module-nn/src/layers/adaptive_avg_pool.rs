@@ -18,7 +18,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an input without elements, a dtype that is not floating-point.
+/// A wrong number of dimensions, an input without elements, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -76,7 +76,7 @@ impl<const N: usize> Build for AdaptiveAvgPoolConfig<N> {
     ///
     /// # Errors
     ///
-    /// Sizes for another number of dimensions.
+    /// Sizes for a wrong number of dimensions.
     fn build(&self) -> Result<AdaptiveAvgPool<N>> {
         let given = self
             .output_size

@@ -23,11 +23,11 @@ use crate::config::{Build, check_positive, config};
 ///
 /// # Initialization
 ///
-/// As [`Linear`], the head first.
+/// Those of [`Linear`], the head first.
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, a class that is out of range.
+/// Incompatible shapes, a class that is out of range.
 ///
 /// # Example
 ///
@@ -155,7 +155,7 @@ impl AdaptiveLogSoftmaxWithLoss {
     ///
     /// # Errors
     ///
-    /// As [`log_prob`](Self::log_prob).
+    /// Those of [`log_prob`](Self::log_prob).
     pub fn predict(&self, input: &Tensor) -> Result<Tensor> {
         self.log_prob(input)?.argmax(1)
     }

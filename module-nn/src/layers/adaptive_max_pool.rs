@@ -11,7 +11,7 @@ use crate::config::{Build, config};
 /// inputs from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
 /// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)`
-/// it also tells where the elements were.
+/// it also returns the indices of the elements.
 ///
 /// # Shapes
 ///
@@ -20,7 +20,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an input without elements.
+/// A wrong number of dimensions, an input without elements.
 ///
 /// # Example
 ///
@@ -42,20 +42,20 @@ pub struct AdaptiveMaxPool<const N: usize> {
     sizes: [Option<usize>; N],
 }
 
-/// The greatest elements of sequences, [`AdaptiveMaxPool`] over one dimension.
+/// The maxima of sequences, [`AdaptiveMaxPool`] over one dimension.
 pub type AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
 
-/// The greatest elements of images, [`AdaptiveMaxPool`] over two dimensions.
+/// The maxima of images, [`AdaptiveMaxPool`] over two dimensions.
 pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
 
-/// The greatest elements of volumes, [`AdaptiveMaxPool`] over three dimensions.
+/// The maxima of volumes, [`AdaptiveMaxPool`] over three dimensions.
 pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 
 config! {
     /// The arguments of [`AdaptiveMaxPool`]; those of [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are [`AdaptiveMaxPool1dConfig`],
     /// [`AdaptiveMaxPool2dConfig`] and [`AdaptiveMaxPool3dConfig`].
     ///
-    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     pub struct AdaptiveMaxPoolConfig<const N: usize> => AdaptiveMaxPool {
         required {
             /// The size of the output, one for all dimensions or one for each; `None` keeps the input's.
@@ -80,7 +80,7 @@ impl<const N: usize> Build for AdaptiveMaxPoolConfig<N> {
     ///
     /// # Errors
     ///
-    /// Sizes for another number of dimensions.
+    /// Sizes for a wrong number of dimensions.
     fn build(&self) -> Result<AdaptiveMaxPool<N>> {
         let given = self
             .output_size

@@ -17,7 +17,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the padded input, a dtype that is not floating-point.
+/// A wrong number of dimensions, a window larger than the padded input, a dtype that is not floating-point.
 ///
 /// # Example
 ///

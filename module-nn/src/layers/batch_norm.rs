@@ -34,8 +34,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions or channels; in training, a single value per channel, whose
-/// variance is 0.
+/// A wrong number of dimensions or channels; in training, a single value per channel, whose variance is 0.
 ///
 /// # Example
 ///
@@ -91,7 +90,7 @@ config! {
             num_features: usize,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: Number = 1e-5,
             /// The weight of the newest batch in the running statistics; `None` averages all batches.
             momentum: Option<Number> = 0.1,

@@ -49,7 +49,7 @@ impl Build for ChannelShuffleConfig {
     ///
     /// # Errors
     ///
-    /// A 0.
+    /// Zero groups.
     fn build(&self) -> Result<ChannelShuffle> {
         let groups = self.groups;
         check_positive("ChannelShuffle", "groups", groups)?;

@@ -12,12 +12,12 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
-/// which a negative one cuts off.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, where negative
+/// amounts crop.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an amount beyond the size, cutting off everything.
+/// A wrong number of dimensions, an amount beyond the size, cropping everything.
 ///
 /// # Example
 ///
@@ -52,8 +52,8 @@ config! {
     /// [`CircularPad2dConfig`] and [`CircularPad3dConfig`].
     pub struct CircularPadConfig<const N: usize> => CircularPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -75,7 +75,7 @@ impl<const N: usize> Build for CircularPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<CircularPad<N>> {
         let amounts = self.padding.get(CircularPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();

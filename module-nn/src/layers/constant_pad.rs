@@ -13,7 +13,7 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Shapes
 ///
-/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; a negative amount cuts off.
+/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; negative amounts crop.
 ///
 /// # Errors
 ///
@@ -52,8 +52,8 @@ config! {
     /// [`ConstantPad2dConfig`] and [`ConstantPad3dConfig`].
     pub struct ConstantPadConfig<const N: usize> => ConstantPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
             /// The fill value.
             value: Number,
@@ -77,7 +77,7 @@ impl<const N: usize> Build for ConstantPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ConstantPad<N>> {
         let amounts = self.padding.get(ConstantPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();

@@ -143,12 +143,12 @@ impl<const N: usize> Build for ConvConfig<N> {
 }
 
 impl<const N: usize> ConvConfig<N> {
-    /// A layer of parameters that exist already: nothing is drawn.
+    /// A layer made from existing parameters: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), a weight or a bias of another shape, a bias that is missing or that `bias` says
-    /// there is none of.
+    /// Those of [`build`](Self::build), a weight or a bias of another shape, a bias that is missing, or given although
+    /// `bias` is false.
     ///
     /// # Example
     ///
@@ -342,7 +342,7 @@ impl<const N: usize> Conv<N> {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own.
+    /// Ties its weight to another one.
     ///
     /// # Errors
     ///

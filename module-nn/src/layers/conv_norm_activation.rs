@@ -82,7 +82,7 @@ impl Build for Conv2dNormActivationConfig {
     ///
     /// # Errors
     ///
-    /// As [`Conv2dConfig::build`].
+    /// Those of [`Conv2dConfig::build`].
     fn build(&self) -> Result<Conv2dNormActivation> {
         let norm = self.norm_layer.map(|norm| norm.build(self.out_channels));
         let activation = self.activation_layer.map(ActivationLayer::build);
@@ -95,7 +95,7 @@ impl Conv2dNormActivationConfig {
     ///
     /// # Errors
     ///
-    /// As [`Conv2dConfig::build`].
+    /// Those of [`Conv2dConfig::build`].
     ///
     /// # Example
     ///

@@ -125,12 +125,12 @@ impl<const N: usize> Build for ConvTransposeConfig<N> {
 }
 
 impl<const N: usize> ConvTransposeConfig<N> {
-    /// A layer of parameters that exist already: nothing is drawn.
+    /// A layer made from existing parameters: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), a weight or a bias of another shape, a bias that is missing or that `bias` says
-    /// there is none of.
+    /// Those of [`build`](Self::build), a weight or a bias of another shape, a bias that is missing, or given although
+    /// `bias` is false.
     pub fn from_parts(&self, weight: Parameter, bias: impl Into<Bias>) -> Result<ConvTranspose<N>> {
         let (conv, lead) = self.check()?;
         let (weight, bias) =
@@ -205,7 +205,7 @@ impl<const N: usize> ConvTranspose<N> {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own.
+    /// Ties its weight to another one.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ use crate::config::{Build, check_positive, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a dtype that is not floating-point.
+/// A wrong number of dimensions, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -86,7 +86,7 @@ impl CrossMapLRN2d {
             k,
         } = &self.config;
         write!(f, "{size}, alpha={}, beta={}, ", Repr(alpha), Repr(beta))?;
-        // PyTorch's default is a whole number.
+        // PyTorch's default is a integer.
         match k.fract() == 0.0 {
             true => write!(f, "k={k}"),
             false => write!(f, "k={}", Repr(k)),

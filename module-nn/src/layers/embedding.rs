@@ -31,7 +31,7 @@ use crate::lora::{Adaptable, Adapters};
 ///
 /// # Errors
 ///
-/// Indices that are not whole numbers, or out of range.
+/// Indices that are not integers, or out of range.
 ///
 /// # Example
 ///
@@ -113,7 +113,7 @@ impl EmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape.
+    /// Those of [`build`](Self::build), and a table of another shape.
     pub fn from_parts(&self, weight: Parameter) -> Result<Embedding> {
         let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
@@ -125,7 +125,7 @@ impl EmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
+    /// Those of [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
     pub fn from_pretrained(&self, embeddings: Tensor) -> Result<Embedding> {
         self.with_table(embeddings, true)
     }
@@ -134,7 +134,7 @@ impl EmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// As [`from_pretrained`](Self::from_pretrained).
+    /// Those of [`from_pretrained`](Self::from_pretrained).
     pub fn from_pretrained_trainable(&self, embeddings: Tensor) -> Result<Embedding> {
         self.with_table(embeddings, false)
     }
@@ -295,7 +295,7 @@ impl Embedding {
     ///
     /// # Errors
     ///
-    /// A table that has not two dimensions, or a size of 0.
+    /// A table that is not two-dimensional, or a size of 0.
     pub fn from_parts(weight: Parameter) -> Result<Self> {
         let [count, width] = sizes("Embedding", &weight)?;
         EmbeddingConfig::new(count, width).from_parts(weight)

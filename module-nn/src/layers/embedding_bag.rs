@@ -22,11 +22,11 @@ use crate::functional::{self, BagMode, EmbeddingBagOptions};
 ///
 /// # Initialization
 ///
-/// As [`Embedding`](super::Embedding).
+/// Those of [`Embedding`](super::Embedding).
 ///
 /// # Errors
 ///
-/// As [`embedding_bag`](crate::functional::embedding_bag).
+/// Those of [`embedding_bag`](crate::functional::embedding_bag).
 ///
 /// # Example
 ///
@@ -97,7 +97,7 @@ impl EmbeddingBagConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape.
+    /// Those of [`build`](Self::build), and a table of another shape.
     pub fn from_parts(&self, weight: Parameter) -> Result<EmbeddingBag> {
         let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
@@ -109,7 +109,7 @@ impl EmbeddingBagConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
+    /// Those of [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
     pub fn from_pretrained(&self, embeddings: Tensor) -> Result<EmbeddingBag> {
         self.with_table(embeddings, true)
     }
@@ -118,7 +118,7 @@ impl EmbeddingBagConfig {
     ///
     /// # Errors
     ///
-    /// As [`from_pretrained`](Self::from_pretrained).
+    /// Those of [`from_pretrained`](Self::from_pretrained).
     pub fn from_pretrained_trainable(&self, embeddings: Tensor) -> Result<EmbeddingBag> {
         self.with_table(embeddings, false)
     }
@@ -166,7 +166,7 @@ impl EmbeddingBag {
     ///
     /// # Errors
     ///
-    /// A table that has not two dimensions, or a size of 0.
+    /// A table that is not two-dimensional, or a size of 0.
     pub fn from_parts(weight: Parameter) -> Result<Self> {
         let [count, width] = sizes("EmbeddingBag", &weight)?;
         EmbeddingBagConfig::new(count, width).from_parts(weight)

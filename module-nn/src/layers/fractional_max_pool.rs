@@ -39,10 +39,10 @@ pub struct FractionalMaxPool<const N: usize> {
     config: FractionalMaxPoolConfig<N>,
 }
 
-/// The greatest elements of images, [`FractionalMaxPool`] over two dimensions.
+/// The maxima of images, [`FractionalMaxPool`] over two dimensions.
 pub type FractionalMaxPool2d = FractionalMaxPool<2>;
 
-/// The greatest elements of volumes, [`FractionalMaxPool`] over three dimensions.
+/// The maxima of volumes, [`FractionalMaxPool`] over three dimensions.
 pub type FractionalMaxPool3d = FractionalMaxPool<3>;
 
 config! {
@@ -50,7 +50,7 @@ config! {
     /// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are [`FractionalMaxPool2dConfig`] and
     /// [`FractionalMaxPool3dConfig`].
     ///
-    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     pub struct FractionalMaxPoolConfig<const N: usize> {
         required {
             /// The size of the window.

@@ -87,7 +87,7 @@ config! {
             num_features: usize,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: Number = 1e-5,
             /// The weight of the newest batch in the running statistics.
             momentum: Number = 0.1,

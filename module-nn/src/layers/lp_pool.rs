@@ -21,7 +21,7 @@ use crate::functional::{LpPoolOptions, lp_pool};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the input, a dtype that is not floating-point.
+/// A wrong number of dimensions, a window larger than the input, a dtype that is not floating-point.
 ///
 /// # Example
 ///

@@ -9,8 +9,8 @@ use crate::config::{Build, check_positive_sizes, config};
 
 /// The maximum of each window; NaN is treated as the maximum.
 ///
-/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its aliases. Called with
-/// [`WithIndices`]`(x)` it also tells where the elements were.
+/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)` it also returns the
+/// indices of the elements.
 ///
 /// # Shapes
 ///
@@ -19,7 +19,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the padded input.
+/// A wrong number of dimensions, a window larger than the padded input.
 ///
 /// # Example
 ///
@@ -37,20 +37,20 @@ pub struct MaxPool<const N: usize> {
     config: MaxPoolConfig<N>,
 }
 
-/// The greatest elements of sequences, [`MaxPool`] over one dimension.
+/// The maxima of sequences, [`MaxPool`] over one dimension.
 pub type MaxPool1d = MaxPool<1>;
 
-/// The greatest elements of images, [`MaxPool`] over two dimensions.
+/// The maxima of images, [`MaxPool`] over two dimensions.
 pub type MaxPool2d = MaxPool<2>;
 
-/// The greatest elements of volumes, [`MaxPool`] over three dimensions.
+/// The maxima of volumes, [`MaxPool`] over three dimensions.
 pub type MaxPool3d = MaxPool<3>;
 
 config! {
     /// The arguments of [`MaxPool`]; those of [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are [`MaxPool1dConfig`],
     /// [`MaxPool2dConfig`] and [`MaxPool3dConfig`].
     ///
-    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     pub struct MaxPoolConfig<const N: usize> => MaxPool {
         required {
             /// The size of the window.

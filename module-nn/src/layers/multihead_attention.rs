@@ -46,8 +46,7 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, a mask of another shape, or one that is neither `Bool` nor of the
-/// query's dtype.
+/// Incompatible shapes, a mask of another shape, or one that is neither `Bool` nor of the query's dtype.
 ///
 /// # Example
 ///

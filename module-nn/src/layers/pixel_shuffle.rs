@@ -50,7 +50,7 @@ impl Build for PixelShuffleConfig {
     ///
     /// # Errors
     ///
-    /// A 0.
+    /// A factor of 0.
     fn build(&self) -> Result<PixelShuffle> {
         let upscale_factor = self.upscale_factor;
         check_positive("PixelShuffle", "upscale_factor", upscale_factor)?;

@@ -48,7 +48,7 @@ impl Build for PixelUnshuffleConfig {
     ///
     /// # Errors
     ///
-    /// A 0.
+    /// A factor of 0.
     fn build(&self) -> Result<PixelUnshuffle> {
         let downscale_factor = self.downscale_factor;
         check_positive("PixelUnshuffle", "downscale_factor", downscale_factor)?;

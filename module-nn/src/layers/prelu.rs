@@ -22,7 +22,7 @@ use crate::init::Constant;
 ///
 /// # Errors
 ///
-/// Channels that are neither 1 nor `num_parameters`, another dtype or device than the weight's.
+/// Channels that are neither 1 nor `num_parameters`, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///

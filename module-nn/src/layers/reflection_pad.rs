@@ -12,8 +12,8 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
-/// which a negative one cuts off.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, where negative
+/// amounts crop.
 ///
 /// # Errors
 ///
@@ -52,8 +52,8 @@ config! {
     /// [`ReflectionPad2dConfig`] and [`ReflectionPad3dConfig`].
     pub struct ReflectionPadConfig<const N: usize> => ReflectionPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -75,7 +75,7 @@ impl<const N: usize> Build for ReflectionPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ReflectionPad<N>> {
         let amounts = self
             .padding

@@ -29,7 +29,7 @@ use crate::lora::{Adaptable, Adapters};
 ///
 /// # Errors
 ///
-/// An input that does not end with the normalized shape, another dtype or device than the weight's.
+/// An input that does not end with the normalized shape, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///

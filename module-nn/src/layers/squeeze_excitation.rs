@@ -22,11 +22,11 @@ use crate::config::{Build, config};
 ///
 /// # Initialization
 ///
-/// As [`Conv2d`], `fc1` first.
+/// Those of [`Conv2d`], `fc1` first.
 ///
 /// # Errors
 ///
-/// Another number of dimensions or of channels.
+/// A wrong number of dimensions or of channels.
 ///
 /// # Example
 ///

@@ -41,7 +41,7 @@ pub trait SyncBatchNorm: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::batch_norm_train`], and processes that do not answer.
+    /// Those of [`Tensor::batch_norm_train`], and processes that do not answer.
     fn batch_norm_train(
         &self,
         input: &Tensor,

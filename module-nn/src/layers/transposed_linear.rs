@@ -29,7 +29,7 @@ use crate::parametrize::WithWeight;
 ///
 /// # Errors
 ///
-/// An input whose last dimension is not `in_features`, another dtype or device than the weight's.
+/// An input whose last dimension is not `in_features`, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -109,7 +109,7 @@ impl TransposedLinear {
     ///
     /// # Errors
     ///
-    /// A weight that has not two dimensions or a size of 0, a bias of another size.
+    /// A weight that is not two-dimensional, or has a size of 0, a bias of another size.
     pub fn from_parts(weight: Parameter, bias: Parameter) -> Result<Self> {
         let [in_features, out_features] = sizes(NAME, &weight)?;
         let config = TransposedLinearConfig::new(in_features, out_features);
@@ -128,7 +128,7 @@ impl TransposedLinear {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own.
+    /// Ties its weight to another one.
     ///
     /// # Errors
     ///

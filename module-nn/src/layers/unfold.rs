@@ -16,7 +16,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the padded image, a dtype that is not floating-point.
+/// A wrong number of dimensions, a window larger than the padded image, a dtype that is not floating-point.
 ///
 /// # Example
 ///

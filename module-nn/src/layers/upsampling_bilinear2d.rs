@@ -17,7 +17,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an empty input or output, a dtype that is not floating-point.
+/// A wrong number of dimensions, an empty input or output, a dtype that is not floating-point.
 ///
 /// # Example
 ///

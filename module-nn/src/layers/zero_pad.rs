@@ -12,7 +12,7 @@ use crate::config::{Build, config, tuple};
 ///
 /// # Shapes
 ///
-/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; a negative amount cuts off.
+/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; negative amounts crop.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ config! {
     /// [`ZeroPad2dConfig`] and [`ZeroPad3dConfig`].
     pub struct ZeroPadConfig<const N: usize> => ZeroPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -74,7 +74,7 @@ impl<const N: usize> Build for ZeroPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ZeroPad<N>> {
         let amounts = self.padding.get(ZeroPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();

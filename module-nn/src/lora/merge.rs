@@ -74,7 +74,7 @@ pub fn unmerge<M: Module + ?Sized>(model: &mut M) -> Result<Vec<String>> {
 ///
 /// # Errors
 ///
-/// As [`merge`].
+/// Those of [`merge`].
 ///
 /// # Example
 ///

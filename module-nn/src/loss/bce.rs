@@ -10,8 +10,8 @@ use crate::loss::{buffer, defaults, weights};
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`]. The weight broadcasts to it.
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
+/// The weight broadcasts to it.
 ///
 /// # State dict
 ///
@@ -19,9 +19,8 @@ use crate::loss::{buffer, defaults, weights};
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point; an input or a target outside `[0, 1]`; a
-/// weight that does not broadcast to the losses.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point; an input or a
+/// target outside `[0, 1]`; a weight that does not broadcast to the losses.
 ///
 /// # Example
 ///

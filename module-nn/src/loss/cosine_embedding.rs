@@ -14,8 +14,7 @@ use crate::loss::defaults;
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; different dtypes of the inputs, or one that is not
-/// floating-point.
+/// Other shapes, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///

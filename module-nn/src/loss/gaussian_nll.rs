@@ -16,8 +16,7 @@ use crate::loss::defaults;
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; a negative variance; different dtypes, or one that is
-/// not floating-point.
+/// Other shapes, even if they would broadcast; a negative variance; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///

@@ -27,7 +27,7 @@ use crate::layers::{Linear, LinearConfig};
 ///
 /// # Initialization
 ///
-/// As [`Linear`].
+/// Those of [`Linear`].
 ///
 /// # Errors
 ///

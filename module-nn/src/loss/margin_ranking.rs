@@ -9,13 +9,12 @@ use crate::loss::defaults;
 ///
 /// # Shapes
 ///
-/// Three tensors of one shape: two inputs and a target. The output has no dimensions, or that shape
-/// with [`Reduction::None`].
+/// Three tensors of the same shape: two inputs and a target. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes of the inputs, or one that is
-/// not floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///

@@ -70,7 +70,7 @@ impl Build for MultiMarginLossConfig {
     ///
     /// # Errors
     ///
-    /// A `p` other than 1 and 2, a weight that has not one dimension.
+    /// A `p` other than 1 and 2, a weight that is not one-dimensional.
     fn build(&self) -> Result<MultiMarginLoss> {
         const NAME: &str = "MultiMarginLoss";
         check_p(NAME, self.p)?;

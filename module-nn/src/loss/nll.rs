@@ -19,8 +19,8 @@ use crate::loss::{buffer, defaults, one_dimension, weights};
 ///
 /// # Errors
 ///
-/// A target of another shape, also where it would broadcast; a class that is out of range; an input that
-/// is not floating-point.
+/// A target of another shape, even if it would broadcast; a class that is out of range; an input that is not
+/// floating-point.
 ///
 /// # Example
 ///
@@ -70,7 +70,7 @@ impl Build for NLLLossConfig {
     ///
     /// # Errors
     ///
-    /// A weight that has not one dimension.
+    /// A weight that is not one-dimensional.
     fn build(&self) -> Result<NLLLoss> {
         const NAME: &str = "NLLLoss";
         one_dimension(NAME, self.weight.as_ref())?;

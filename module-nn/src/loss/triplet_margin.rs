@@ -11,13 +11,12 @@ use crate::loss::defaults;
 ///
 /// # Shapes
 ///
-/// Three tensors of one shape `[…, features]`: anchors, positives, negatives. The output has no
-/// dimensions, or that shape without the last one with [`Reduction::None`].
+/// Three tensors of the same shape `[…, features]`: anchors, positives, negatives. The output has no dimensions, or that
+/// shape without the last one with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///

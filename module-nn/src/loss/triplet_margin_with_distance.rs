@@ -11,8 +11,8 @@ use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 ///
 /// # Shapes
 ///
-/// Three tensors of one shape: anchors, positives, negatives. The output has no dimensions, or the
-/// shape of the distances with [`Reduction::None`].
+/// Three tensors of the same shape: anchors, positives, negatives. The output has no dimensions, or the shape of the
+/// distances with [`Reduction::None`].
 ///
 /// # State dict
 ///
@@ -20,7 +20,7 @@ use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; those of the distance.
+/// Shapes that differ, even if they would broadcast; those of the distance.
 ///
 /// # Example
 ///

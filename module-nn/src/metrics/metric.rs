@@ -46,7 +46,7 @@ pub trait Metric: Stateful {
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute); a value of several numbers.
+    /// Those of [`compute`](Self::compute); a value of several numbers.
     fn value(&self) -> Result<f64> {
         self.compute()?.item()
     }

@@ -142,7 +142,7 @@ impl ClipGradNormConfig {
     ///
     /// # Errors
     ///
-    /// As [`clip`](Self::clip), and a selection that selects no parameter.
+    /// Those of [`clip`](Self::clip), and a selection that selects no parameter.
     pub fn clip_selected(&self, model: &dyn Module, select: impl Into<Select>) -> Result<f64> {
         self.clip_gradients(model, &select.into())
     }

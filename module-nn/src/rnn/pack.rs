@@ -127,7 +127,7 @@ module_core::options! {
 ///
 /// # Errors
 ///
-/// A `total_length` below the longest sequence's, sizes beyond memory.
+/// A `total_length` below the longest sequence's, sizes that exceed memory.
 ///
 /// # Example
 ///
@@ -248,7 +248,7 @@ fn pack_list(sequences: &[Tensor], enforce_sorted: bool) -> Result<PackedSequenc
 ///
 /// # Errors
 ///
-/// Sizes beyond memory.
+/// Sizes that exceed memory.
 ///
 /// # Example
 ///

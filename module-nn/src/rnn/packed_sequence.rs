@@ -125,7 +125,7 @@ impl PackedSequence {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::to_dtype`].
+    /// Those of [`Tensor::to_dtype`].
     pub fn to_dtype(&self, dtype: DType) -> Result<Self> {
         self.with_data(self.data.to_dtype(dtype)?)
     }

@@ -32,7 +32,7 @@ module_core::options! {
 ///
 /// # Errors
 ///
-/// No sequences, one without dimensions, different further dimensions, dtypes or devices, sizes beyond memory.
+/// No sequences, one without dimensions, different further dimensions, dtypes or devices, sizes that exceed memory.
 ///
 /// # Example
 ///
@@ -106,7 +106,7 @@ pub fn unpad_sequence<'a>(
 ///
 /// # Errors
 ///
-/// As [`unpad_sequence`].
+/// Those of [`unpad_sequence`].
 ///
 /// # Example
 ///

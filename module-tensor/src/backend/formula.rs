@@ -55,7 +55,7 @@ pub struct FormulaStep {
     pub inputs: [usize; 3],
 }
 
-/// An elementwise formula of several tensors of one shape and dtype.
+/// An elementwise formula of several tensors of the same shape and dtype.
 ///
 /// Its values are numbered: first the elements of the written tensors, then those of the tensors that are only read, then
 /// the results of the steps, each of which uses earlier values.

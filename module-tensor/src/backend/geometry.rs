@@ -48,7 +48,7 @@ pub struct UnfoldGeometry {
     pub dilation: Vec<usize>,
 }
 
-/// The values of pixels outside of an image.
+/// The values of pixels outside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outside {
     /// A zero.
@@ -80,7 +80,7 @@ pub struct SampleGeometry {
     pub taps: usize,
     /// The offset of the first neighbor from the floor of the location.
     pub first: i64,
-    /// The values outside of the image.
+    /// The values outside the image.
     pub outside: Outside,
 }
 

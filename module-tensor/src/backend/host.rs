@@ -170,7 +170,7 @@ macro_rules! bool_bytes {
             bytes.iter().map(|&byte| byte != 0).collect()
         }
 
-        // Bytes other than 0 and 1 are no truth values.
+        // Bytes other than 0 and 1 are no booleans.
         fn in_bytes(_: &[u8]) -> Option<&[Self]> {
             None
         }
@@ -254,7 +254,7 @@ impl HostData {
             Self::F8E4M3(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::F8E5M2(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::Complex64(values) => bytemuck::try_cast_slice_mut(values).ok(),
-            // Bytes other than 0 and 1 are not truth values.
+            // Bytes other than 0 and 1 are not booleans.
             Self::Bool(_) => None,
         }
     }

@@ -42,7 +42,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
         let _ = x;
         Ok(None)
@@ -69,7 +69,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
         self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
     }
@@ -92,14 +92,14 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full).
+    /// Those of [`full`](Self::full).
     fn contiguous(&self, x: Operand) -> Result<Storage>;
 
     /// The same elements as another dtype; for a complex number, which is only cast to booleans, the real part.
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full).
+    /// Those of [`full`](Self::full).
     fn cast(&self, x: Operand, dtype: DType) -> Result<Storage>;
 
     /// A function of one element.
@@ -116,10 +116,10 @@ pub trait Backend: Any + Send + Sync {
         self.binary(BinaryOp::Mul, Operand { storage, layout }, factor)
     }
 
-    /// A function of two elements, for layouts of one shape.
+    /// A function of two elements, for layouts of the same shape.
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
 
-    /// `value` where `x` is in the region, otherwise the other element, for layouts of one shape.
+    /// `value` where `x` is in the region, otherwise the other element, for layouts of the same shape.
     fn fill_in_range(
         &self,
         region: FillRange,
@@ -131,20 +131,20 @@ pub trait Backend: Any + Send + Sync {
     /// A function of an element and a number, which has the precision of the computation.
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
 
-    /// `a + α·b`, for layouts of one shape; in the memory of `a`, if nothing else holds it.
+    /// `a + α·b`, for layouts of the same shape; in the memory of `a`, if nothing else holds it.
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage>;
 
-    /// A comparison of two elements, for layouts of one shape.
+    /// A comparison of two elements, for layouts of the same shape.
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage>;
 
     /// A comparison of an element and a number, which the dtype of `x` holds exactly.
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage>;
 
-    /// The element of `a` where `condition` is true, otherwise that of `b`, for layouts of one shape.
+    /// The element of `a` where `condition` is true, otherwise that of `b`, for layouts of the same shape.
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
     /// The number, which the dtype of `x` holds exactly, where `mask` is `on`, otherwise the element of `x`, for layouts of
-    /// one shape.
+    /// the same shape.
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage>;
 
     /// Reduces the dimensions `dims`.
@@ -200,7 +200,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full), and those of [`Packed::unpack`](super::Packed::unpack).
+    /// Those of [`full`](Self::full), and those of [`Packed::unpack`](super::Packed::unpack).
     fn packed_matmul(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
         let b = self.unpacked(b, a.storage.dtype())?;
         match row {
@@ -213,7 +213,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`packed_matmul`](Self::packed_matmul).
+    /// Those of [`packed_matmul`](Self::packed_matmul).
     fn unpacked(&self, x: Operand, dtype: DType) -> Result<Operand> {
         let Some(packed) = x.storage.packed() else {
             return Ok(x);
@@ -235,14 +235,14 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`unary`](Self::unary), and an index that is out of range.
+    /// Those of [`unary`](Self::unary), and an index that is out of range.
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
 
     /// A copy of `x` with `x[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn scatter_add(
         &self,
         x: Operand,
@@ -255,7 +255,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
 
     /// A copy of `x` in which elements are replaced by `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]`, along
@@ -263,7 +263,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn scatter_reduce(
         &self,
         op: ReduceOp,
@@ -277,14 +277,14 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
 
     /// A copy of `x` with the slices of `source` added to those of dimension `dim` selected by a one-dimensional index.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
     -> Result<Storage>;
 

@@ -115,7 +115,7 @@ pub trait DeviceGenerator: Send {
     ///
     /// # Errors
     ///
-    /// As [`draw`](Self::draw).
+    /// Those of [`draw`](Self::draw).
     fn skip(&mut self, distribution: Distribution, numel: usize, dtype: DType) -> Result<()> {
         self.draw(distribution, numel, dtype).map(drop)
     }

@@ -2,7 +2,7 @@ use smallvec::SmallVec;
 
 use super::Layout;
 
-/// Walks several layouts of one shape together, in row-major order, run by run.
+/// Walks several layouts of the same shape together, in row-major order, run by run.
 ///
 /// A run is the longest stretch along which every layout has a constant step. Dimensions that can be merged in all layouts
 /// are merged first, so that runs are as long as memory allows. An image `[2, 3, 8, 8]` with one value per channel, `[3]`

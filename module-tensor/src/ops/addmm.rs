@@ -44,7 +44,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`addmm`](Self::addmm).
+    /// Those of [`addmm`](Self::addmm).
     ///
     /// # Example
     ///
@@ -75,7 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`addmm`](Self::addmm), and batches of different sizes.
+    /// Those of [`addmm`](Self::addmm), and batches of different sizes.
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`baddbmm`](Self::baddbmm).
+    /// Those of [`baddbmm`](Self::baddbmm).
     ///
     /// # Example
     ///

@@ -12,7 +12,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and a dtype that is not floating-point.
+    /// Those of [`add`](Self::add), and a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -41,7 +41,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`atan2`](Self::atan2).
+    /// Those of [`atan2`](Self::atan2).
     ///
     /// # Example
     ///

@@ -57,7 +57,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), with a number `alpha`.
+    /// Those of [`add`](Self::add), with a number `alpha`.
     ///
     /// # Example
     ///
@@ -137,7 +137,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     ///
     /// # Example
     ///
@@ -174,7 +174,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     ///
     /// # Example
     ///

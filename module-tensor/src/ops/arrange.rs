@@ -94,7 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`tril`](Self::tril).
+    /// Those of [`tril`](Self::tril).
     ///
     /// # Example
     ///

@@ -51,9 +51,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, different dtypes or devices, a mask beside `is_causal`, a mask that
-    /// is neither `Bool` nor of the query's dtype, a dtype that is not floating-point, a probability
-    /// outside `[0, 1]`, a window of 0.
+    /// Incompatible shapes, different dtypes or devices, a mask beside `is_causal`, a mask that is neither `Bool` nor of
+    /// the query's dtype, a dtype that is not floating-point, a probability outside `[0, 1]`, a window of 0.
     ///
     /// # Example
     ///
@@ -76,7 +75,7 @@ impl Tensor {
         value: &Self,
         options: AttentionOptions<'_>,
     ) -> Result<Self> {
-        // A mask of truth values stays one.
+        // A mask of booleans stays one.
         let attention = |[query, key, value]: [&Self; 3], [mask]: [Option<&Self>; 1]| {
             query.scaled_dot_product_attention(key, value, options.attn_mask(mask))
         };

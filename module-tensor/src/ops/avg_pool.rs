@@ -41,7 +41,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`avg_pool2d`](Self::avg_pool2d).
+    /// Those of [`avg_pool2d`](Self::avg_pool2d).
     ///
     /// # Example
     ///
@@ -65,8 +65,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero window, stride or divisor, padding of more than half the
-    /// window, a window larger than the padded input, a dtype that is not floating-point.
+    /// A wrong number of dimensions, a zero window, stride or divisor, padding of more than half the window, a window
+    /// larger than the padded input, a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -91,7 +91,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`avg_pool2d`](Self::avg_pool2d).
+    /// Those of [`avg_pool2d`](Self::avg_pool2d).
     ///
     /// # Example
     ///
@@ -111,7 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`avg_pool2d`](Self::avg_pool2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`avg_pool2d`](Self::avg_pool2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///

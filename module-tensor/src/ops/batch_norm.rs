@@ -51,12 +51,12 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// As [`batch_norm`](Self::batch_norm).
+    /// Those of [`batch_norm`](Self::batch_norm).
     ///
     /// # Errors
     ///
-    /// As [`batch_norm`](Self::batch_norm), a single value for each channel, which has no variance, and
-    /// an `eps` of 0.
+    /// Those of [`batch_norm`](Self::batch_norm), a single value for each channel, which has no variance, and an `eps` of
+    /// 0.
     ///
     /// # Example
     ///

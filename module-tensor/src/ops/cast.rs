@@ -95,7 +95,7 @@ impl Function for Cast {
         one(ctx.grad().to_dtype(self.from)?)
     }
 
-    // The cast of a parameter inside of `autocast` is part of many graphs.
+    // The cast of a parameter inside `autocast` is part of many graphs.
     fn saves_nothing(&self) -> bool {
         true
     }

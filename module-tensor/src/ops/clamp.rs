@@ -15,7 +15,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values, floating-point bounds of integers; of tensors, as [`add`](Self::add).
+    /// A tensor of booleans, floating-point bounds of integers; for tensors, those of [`add`](Self::add).
     ///
     /// # Example
     ///
@@ -51,7 +51,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`clamp`](Self::clamp).
+    /// Those of [`clamp`](Self::clamp).
     ///
     /// # Example
     ///
@@ -78,7 +78,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`clamp`](Self::clamp).
+    /// Those of [`clamp`](Self::clamp).
     ///
     /// # Example
     ///

@@ -73,7 +73,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`isclose`](Self::isclose).
+    /// Those of [`isclose`](Self::isclose).
     ///
     /// # Example
     ///

@@ -13,7 +13,7 @@ macro_rules! comparisons {
             ///
             /// # Errors
             ///
-            /// As [`add`](Self::add).
+            /// Those of [`add`](Self::add).
             pub fn $name<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
                 self.compare(stringify!($name), CompareOp::$op, other.into())
             }

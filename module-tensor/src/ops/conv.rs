@@ -41,7 +41,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv2d`](Self::conv2d).
+    /// Those of [`conv2d`](Self::conv2d).
     ///
     /// # Example
     ///
@@ -68,9 +68,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, a zero stride or dilation, channels that the groups do not divide,
-    /// a kernel larger than the padded input, `Same` with a stride, dtypes that are not
-    /// floating-point or differ.
+    /// Incompatible shapes, a zero stride or dilation, channels that the groups do not divide, a kernel larger than the
+    /// padded input, `Same` with a stride, dtypes that are not floating-point or differ.
     ///
     /// # Example
     ///
@@ -101,7 +100,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv2d`](Self::conv2d).
+    /// Those of [`conv2d`](Self::conv2d).
     ///
     /// # Example
     ///
@@ -124,7 +123,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv2d`](Self::conv2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`conv2d`](Self::conv2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///

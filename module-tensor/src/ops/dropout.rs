@@ -43,7 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`dropout`](Self::dropout), and fewer than two dimensions.
+    /// Those of [`dropout`](Self::dropout), and fewer than two dimensions.
     ///
     /// # Example
     ///
@@ -76,7 +76,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`dropout`](Self::dropout).
+    /// Those of [`dropout`](Self::dropout).
     ///
     /// # Example
     ///
@@ -104,7 +104,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`feature_dropout`](Self::feature_dropout).
+    /// Those of [`feature_dropout`](Self::feature_dropout).
     ///
     /// # Example
     ///

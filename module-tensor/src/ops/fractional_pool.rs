@@ -7,9 +7,8 @@ use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
 impl Tensor {
-    /// The greatest element of each window, as `torch.nn.functional.fractional_max_pool2d` and
-    /// `fractional_max_pool3d`, and the indices of the maxima in the flattened spatial dimensions, as
-    /// `I64`.
+    /// The maxima of each window, as `torch.nn.functional.fractional_max_pool2d` and `fractional_max_pool3d`, and the
+    /// indices of the maxima in the flattened spatial dimensions, as `I64`.
     ///
     /// Along a dimension with the sample `u`, window `i` starts at `⌊(i + u)·α⌋ - ⌊u·α⌋` with
     /// `α = (size - kernel)/(out - 1)`, and the last at the end. The gradient goes to the first of equal
@@ -25,8 +24,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero kernel or output, fewer than `kernel + out - 1` elements in a
-    /// dimension, a dtype that is not floating-point, samples of another shape or dtype or outside `[0, 1)`.
+    /// A wrong number of dimensions, a zero kernel or output, fewer than `kernel + out - 1` elements in a dimension, a
+    /// dtype that is not floating-point, samples of another shape or dtype or outside `[0, 1)`.
     ///
     /// # Example
     ///

@@ -257,7 +257,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`affine_grid`](Self::affine_grid).
+    /// Those of [`affine_grid`](Self::affine_grid).
     ///
     /// # Example
     ///

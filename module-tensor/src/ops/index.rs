@@ -12,7 +12,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` or `I32`, or is out of range; shapes that do not fit.
+    /// An index that is not `I64` or `I32`, or is out of range; incompatible shapes.
     ///
     /// # Example
     ///
@@ -48,7 +48,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather), and shapes that do not broadcast.
+    /// Those of [`gather`](Self::gather), and shapes that do not broadcast.
     ///
     /// # Example
     ///

@@ -82,7 +82,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`cat`](Self::cat).
+    /// Those of [`cat`](Self::cat).
     ///
     /// # Example
     ///

@@ -59,11 +59,11 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// As [`layer_norm`](Self::layer_norm).
+    /// Those of [`layer_norm`](Self::layer_norm).
     ///
     /// # Errors
     ///
-    /// As [`layer_norm`](Self::layer_norm).
+    /// Those of [`layer_norm`](Self::layer_norm).
     ///
     /// # Example
     ///
@@ -212,7 +212,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`group_norm`](Self::group_norm), and channels of a single value.
+    /// Those of [`group_norm`](Self::group_norm), and channels of a single value.
     ///
     /// # Example
     ///
@@ -242,11 +242,11 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// As [`instance_norm`](Self::instance_norm).
+    /// Those of [`instance_norm`](Self::instance_norm).
     ///
     /// # Errors
     ///
-    /// As [`instance_norm`](Self::instance_norm).
+    /// Those of [`instance_norm`](Self::instance_norm).
     ///
     /// # Example
     ///

@@ -17,7 +17,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, different dtypes or devices.
+    /// Incompatible shapes, different dtypes or devices.
     ///
     /// # Source
     ///

@@ -30,7 +30,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logaddexp`](Self::logaddexp).
+    /// Those of [`logaddexp`](Self::logaddexp).
     ///
     /// # Example
     ///
@@ -49,7 +49,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logaddexp`](Self::logaddexp).
+    /// Those of [`logaddexp`](Self::logaddexp).
     ///
     /// # Example
     ///

@@ -32,7 +32,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logical_and`](Self::logical_and).
+    /// Those of [`logical_and`](Self::logical_and).
     ///
     /// # Example
     ///
@@ -53,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logical_and`](Self::logical_and).
+    /// Those of [`logical_and`](Self::logical_and).
     ///
     /// # Example
     ///
@@ -175,7 +175,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`any`](Self::any).
+    /// Those of [`any`](Self::any).
     ///
     /// # Example
     ///
@@ -198,7 +198,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`any`](Self::any).
+    /// Those of [`any`](Self::any).
     ///
     /// # Example
     ///
@@ -217,7 +217,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`all`](Self::all).
+    /// Those of [`all`](Self::all).
     ///
     /// # Example
     ///

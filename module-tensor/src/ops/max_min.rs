@@ -15,7 +15,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`argmax`](Self::argmax).
+    /// Those of [`argmax`](Self::argmax).
     ///
     /// # Example
     ///
@@ -40,7 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max`](Self::max).
+    /// Those of [`max`](Self::max).
     ///
     /// # Example
     ///
@@ -65,7 +65,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`argmin`](Self::argmin).
+    /// Those of [`argmin`](Self::argmin).
     ///
     /// # Example
     ///
@@ -90,7 +90,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`min`](Self::min).
+    /// Those of [`min`](Self::min).
     ///
     /// # Example
     ///
@@ -136,7 +136,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), and a dimension without elements.
+    /// Those of [`sum`](Self::sum), and a dimension without elements.
     ///
     /// # Example
     ///
@@ -156,7 +156,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`amax`](Self::amax).
+    /// Those of [`amax`](Self::amax).
     ///
     /// # Example
     ///
@@ -177,7 +177,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`amax`](Self::amax).
+    /// Those of [`amax`](Self::amax).
     ///
     /// # Example
     ///
@@ -196,7 +196,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`amin`](Self::amin).
+    /// Those of [`amin`](Self::amin).
     ///
     /// # Example
     ///
@@ -269,7 +269,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`argmax`](Self::argmax).
+    /// Those of [`argmax`](Self::argmax).
     ///
     /// # Example
     ///
@@ -308,7 +308,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`argmin`](Self::argmin).
+    /// Those of [`argmin`](Self::argmin).
     ///
     /// # Example
     ///

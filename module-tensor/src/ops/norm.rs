@@ -39,7 +39,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`norm`](Self::norm).
+    /// Those of [`norm`](Self::norm).
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    /// Those of [`sum`](Self::sum), and a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -125,7 +125,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logsumexp`](Self::logsumexp).
+    /// Those of [`logsumexp`](Self::logsumexp).
     ///
     /// # Example
     ///

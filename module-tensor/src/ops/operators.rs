@@ -34,7 +34,7 @@ macro_rules! operators {
     )*};
 }
 
-// A sum or difference may lie where the value on the left lay, if nobody else holds it.
+// A sum or difference may lie where the value on the left lay, if nothing else holds it.
 operators!(
     Add add |a, b| add_reusing_memory(a, b, 1.0, Tensor::add),
     Sub sub |a, b| add_reusing_memory(a, b, -1.0, Tensor::sub),

@@ -40,7 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -59,7 +59,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -85,8 +85,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero window, stride or dilation, padding of more than half
-    /// the window, a window larger than the padded input.
+    /// A wrong number of dimensions, a zero window, stride or dilation, padding of more than half the window, a window
+    /// larger than the padded input.
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -130,7 +130,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -149,7 +149,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -169,7 +169,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`max_pool2d`](Self::max_pool2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///
@@ -195,7 +195,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool`](Self::max_pool).
+    /// Those of [`max_pool`](Self::max_pool).
     ///
     /// # Example
     ///

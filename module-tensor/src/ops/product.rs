@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`prod`](Self::prod).
+    /// Those of [`prod`](Self::prod).
     ///
     /// # Example
     ///

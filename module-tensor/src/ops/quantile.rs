@@ -59,7 +59,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`quantile`](Self::quantile).
+    /// Those of [`quantile`](Self::quantile).
     ///
     /// # Example
     ///
@@ -85,7 +85,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`quantile`](Self::quantile).
+    /// Those of [`quantile`](Self::quantile).
     ///
     /// # Example
     ///
@@ -110,7 +110,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`nanquantile`](Self::nanquantile).
+    /// Those of [`nanquantile`](Self::nanquantile).
     ///
     /// # Example
     ///

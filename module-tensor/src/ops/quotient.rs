@@ -12,7 +12,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), truth values, integers divided by 0, a number that does not fit the dtype.
+    /// Those of [`add`](Self::add), booleans, integers divided by 0, a number that does not fit the dtype.
     ///
     /// # Example
     ///
@@ -43,7 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`floor_divide`](Self::floor_divide).
+    /// Those of [`floor_divide`](Self::floor_divide).
     ///
     /// # Example
     ///
@@ -66,7 +66,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`floor_divide`](Self::floor_divide).
+    /// Those of [`floor_divide`](Self::floor_divide).
     ///
     /// # Example
     ///

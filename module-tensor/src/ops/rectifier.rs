@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -111,7 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values, floating-point numbers beside integers.
+    /// A tensor of booleans, floating-point numbers beside integers.
     ///
     /// # Example
     ///

@@ -209,7 +209,7 @@ impl Recurrent {
     pub(super) fn output(&self, states: States) -> Result<RecurrentOutput> {
         let geometry = &self.geometry;
         let last = geometry.last();
-        // Sequences of one length end one after the other.
+        // Sequences of one length end one after another.
         let same = last.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let of = |x: &Tensor| match last.first() {
             Some(&first) if same => x.narrow(0, first..first + last.len()),

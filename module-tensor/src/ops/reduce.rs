@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum).
+    /// Those of [`sum`](Self::sum).
     ///
     /// # Example
     ///
@@ -75,7 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    /// Those of [`sum`](Self::sum), and a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -94,7 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`mean`](Self::mean).
+    /// Those of [`mean`](Self::mean).
     ///
     /// # Example
     ///
@@ -125,7 +125,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`mean`](Self::mean).
+    /// Those of [`mean`](Self::mean).
     ///
     /// # Example
     ///
@@ -144,7 +144,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`var`](Self::var).
+    /// Those of [`var`](Self::var).
     ///
     /// # Example
     ///
@@ -179,7 +179,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`var`](Self::var).
+    /// Those of [`var`](Self::var).
     ///
     /// # Example
     ///
@@ -198,7 +198,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`std`](Self::std).
+    /// Those of [`std`](Self::std).
     ///
     /// # Example
     ///

@@ -11,7 +11,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -32,7 +32,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -53,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -74,7 +74,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///

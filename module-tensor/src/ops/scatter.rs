@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather), and a source smaller than the index.
+    /// Those of [`gather`](Self::gather), and a source smaller than the index.
     ///
     /// # Example
     ///
@@ -52,7 +52,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`scatter_add`](Self::scatter_add).
+    /// Those of [`scatter_add`](Self::scatter_add).
     ///
     /// # Example
     ///

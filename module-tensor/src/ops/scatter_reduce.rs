@@ -29,8 +29,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`scatter_add`](Self::scatter_add). The second derivative of a product with more than one 0
-    /// is an error, as in PyTorch.
+    /// Those of [`scatter_add`](Self::scatter_add). The second derivative of a product with more than one 0 is an error, as
+    /// in PyTorch.
     ///
     /// # Example
     ///
@@ -58,7 +58,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`scatter_reduce`](Self::scatter_reduce).
+    /// Those of [`scatter_reduce`](Self::scatter_reduce).
     ///
     /// # Example
     ///
@@ -102,7 +102,7 @@ impl Tensor {
                 let (op, dtype, needs) = (NAME, DType::Bool, "numbers for a mean");
                 return Err(DTypeError::Unsupported { op, dtype, needs }.into());
             }
-            // Of truth values a sum and the greatest are "any", a product and the smallest "all".
+            // Of booleans a sum and the greatest are "any", a product and the smallest "all".
             let (x, source) = (self.to_dtype(DType::U8)?, source.to_dtype(DType::U8)?);
             let reduce = match reduce {
                 ScatterReduce::Sum | ScatterReduce::Amax => ScatterReduce::Amax,

@@ -26,7 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor without dimensions, truth values, shapes that do not fit, another dtype.
+    /// A tensor without dimensions, booleans, incompatible shapes, another dtype.
     ///
     /// # Example
     ///
@@ -46,7 +46,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`searchsorted`](Self::searchsorted), and a sorter that is not `I64` or out of range.
+    /// Those of [`searchsorted`](Self::searchsorted), and a sorter that is not `I64` or out of range.
     ///
     /// # Example
     ///
@@ -102,7 +102,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`bucketize`](Self::bucketize).
+    /// Those of [`bucketize`](Self::bucketize).
     ///
     /// # Example
     ///

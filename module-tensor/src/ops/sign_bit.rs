@@ -39,7 +39,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and a dtype that is not floating-point.
+    /// Those of [`add`](Self::add), and a dtype that is not floating-point.
     ///
     /// # Example
     ///

@@ -30,7 +30,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`softmax`](Self::softmax).
+    /// Those of [`softmax`](Self::softmax).
     ///
     /// # Example
     ///

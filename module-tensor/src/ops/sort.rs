@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sort`](Self::sort).
+    /// Those of [`sort`](Self::sort).
     ///
     /// # Example
     ///
@@ -53,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sort`](Self::sort).
+    /// Those of [`sort`](Self::sort).
     ///
     /// # Example
     ///
@@ -72,7 +72,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sort`](Self::sort).
+    /// Those of [`sort`](Self::sort).
     ///
     /// # Example
     ///
@@ -114,7 +114,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`topk`](Self::topk).
+    /// Those of [`topk`](Self::topk).
     ///
     /// # Example
     ///
@@ -153,7 +153,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`kthvalue`](Self::kthvalue).
+    /// Those of [`kthvalue`](Self::kthvalue).
     ///
     /// # Example
     ///
@@ -216,7 +216,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`median`](Self::median).
+    /// Those of [`median`](Self::median).
     ///
     /// # Example
     ///

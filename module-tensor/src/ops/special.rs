@@ -8,7 +8,7 @@ use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 impl Tensor {
-    /// The inverse of [`erf`](Self::erf), elementwise, of a floating-point tensor; NaN outside of [-1, 1].
+    /// The inverse of [`erf`](Self::erf), elementwise, of a floating-point tensor; NaN outside [-1, 1].
     ///
     /// # Errors
     ///

@@ -37,8 +37,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero window, stride or dilation, a window larger than the padded
-    /// image, a dtype that is not floating-point.
+    /// A wrong number of dimensions, a zero window, stride or dilation, a window larger than the padded image, a dtype that
+    /// is not floating-point.
     ///
     /// # Example
     ///
@@ -71,7 +71,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`im2col`](Self::im2col), and columns that are not those of such an image.
+    /// Those of [`im2col`](Self::im2col), and columns that are not those of such an image.
     ///
     /// # Example
     ///

@@ -51,7 +51,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`unique`](Self::unique).
+    /// Those of [`unique`](Self::unique).
     ///
     /// # Example
     ///

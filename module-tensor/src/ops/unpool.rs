@@ -18,8 +18,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, indices of another shape or dtype than `I64` and `I32`, or outside
-    /// the output.
+    /// A wrong number of dimensions, indices of another shape or dtype than `I64` and `I32`, or outside the output.
     ///
     /// # Example
     ///

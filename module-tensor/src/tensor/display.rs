@@ -75,7 +75,7 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     if let Some(packed) = x.storage.packed() {
         suffixes.push(format!("packed='{}'", quote(packed.scheme())));
     }
-    // Truth values, whole numbers and complex ones tell by themselves what they are, if there are any.
+    // Booleans, integers and complex ones tell by themselves what they are, if there are any.
     let told = match x.dtype() {
         DType::I64 | DType::Bool => true,
         DType::Complex64 => default_dtype() == DType::F32,

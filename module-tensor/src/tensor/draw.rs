@@ -30,7 +30,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand).
+    /// Those of [`rand`](Self::rand).
     pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
         let (mean, std) = (0.0, 1.0);
         Self::drawn_by_default("randn", shape, options, Distribution::Normal { mean, std })
@@ -62,7 +62,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`rand_like`](Self::rand_like).
+    /// Those of [`rand_like`](Self::rand_like).
     ///
     /// # Example
     ///
@@ -108,7 +108,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand).
+    /// Those of [`rand`](Self::rand).
     pub fn uniform(
         shape: impl Into<Shape>,
         low: f64,
@@ -129,7 +129,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand).
+    /// Those of [`rand`](Self::rand).
     pub fn normal(
         shape: impl Into<Shape>,
         mean: f64,
@@ -150,7 +150,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand); a standard deviation that is not above 0, an empty interval.
+    /// Those of [`rand`](Self::rand); a standard deviation that is not above 0, an empty interval.
     pub fn trunc_normal(
         shape: impl Into<Shape>,
         mean: f64,
@@ -364,7 +364,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`trunc_normal`](Self::trunc_normal).
+    /// Those of [`trunc_normal`](Self::trunc_normal).
     pub fn trunc_normal_by_inverse(
         shape: impl Into<Shape>,
         mean: f64,

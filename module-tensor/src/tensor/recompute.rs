@@ -1,4 +1,4 @@
-//! Operations that keep nothing for their gradients, and are computed again in the backward pass.
+//! Operations that keep nothing for their gradients, and are recomputed in the backward pass.
 //!
 //! The graph is the one that there would be otherwise. Only what its functions saved is dropped: each function is a
 //! [`Recomputed`], which runs all operations of its [`Frame`] again when the first of them is asked for gradients.

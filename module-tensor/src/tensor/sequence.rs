@@ -11,7 +11,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`arange_step`](Self::arange_step).
+    /// Those of [`arange_step`](Self::arange_step).
     ///
     /// # Example
     ///

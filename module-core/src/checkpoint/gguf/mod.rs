@@ -98,7 +98,7 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     #[cfg(feature = "fs")]
     pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -110,7 +110,7 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// As `open`.
+    /// Those of `open`.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         let file = CheckpointReader::of_bytes(SharedBytes::new(bytes)).map_err(FormatError::Io);
         let read = file.and_then(|file| Self::read(&file, &ReadOptions::new()));

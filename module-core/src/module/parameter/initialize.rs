@@ -167,7 +167,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// As [`reset`](Self::reset).
+    /// Those of [`reset`](Self::reset).
     pub fn draw(&self, generator: &Generator) -> Result<Tensor> {
         replay(&[self], Some(generator)).map(|mut values| values.remove(0))
     }

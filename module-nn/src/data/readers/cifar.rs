@@ -108,7 +108,7 @@ pub fn read_cifar100(
 ///
 /// # Errors
 ///
-/// Those of [`read_cifar10`], what is no regular file, those of the operating system; with the path.
+/// Those of [`read_cifar10`], anything but a regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_cifar10(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,
@@ -120,7 +120,7 @@ pub fn load_cifar10(
 ///
 /// # Errors
 ///
-/// Those of [`read_cifar100`], what is no regular file, those of the operating system; with the path.
+/// Those of [`read_cifar100`], anything but a regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_cifar100(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,

@@ -114,7 +114,7 @@ impl CsvConfig {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read), what is no regular file, those of the operating system; with the path.
+    /// Those of [`read`](Self::read), anything but a regular file, those of the operating system; with the path.
     #[cfg(feature = "fs")]
     pub fn load(&self, path: impl AsRef<std::path::Path>) -> Result<CsvData> {
         let path = path.as_ref();

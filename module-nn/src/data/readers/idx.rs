@@ -45,7 +45,7 @@ pub fn read_idx(reader: impl Read) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// Those of [`read_idx`], what is no regular file, those of the operating system; with the path.
+/// Those of [`read_idx`], anything but a regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_idx(path: impl AsRef<std::path::Path>) -> Result<Tensor> {
     let path = path.as_ref();

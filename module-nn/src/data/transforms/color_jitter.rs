@@ -125,7 +125,7 @@ impl RandomGrayscale {
     ///
     /// # Errors
     ///
-    /// A probability outside of `[0, 1]`.
+    /// A probability outside `[0, 1]`.
     pub fn with_probability(p: f64) -> Result<Self> {
         check_between("RandomGrayscale", "p", p, [0.0, 1.0])?;
         Ok(Self { p })

@@ -79,7 +79,7 @@ impl SummaryWriter {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn resume(log_dir: impl AsRef<Path>, purge_step: u64) -> Result<Self> {
         const START: u64 = 1;
         let mut writer = Self::new(log_dir)?;

@@ -47,7 +47,7 @@ impl PeftAdapter {
     ///
     /// # Errors
     ///
-    /// As [`of`](Self::of).
+    /// Those of [`of`](Self::of).
     ///
     /// # Example
     ///
@@ -100,7 +100,7 @@ impl PeftAdapter {
     ///
     /// # Errors
     ///
-    /// As [`add_to`](Self::add_to).
+    /// Those of [`add_to`](Self::add_to).
     ///
     /// # Example
     ///

@@ -88,7 +88,7 @@ impl EMA {
     ///
     /// # Errors
     ///
-    /// As [`AveragingRule::build`].
+    /// Those of [`AveragingRule::build`].
     pub fn new(model: &dyn Module, decay: f64) -> Result<Self> {
         EMAConfig::new(decay).build(model)
     }

@@ -61,7 +61,7 @@ impl SWA {
     ///
     /// # Errors
     ///
-    /// As [`AveragingRule::build`].
+    /// Those of [`AveragingRule::build`].
     pub fn new(model: &dyn Module) -> Result<Self> {
         SWAConfig::new().build(model)
     }
@@ -82,7 +82,7 @@ impl AveragingRule for SWAConfig {
         }
         let number = |x: &Tensor| x.to_dtype(default_dtype());
         let difference = match dtype {
-            // Truth values have none of their own.
+            // Booleans have none of their own.
             DType::Bool => number(value)?.sub(&number(averaged)?)?,
             _ => number(&value.sub(averaged)?)?,
         };

@@ -130,7 +130,7 @@ impl LBFGS {
     ///
     /// # Errors
     ///
-    /// A learning rate that is negative or not a number; then it is as it was.
+    /// A learning rate that is negative or not a number; then it is unchanged.
     pub fn set_lr(&mut self, lr: f64) -> Result<()> {
         check_lr(lr)?;
         self.config.lr = lr;

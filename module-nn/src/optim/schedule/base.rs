@@ -48,7 +48,7 @@ pub trait Schedule: Stateful {
     ///
     /// # Errors
     ///
-    /// As [`step`](Self::step).
+    /// Those of [`step`](Self::step).
     fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()>;
 
     /// Goes to epoch 0 when [`SequentialLR`](super::SequentialLR) reaches this schedule: from the learning rates before the
@@ -56,7 +56,7 @@ pub trait Schedule: Stateful {
     ///
     /// # Errors
     ///
-    /// As [`step`](Self::step).
+    /// Those of [`step`](Self::step).
     fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
         let before = super::rates::Rates::of(optimizer);
         let initial = optimizer.initial_lrs();

@@ -52,7 +52,7 @@ impl ConstantLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         ConstantLRConfig::new().build(optimizer)
     }

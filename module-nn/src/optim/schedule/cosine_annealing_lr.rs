@@ -57,7 +57,7 @@ impl CosineAnnealingLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, t_max: usize) -> Result<Self> {
         CosineAnnealingLRConfig::new(t_max).build(optimizer)
     }

@@ -120,11 +120,11 @@ impl Formula for Cosine {
 }
 
 impl CosineAnnealingWarmRestarts {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`CosineAnnealingWarmRestartsConfig::build`].
+    /// Those of [`CosineAnnealingWarmRestartsConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer, t_0: usize) -> Result<Self> {
         CosineAnnealingWarmRestartsConfig::new(t_0).build(optimizer)
     }

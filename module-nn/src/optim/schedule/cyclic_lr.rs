@@ -119,7 +119,7 @@ impl CyclicLRConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build).
+    /// Those of [`build`](Self::build).
     ///
     /// # Example
     ///
@@ -237,11 +237,11 @@ impl Formula for Cyclic {
 }
 
 impl CyclicLR {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`CyclicLRConfig::build`].
+    /// Those of [`CyclicLRConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer, base_lr: f64, max_lr: f64) -> Result<Self> {
         CyclicLRConfig::new(base_lr, max_lr).build(optimizer)
     }

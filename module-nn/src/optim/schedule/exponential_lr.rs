@@ -40,7 +40,7 @@ impl ExponentialLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, gamma: f64) -> Result<Self> {
         ExponentialLRConfig::new(gamma).build(optimizer)
     }

@@ -51,7 +51,7 @@ impl LinearLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         LinearLRConfig::new().build(optimizer)
     }

@@ -50,7 +50,7 @@ impl MultiStepLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, milestones: impl Into<Vec<usize>>) -> Result<Self> {
         MultiStepLRConfig::new(milestones.into()).build(optimizer)
     }

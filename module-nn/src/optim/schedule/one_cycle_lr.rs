@@ -247,11 +247,11 @@ impl Formula for OneCycle {
 }
 
 impl OneCycleLR {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`OneCycleLRConfig::build`].
+    /// Those of [`OneCycleLRConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer, max_lr: f64, total_steps: usize) -> Result<Self> {
         OneCycleLRConfig::new(max_lr, total_steps).build(optimizer)
     }

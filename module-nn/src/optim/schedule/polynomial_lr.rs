@@ -47,7 +47,7 @@ impl PolynomialLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         PolynomialLRConfig::new().build(optimizer)
     }

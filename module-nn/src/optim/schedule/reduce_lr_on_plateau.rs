@@ -156,7 +156,7 @@ impl ReduceLROnPlateau {
     ///
     /// # Errors
     ///
-    /// As [`ReduceLROnPlateauConfig::build`].
+    /// Those of [`ReduceLROnPlateauConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         ReduceLROnPlateauConfig::new().build(optimizer)
     }

@@ -52,7 +52,7 @@ impl StepLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, step_size: usize) -> Result<Self> {
         StepLRConfig::new(step_size).build(optimizer)
     }

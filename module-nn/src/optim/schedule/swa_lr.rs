@@ -57,11 +57,11 @@ config! {
 }
 
 impl SWALR {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, swa_lr: f64) -> Result<Self> {
         SWALRConfig::new(swa_lr).build(optimizer)
     }

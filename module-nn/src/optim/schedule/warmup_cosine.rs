@@ -64,7 +64,7 @@ impl WarmupCosine {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(
         optimizer: &mut dyn Optimizer,
         warmup_steps: usize,

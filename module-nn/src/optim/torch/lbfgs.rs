@@ -310,7 +310,7 @@ impl LBFGS {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The same.
     #[cfg(feature = "fs")]
     pub fn load_torch(&mut self, path: impl AsRef<Path>) -> Result<RestoreReport> {
         self.load_torch_with(path, &ReadOptions::new())

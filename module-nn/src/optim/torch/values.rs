@@ -56,7 +56,7 @@ pub(super) fn number(object: &TorchObject) -> Result<f64, String> {
 /// A number of steps, of any dtype.
 pub(super) fn steps(object: &TorchObject) -> Result<i64, String> {
     let number = number(object)?;
-    // Above 2⁵³ not every whole number is one of `f64`.
+    // Above 2⁵³ not every integer is one of `f64`.
     match number.fract() == 0.0 && (0.0..=9.007_199_254_740_992e15).contains(&number) {
         true => Ok(number as i64),
         false => Err(format!("{number} is no number of steps")),

@@ -35,7 +35,7 @@ pub fn cholesky(x: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As [`cholesky`].
+/// Those of [`cholesky`].
 ///
 /// # Example
 ///

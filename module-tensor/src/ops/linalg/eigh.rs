@@ -69,7 +69,7 @@ pub fn eigh(x: &Tensor) -> Result<(Tensor, Tensor)> {
 ///
 /// # Errors
 ///
-/// As [`eigh`].
+/// Those of [`eigh`].
 ///
 /// # Example
 ///

@@ -19,7 +19,7 @@ use crate::{Error, Result, Shape, ShapeError};
 ///
 /// # Errors
 ///
-/// A singular matrix, shapes that do not fit, different dtypes.
+/// A singular matrix, incompatible shapes, different dtypes.
 ///
 /// # Example
 ///
@@ -43,7 +43,7 @@ pub fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As [`solve`], and vectors.
+/// Those of [`solve`], and vectors.
 ///
 /// # Example
 ///
@@ -111,7 +111,7 @@ crate::options! {
 ///
 /// # Errors
 ///
-/// A 0 on the diagonal, where PyTorch gives infinities; shapes that do not fit, different dtypes.
+/// A 0 on the diagonal, where PyTorch gives infinities; incompatible shapes, different dtypes.
 ///
 /// # Example
 ///
@@ -215,7 +215,7 @@ fn system(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tenso
     solve_batch(op, how, &a, &b)
 }
 
-/// `A X = B` for batches of one shape.
+/// `A X = B` for batches of the same shape.
 fn solve_batch(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (left, right) = (Batch::square(op, a)?, Batch::new(op, b)?);
     let sizes = [right.rows, right.columns];

@@ -46,7 +46,7 @@ pub fn svd(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// # Errors
 ///
-/// As [`svd`].
+/// Those of [`svd`].
 ///
 /// # Example
 ///
@@ -86,7 +86,7 @@ fn decompose(x: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)
 ///
 /// # Errors
 ///
-/// As [`svd`].
+/// Those of [`svd`].
 ///
 /// # Example
 ///

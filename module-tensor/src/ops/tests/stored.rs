@@ -15,7 +15,7 @@ const STORED: [DType; 7] = [
     DType::Complex64,
 ];
 
-/// Small whole numbers, which every dtype holds.
+/// Small integers, which every dtype holds.
 fn numbers(dtype: DType) -> Tensor {
     let x = Tensor::arange(0, 6, DType::I64).unwrap();
     x.reshape([2, 3]).unwrap().to_dtype(dtype).unwrap()

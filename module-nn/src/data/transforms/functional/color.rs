@@ -6,7 +6,7 @@ use super::check::{add_fused, bound, check_factor, color_sizes, floats, image_si
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///
@@ -29,7 +29,7 @@ pub fn adjust_brightness(image: &Tensor, factor: f64) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///
@@ -56,7 +56,7 @@ pub fn adjust_contrast(image: &Tensor, factor: f64) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///
@@ -83,7 +83,7 @@ pub fn adjust_saturation(image: &Tensor, factor: f64) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels.
+/// A tensor that is not an image of 1 or 3 channels.
 ///
 /// # Example
 ///
@@ -126,7 +126,7 @@ fn blend(image: &Tensor, other: &Tensor, factor: f64) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -149,7 +149,7 @@ pub fn invert(image: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image, a threshold above the largest value.
+/// A tensor that is not an image, a threshold above the largest value.
 ///
 /// # Example
 ///
@@ -175,7 +175,7 @@ pub fn solarize(image: &Tensor, threshold: f64) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image, more than 8 bits.
+/// A tensor that is not an image, more than 8 bits.
 ///
 /// # Example
 ///
@@ -211,7 +211,7 @@ pub fn posterize(image: &Tensor, bits: u32) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels.
+/// A tensor that is not an image of 1 or 3 channels.
 ///
 /// # Example
 ///

@@ -9,7 +9,7 @@ use super::check::image_sizes;
 ///
 /// # Errors
 ///
-/// What is no image, a dtype other than `U8`, `F32` and `F64`.
+/// A tensor that is not an image, a dtype other than `U8`, `F32` and `F64`.
 ///
 /// # Example
 ///

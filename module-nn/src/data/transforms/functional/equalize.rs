@@ -8,7 +8,7 @@ use super::dtype::to_dtype_scaled;
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///

@@ -8,7 +8,7 @@ use super::check::image_sizes;
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -30,7 +30,7 @@ pub fn horizontal_flip(image: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -52,7 +52,7 @@ pub fn vertical_flip(image: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -99,7 +99,7 @@ fn part(
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///

@@ -9,7 +9,7 @@ use super::dtype::to_dtype_scaled;
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor beyond half a turn.
+/// A tensor that is not an image of 1 or 3 channels, a factor beyond half a turn.
 ///
 /// # Example
 ///

@@ -7,7 +7,7 @@ use super::check::{add_fused, check_factor, color_sizes, floats, pixels_like};
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///

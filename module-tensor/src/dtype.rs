@@ -276,7 +276,7 @@ impl Scalar {
             DType::I32 => Self::Int(i64::from(integer as i32)),
             DType::U8 => Self::Int(i64::from(integer as u8)),
             DType::Bool => Self::Bool(value != 0.0),
-            // Nothing is computed with these, and making them rounds.
+            // These have no arithmetic, and creating them rounds.
             _ => self,
         }
     }
@@ -304,7 +304,7 @@ impl Scalar {
             (DType::U16, _) => within(0.0, 65536.0),
             (DType::U32, Self::Int(_)) => within(-(2.0_f64.powi(32)) + 1.0, 2.0_f64.powi(32)),
             (DType::U32, _) => within(0.0, 2.0_f64.powi(32)),
-            // Halfway to the next number, which there would be if it were not NaN.
+            // Halfway to the next number, whose code is taken by NaN.
             (DType::F8E4M3, _) => value.is_nan() || value.abs() <= 464.0,
             (DType::F8E5M2, _) => !F8E5M2::from_f32(value as f32).to_f32().is_infinite(),
         };

@@ -36,8 +36,8 @@ impl Format {
         let (dropped, rebias) = (MANTISSA - self.mantissa, BIAS - self.bias);
         let smallest = (rebias + 1) << MANTISSA;
         let code = if magnitude < smallest {
-            // Below the smallest normal number all are multiples of one, which a float of that size
-            // has as its last bit: the addition rounds.
+            // Below the smallest normal number, all numbers are multiples of the last bit of a float of that size: the
+            // addition rounds.
             let unit = f32::from_bits((rebias + 1 + dropped) << MANTISSA);
             (f32::from_bits(magnitude) + unit).to_bits() - unit.to_bits()
         } else {
@@ -205,7 +205,7 @@ mod tests {
     fn every_number_is_rounded_to_the_nearest() {
         let four = |code| F8E4M3::from_bits(code).to_f32();
         let five = |code| F8E5M2::from_bits(code).to_f32();
-        // Numbers of every exponent, and those on and beside the middles between neighbors.
+        // Numbers of every exponent, and those on and next to the midpoints between neighbors.
         let mut values: Vec<f32> = (0..=u16::MAX)
             .map(|i| f32::from_bits(u32::from(i) << 16))
             .collect();

@@ -30,7 +30,7 @@ impl Surroundings {
         });
         let state = |device: Device| {
             let generator = device.default_generator();
-            // A device without a generator is drawn for by the CPU's.
+            // For a device without a generator, the CPU's draws.
             let own = generator.device() == device;
             own.then(|| (device, generator.get_state()))
         };

@@ -31,7 +31,7 @@ pub(super) fn write_with<'a, W: Write + 'a>(
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
     let error = |source| file_error(path, source);
-    // What could keep the directory from being opened does so before the file is replaced.
+    // If the directory cannot be opened, this fails before the file is replaced.
     let directory = open_directory(directory_of(path).map_err(error)?).map_err(error)?;
     put(path, between, content)?;
     let forced = directory.map_or(Ok(()), |directory| force(&directory));
@@ -69,7 +69,7 @@ fn put<'a, W: Write + 'a>(
             give_mode(file.file(), old)?;
         }
         file.file().sync_all()?;
-        // The lock goes with the handle, which is closed here.
+        // The lock is released with the handle, which is closed here.
         file.rename(path)
     };
     put().map_err(error)
@@ -122,10 +122,10 @@ fn create_temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
     loop {
         let file = Temporary::new(directory, replaces)?;
         match file.file().try_lock() {
-            // Whoever sweeps may have had it before it was locked.
+            // A sweep may have taken it before it was locked.
             Ok(()) if file.path().symlink_metadata().is_ok() => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
-            // Without locks nobody sweeps.
+            // Without locks there are no sweeps.
             Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
@@ -146,7 +146,7 @@ pub(super) fn remove_stale_temporaries(directory: &Path) {
         {
             continue;
         }
-        // Network file systems lock what is open for writing.
+        // Network file systems can lock only files that are open for writing.
         let file = OpenOptions::new().write(true).open(&path);
         if let Some(_dead) = file.ok().filter(|file| file.try_lock().is_ok()) {
             let _ = std::fs::remove_file(&path);
@@ -179,7 +179,7 @@ fn open_directory(directory: &Path) -> io::Result<Option<File>> {
 
 fn force(directory: &File) -> io::Result<()> {
     match directory.sync_all() {
-        // File systems that have no such call keep their own order.
+        // File systems without such a call keep their own order.
         Err(error)
             if matches!(
                 error.kind(),

@@ -15,7 +15,7 @@ pub(super) fn big_endian_tensor(
     let bytes = contents.bytes().get(range);
     let mut bytes = bytes.ok_or("elements past the end of the file")?.to_vec();
     let number = match dtype {
-        // The parts of a complex number stand in one order.
+        // The parts of a complex number have a fixed order.
         DType::Complex64 => DType::F32,
         dtype => dtype,
     };

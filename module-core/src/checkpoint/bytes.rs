@@ -83,7 +83,7 @@ impl StateDict {
         )
     }
 
-    /// Reads a checkpoint from a reader, from the current position to the end. Tensors are copies.
+    /// Reads a checkpoint from a reader: all of it, whatever its current position. Tensors are copies.
     ///
     /// # Errors
     ///

@@ -46,8 +46,8 @@ impl Contents {
     /// # Errors
     ///
     /// A range out of bounds, or whose length does not match the elements.
-    // Every format makes its tensors here or in `CheckpointReader::tensors`, so that how they hold the file is
-    // decided in one place.
+    // Every format makes its tensors here or in `CheckpointReader::tensors`, so that one place decides how they hold the
+    // file.
     pub fn tensor(
         &self,
         dtype: DType,

@@ -72,7 +72,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         (components.next(), components.next()),
         (Some(Component::Normal(first)), None) if first == name
     );
-    // What separates directories, drives and streams elsewhere does so in no index.
+    // Separators of directories, drives and streams on any system are refused.
     let separates = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':');
     match plain && !name.contains(separates) && !name.ends_with(['.', ' ']) && !is_device(name) {
         true => Ok(()),

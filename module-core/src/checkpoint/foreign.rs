@@ -26,7 +26,7 @@ static STARTS: [(&[u8], &str, &str); 8] = [
 
 /// What a file in no known format is, as far as that can be determined.
 pub(super) fn describe(bytes: &[u8]) -> Option<String> {
-    // Fewer bytes than the smallest file of any format has.
+    // Fewer bytes than the smallest valid file of any format.
     const SHORT: usize = 9;
     match bytes.len() {
         0 => return Some("it is empty (truncated?); download or save it again".to_owned()),
@@ -98,7 +98,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     let start = bytes.get(..1024).unwrap_or(bytes);
     let text = match str::from_utf8(start) {
         Ok(text) => text,
-        // The last character may be cut in two.
+        // The last character may be truncated.
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(start.get(..error.valid_up_to())?).ok()?
         }

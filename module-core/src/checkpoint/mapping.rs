@@ -57,9 +57,8 @@ impl ReadOptions {
 /// The content of a file, read by the system on access.
 #[cfg(not(miri))]
 pub(super) fn map(file: &File, _: Promise) -> io::Result<Mmap> {
-    // SAFETY: the mapping is private and never written, and holds its file. That nobody else writes or
-    // shortens the file is what the caller of `ReadOptions::mapped` has promised: nothing else makes
-    // a `Promise`.
+    // SAFETY: the mapping is private and never written, and holds its file. The caller of `ReadOptions::mapped` has
+    // promised that nobody else writes or shortens the file: nothing else makes a `Promise`.
     unsafe { Mmap::map(file) }
 }
 

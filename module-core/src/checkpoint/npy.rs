@@ -37,7 +37,7 @@ pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, 
 /// Where the elements are in a file of this many bytes that holds one array.
 #[cfg(feature = "fs")]
 pub(super) fn find(file: &std::fs::File, length: usize) -> Result<super::TensorPlace, FormatError> {
-    // A header is some hundred bytes long.
+    // A header is about a hundred bytes long.
     let mut bytes = vec![0; length.min(1 << 17)];
     super::read_file::read_into(file, vec![(0, &mut bytes)])?;
     let (header, elements) = split(&bytes)?;
@@ -172,14 +172,14 @@ fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, FormatError> {
         return Ok(None);
     };
     let inner = inner.trim();
-    // One size has a comma behind it, several may.
+    // A single size is followed by a comma; several may be.
     let inner = match inner.strip_suffix(',') {
         Some(inner) if !inner.is_empty() => inner,
         _ if inner.is_empty() => return Ok(Some((Vec::new(), after))),
         _ if inner.contains(',') => inner,
         _ => return Ok(None),
     };
-    // Nothing is collected before it is known how many there are.
+    // Nothing is collected before the number of sizes is known.
     if inner.split(',').nth(MAX_RANK).is_some() {
         return Err(format!("it has more than {MAX_RANK} dimensions").into());
     }

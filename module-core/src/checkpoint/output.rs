@@ -13,7 +13,7 @@ pub(super) const WRITER: &str = "<writer>";
 /// A file that is being written; errors name it.
 pub(super) struct Output<'a> {
     path: &'a Path,
-    // Parts as large as its buffer pass it by.
+    // Parts as large as the buffer bypass it.
     file: BufWriter<Box<dyn Write + 'a>>,
 }
 

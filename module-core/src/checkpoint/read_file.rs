@@ -53,7 +53,7 @@ pub(super) fn read_together(file: &File, parts: Vec<(usize, &mut [u8])>) -> io::
     };
     let threads = thread::available_parallelism().map_or(1, |n| n.get().min(4));
     thread::scope(|scope| {
-        // Fewer, if the system gives no more.
+        // Fewer, if the system does not provide more.
         let others = (1..threads).map_while(|_| {
             let thread = thread::Builder::new();
             thread.spawn_scoped(scope, work).ok()

@@ -74,7 +74,7 @@ impl<'a> CheckpointReader<'a> {
         let (shared, _) = (None, options);
         #[cfg(feature = "mmap")]
         let shared = match options.mapped {
-            // The system maps no empty files.
+            // The system cannot map empty files.
             Some(promise) if length > 0 => Some(SharedBytes::new(mapping::map(&file, promise)?)),
             _ => None,
         };
@@ -87,7 +87,7 @@ impl<'a> CheckpointReader<'a> {
         Self::new(Input::Memory, length, Some(bytes))
     }
 
-    /// Everything from the current position of a reader.
+    /// All of a reader's bytes, whatever its current position.
     pub(super) fn of_reader(mut reader: impl Read + Seek + 'a) -> io::Result<Self> {
         let length = reader.seek(SeekFrom::End(0))?;
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -126,12 +126,12 @@ impl<'a> CheckpointReader<'a> {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
         }
         let size = range.len();
-        // Small reads need not ask first.
+        // Small reads need no check.
         if size > PART {
             let mut probe = Vec::<u8>::new();
             let too_large = |_| io::Error::from(io::ErrorKind::OutOfMemory);
             probe.try_reserve_exact(size).map_err(too_large)?;
-            // Without this the compiler may leave the question out.
+            // Otherwise the compiler may remove the check.
             std::hint::black_box(probe.as_mut_ptr());
         }
         // These zeros are not written: the thread that reads a part is the first to touch it.

@@ -43,7 +43,7 @@ pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
 /// ```
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
     let mut text = String::new();
-    // One byte more, which a file that grows meanwhile has too.
+    // One more byte, to detect a file that grows meanwhile.
     let mut file = open_regular(path)?.take(most.saturating_add(1));
     file.read_to_string(&mut text)?;
     if text.len() as u64 > most {
@@ -57,7 +57,7 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
 pub(super) fn open(path: &Path) -> io::Result<(File, u64)> {
     check(std::fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    // Another one may have come into its place meanwhile.
+    // Another file may have replaced it meanwhile.
     let about = file.metadata()?;
     check(about.file_type())?;
     Ok((file, about.len()))

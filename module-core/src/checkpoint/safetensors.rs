@@ -36,7 +36,7 @@ impl Format for Safetensors {
     ) -> Result<StateDict, FormatError> {
         refuse_entry(options)?;
         let length = Header::length(file.start(), file.length())?;
-        // The text is gone before tensors are made.
+        // The text is dropped before tensors are made.
         let (places, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
         let (keys, places): (Vec<_>, Vec<_>) = places.into_iter().unzip();
         let tensors = file.tensors(&places)?;
@@ -168,7 +168,7 @@ pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, StringMa
         let sharing = by_memory.entry(tensor.storage().address()).or_default();
         let same = |(_, other): &&(_, &Tensor)| tensor.layout() == other.layout();
         match sharing.iter().find(same) {
-            // Tensors without elements share nothing that could be lost.
+            // Ties of tensors without elements carry no information.
             Some((first, _)) if tensor.numel() > 0 && !TAKEN.contains(&key) => {
                 ties.insert(key.to_owned(), (*first).to_owned());
             }

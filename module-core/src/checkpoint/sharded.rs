@@ -97,7 +97,7 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
     }
     let Unique(metadata) = index.metadata.unwrap_or_default();
     let texts = metadata.into_iter().filter_map(|(name, value)| {
-        // Whatever is no string is about something else.
+        // Values that are not strings have another meaning.
         let value: String = serde_json::from_str(value.get()).ok()?;
         Some((name, value))
     });

@@ -39,7 +39,7 @@ impl Temporary {
             false => std::env::current_dir()?.join(directory),
         };
         let mut options = OpenOptions::new();
-        // This follows no link either.
+        // This does not follow links either.
         options.read(true).write(true).create_new(true);
         restrict(&mut options, private);
         for name in names {
@@ -83,7 +83,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            // What stays is swept by the next save.
+            // The next save sweeps leftover files.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
 fn name() -> String {
     static DRAWN: AtomicUsize = AtomicUsize::new(0);
     let place = DRAWN.fetch_add(1, Ordering::Relaxed);
-    // The standard library draws the keys of its hash functions, and has no other random numbers.
+    // The keys of the standard library's hash functions are its only random numbers.
     let drawn = RandomState::new().hash_one((std::process::id(), place));
     format!("{PREFIX}{drawn:016x}{place:x}")
 }
@@ -108,7 +108,7 @@ fn name() -> String {
 fn restrict(options: &mut OpenOptions, private: bool) {
     use std::os::unix::fs::OpenOptionsExt;
 
-    // The system takes away what the umask says.
+    // The system applies the umask.
     options.mode(if private { 0o600 } else { 0o666 });
 }
 
@@ -139,7 +139,7 @@ mod tests {
             .collect();
         assert!(all.iter().all(|name| is_temporary(name)), "{all:?}");
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), 400);
-        // Not the numbers alone tell them apart.
+        // The random letters alone distinguish the names.
         let drawn: HashSet<_> = all.iter().map(|name| &name[..PREFIX.len() + 16]).collect();
         assert_eq!(drawn.len(), 400);
         assert!(!is_temporary(".checkpoint-my.notes") && !is_temporary("checkpoint-ab"));
@@ -174,7 +174,7 @@ mod tests {
         assert!(scratch.names().is_empty());
         new().rename(&scratch.file("kept")).unwrap();
         assert_eq!(scratch.names(), ["kept"]);
-        // A rename that fails leaves nothing either.
+        // A failed rename leaves no file either.
         let error = new().rename(&scratch.file("missing/x")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert_eq!(scratch.names(), ["kept"]);

@@ -112,7 +112,7 @@ impl TensorFile {
             let wrong = "the tensor has no dimensions, and so no rows".to_owned();
             return Err(problem(wrong).into());
         };
-        // Of a tensor without elements a row may be larger than memory.
+        // If a tensor has no elements, the size of a row may exceed memory.
         let row = Shape::from(row).checked_numel("tensor_file", dtype.size_in_bytes())?;
         Ok(Self {
             path: path.to_path_buf(),

@@ -68,7 +68,7 @@ impl TorchObject {
         )
     }
 
-    /// Reads a `torch.save` file from a reader, from the current position to the end.
+    /// Reads a `torch.save` file from a reader: all of it, whatever its current position.
     ///
     /// # Errors
     ///

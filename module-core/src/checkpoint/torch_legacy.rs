@@ -25,7 +25,7 @@ impl Format for TorchLegacy {
     }
 
     fn matches(&self, start: &[u8]) -> bool {
-        // The operation that says the protocol of a pickle.
+        // The opcode for the protocol of a pickle.
         matches!(start, [0x80, 2..=5, ..])
     }
 
@@ -61,8 +61,7 @@ impl TorchFile for TorchLegacy {
             Some(PROTOCOL) => {}
             other => return Err(format!("the protocol {other:?} is not {PROTOCOL}").into()),
         }
-        // The byte order and the sizes of numbers where it was written; elements are little-endian
-        // wherever that was.
+        // The byte order and the sizes of numbers on the writing machine; elements are always little-endian.
         rest.pickle()?;
         let pickle = rest.objects(options.entry.as_deref())?;
         let order = rest.pickle()?;
@@ -78,7 +77,7 @@ impl TorchFile for TorchLegacy {
             let range = rest
                 .storage(storage.count, storage.size())
                 .map_err(|problem| format!("storage `{}`: {problem}", shorten(key)))?;
-            // An entry of the map, half of which may lie in reserve.
+            // An entry of the map, half of which may be spare capacity.
             budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
             if places.insert(key, range).is_some() {
                 return Err(format!("storage `{}` appears twice", shorten(key)).into());

@@ -127,7 +127,7 @@ impl TrainingCheckpoint {
     /// Refuses an invalid or taken name.
     fn check_name(&self, name: &str) -> Result<(), &'static str> {
         check_part_name(name)?;
-        // Some file systems tell letters from capitals as little as this does.
+        // Some file systems are case-insensitive too.
         match self.names().any(|other| other.eq_ignore_ascii_case(name)) {
             true => Err("this name is taken"),
             false => Ok(()),
@@ -210,7 +210,7 @@ impl TrainingCheckpoint {
 
     fn write(&self, path: &Path) -> Result<()> {
         let at = |error| file_error(path, error);
-        // They were checked when they came, and become names of files here.
+        // The names were checked when they were added, and become file names here.
         for name in self.names() {
             check_part_name(name)
                 .map_err(|problem| Error::argument("save", "name", name, problem))?;

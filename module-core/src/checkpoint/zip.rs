@@ -34,7 +34,7 @@ pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
     })?;
     let mut entries = ZipEntries::new();
     let mut places = Vec::new();
-    // Where the end counts fewer entries than there are, other readers see no more either.
+    // If the end of the archive counts fewer entries than exist, other readers do not see the rest either.
     let counted = usize::try_from(archive.entries_hint()).unwrap_or(usize::MAX);
     for entry in archive.entries().take(counted) {
         let entry = entry.map_err(problem)?;

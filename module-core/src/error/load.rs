@@ -96,7 +96,7 @@ impl LoadProblems {
 
     /// Each unexpected key with the missing one for which it is probably a typo.
     fn find_typos(&self) -> Vec<(&str, String)> {
-        // Long lists come from another model and not from a typo.
+        // Long lists come from a different model rather than from typos.
         const LONG: usize = 20;
         if self.prefix.is_some() || self.missing.len().max(self.unexpected.len()) > LONG {
             return Vec::new();

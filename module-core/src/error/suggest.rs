@@ -26,7 +26,7 @@ pub(crate) fn suggest<'a>(
 /// The number of letters to insert, remove, replace or swap with their neighbor.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
-    // The rows of the last letter of `a` and of the one before it; no swap ends at the first.
+    // The rows for the current and the previous letter of `a`; no swap ends at the first letter.
     let mut row: Vec<usize> = (0..=b.len()).collect();
     let mut before: Option<(char, Vec<usize>)> = None;
     for (i, x) in a.chars().enumerate() {

@@ -184,7 +184,7 @@ fn enter(root: &dyn Module, given: Vec<(String, Tensor)>, strict: bool) -> Resul
         });
         (tensor.id(), value)
     });
-    // Read from the scope around this one, before this one begins.
+    // Read from the enclosing scope, before this one begins.
     let values: Vec<_> = values.collect();
     Ok(Overrides::new(values))
 }

@@ -337,8 +337,8 @@ pub trait ModuleExt: Module {
 
 impl<M: Module + ?Sized> ModuleExt for M {}
 
-// Closures in the methods above would be other types for each module, and whatever they are given to
-// would be compiled for each.
+// Closures in the methods above would have a different type for each module, and the functions that take them would be
+// compiled for each.
 
 fn second<A, B>((_, second): (A, B)) -> B {
     second

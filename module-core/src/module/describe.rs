@@ -41,7 +41,7 @@ pub trait Describe {
     #[doc(hidden)]
     const WRITTEN: Written = Written::NONE;
 
-    // No array has a length that depends on a constant of `Self`.
+    // The length of an array cannot depend on a constant of `Self`.
     #[doc(hidden)]
     const FEW: &'static [FieldInfo] = &Self::WRITTEN.fields::<16>();
 

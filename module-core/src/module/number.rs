@@ -101,7 +101,7 @@ impl Constant for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // What an `i64` does not hold comes back as a floating-point number of the same value.
+        // A number that does not fit `i64` is read as a floating-point number with the same value.
         match self.is_integer && self.value.abs() < 2.0_f64.powi(63) {
             true => serializer.serialize_i64(self.value as i64),
             false => serializer.serialize_f64(self.value),

@@ -81,7 +81,7 @@ impl Captured {
             fn drop(&mut self) {
                 let scopes = std::mem::take(&mut self.0);
                 ACTIVE.set(!scopes.is_empty());
-                // The tensors are dropped when the list is free again.
+                // The tensors are dropped after the borrow of the list ends.
                 drop(SCOPES.replace(scopes));
             }
         }
@@ -100,7 +100,7 @@ impl Drop for Overrides {
             ACTIVE.set(!scopes.is_empty());
             ended
         });
-        // The tensors are dropped when the list is free again.
+        // The tensors are dropped after the borrow of the list ends.
         drop(ended);
     }
 }

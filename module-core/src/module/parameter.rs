@@ -87,7 +87,7 @@ impl Parameter {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
-        // Writers assign whole values, so a writer that panicked left none half written.
+        // Writers assign whole values, so a panicking writer leaves none half written.
         self.0.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -168,7 +168,7 @@ fn describe_change(key: &str, left: &Tensor, right: &Tensor) -> Result<Changed> 
     let (a, b) = (numbers(left)?, numbers(right)?);
     let mut max_abs = 0.0_f64;
     for (a, b) in a.iter().zip(&b) {
-        // Equal infinities are no difference, and neither are two NaNs.
+        // Equal infinities count as equal, and so do two NaNs.
         let same = a == b || (a.is_nan() && b.is_nan());
         let difference = if same { 0.0 } else { (a - b).abs() };
         if difference.is_nan() || difference > max_abs {

@@ -162,7 +162,7 @@ impl StateDict {
         for (old, tensor) in self {
             let key = rules.key(old);
             if let Some(place) = remapped.tensors.get_index_of(&key) {
-                // Nothing was left out, so that the places are those of this state dict.
+                // Nothing was left out, so the indices are those of this state dict.
                 let first = self.tensors.get_index(place);
                 return Err(ModuleError::KeyCollision {
                     op: "remap",

@@ -54,7 +54,7 @@ impl StateTensor<'_> {
         match self {
             Self::Parameter(parameter) => parameter.mark_swapped(swapped),
             Self::Buffer(buffer) => buffer.mark_swapped(swapped),
-            // It goes with the tensors of its module.
+            // It is moved with the tensors of its module.
             Self::Extra(_) => false,
         }
     }

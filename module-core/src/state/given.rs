@@ -34,7 +34,7 @@ pub(crate) fn resolve<'m>(
         module: root.kind(),
         ..Default::default()
     };
-    // The name under which each was given first.
+    // The name under which each tensor was first given.
     let mut first: HashMap<usize, String> = HashMap::new();
     for (key, value) in given {
         let Some(&place) = names.get(&key) else {
@@ -74,7 +74,7 @@ pub(crate) fn resolve<'m>(
         };
         let missing = held.iter().filter(is_missing);
         problems.missing = missing.map(|held| held.key.clone()).collect();
-        // What came in another shape is named once.
+        // A tensor with a wrong shape is reported once.
         let came = |key: &String| problems.mismatched.iter().any(|other| other.key == *key);
         problems.missing.retain(|key| !came(key));
     }
@@ -87,7 +87,7 @@ fn is_one_value(a: &Tensor, b: &Tensor) -> Result<bool> {
     let is_one = a.storage().is_same(b.storage()) && a.layout() == b.layout();
     match (a.graph_node(), b.graph_node()) {
         (None, None) => Ok(is_one || has_same_values(a, b)?),
-        // A view of the same elements may be of another node.
+        // A view of the same elements may belong to another node.
         (own, other) => Ok(is_one && own == other),
     }
 }

@@ -205,8 +205,7 @@ pub(super) struct AfterLoading<'m>(Vec<(String, &'m dyn Module, std::rc::Rc<Load
 impl<'m> AfterLoading<'m> {
     /// The current hooks, inner modules first.
     pub(super) fn of(root: &'m dyn Module) -> Self {
-        // Children come before the module around them, and in their own order: what a walk that
-        // collects on the way up gives.
+        // Children come before their parent, in their own order: the order of a post-order walk.
         fn collect<'m>(
             modules: &mut std::iter::Peekable<std::vec::IntoIter<(String, &'m dyn Module)>>,
             found: &mut Vec<(String, &'m dyn Module, std::rc::Rc<LoadPost>)>,

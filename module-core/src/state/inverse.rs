@@ -22,7 +22,7 @@ pub(super) fn invert(pattern: &str, replacement: &str) -> Option<(Regex, String)
     };
     let pieces = pieces_of_pattern(pattern)?;
     let order = order_of_groups(replacement)?;
-    // The pattern of the way back is the replacement, with each group as it was.
+    // The pattern of the inverse is the replacement, with each group's original content.
     let mut back = start.to_owned();
     let mut number_there = vec![None; pieces.len()];
     let mut groups = 0;

@@ -38,7 +38,7 @@ pub(crate) fn load(
     };
     let mut problems = plan.refused_problems(options);
     if !hooks.is_empty() && !plan.nothing_fits {
-        // The hooks decide on these two.
+        // The hooks have the last word on these two.
         problems.missing.clear();
         problems.unexpected.clear();
     }
@@ -51,7 +51,7 @@ pub(crate) fn load(
         let tensors = plan.values.iter().map(|(tensor, _)| *tensor).collect();
         return Ok(plan.run(tensors).0);
     }
-    // Hooks may change what was not loaded too.
+    // Hooks may also change tensors that were not loaded.
     let (mut report, kept) = plan.run(entries.iter().map(|entry| entry.tensor).collect());
     let result = catch_unwind(AssertUnwindSafe(|| {
         hooks.run(&mut report)?;
@@ -77,7 +77,7 @@ pub(crate) fn load(
 
 /// Restores the previous values of the tensors.
 fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
-    // What the hooks left is dropped when the lock is free again.
+    // The values left by the hooks are dropped after the lock is released.
     let undone: Vec<Previous> = kept.iter().map(|(tensor, _)| tensor.previous()).collect();
     values_lock::write(|| {
         kept.into_iter()
@@ -171,8 +171,8 @@ impl<'m> Plan<'m> {
             }
         }
         problems.loaded = report.loaded.len();
-        // A tensor that came under another of its names is neither missing nor left as it was; one that came
-        // under another name in another shape is named once.
+        // A tensor found under another of its names is neither missing nor unchanged; one found under another name with
+        // another shape is reported once.
         let came = |tensor: StateTensor<'_>| first_of_tie.contains_key(&tensor.id());
         for Entry { key, tensor, .. } in missing {
             let told = came(*tensor) || mismatched_ids.contains(&tensor.id());
@@ -359,7 +359,7 @@ fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Op
         (false, [1], 0) => value.squeeze(0)?,
         _ => return Ok(None),
     };
-    // Packed elements have the dtype that they unpack to, and products compute in that of their inputs.
+    // Packed elements have the dtype that they unpack to, and products compute in the dtype of their inputs.
     let dtype = match (assign_dtype && !keeps_dtype) || value.is_packed() {
         true => value.dtype(),
         false => current.dtype(),

@@ -41,7 +41,7 @@ pub(super) fn prefix(
 
 /// Counts the paths that `long` has before keys of `short`.
 fn count<'l>(long: &'l [String], short: &[String], paths: &mut IndexMap<&'l str, usize>) {
-    // A crafted key may be of dots only.
+    // A crafted key may consist only of dots.
     const DEEPEST: usize = 16;
     let short: HashSet<&str> = short.iter().map(String::as_str).collect();
     for key in long {

@@ -93,7 +93,7 @@ impl LoadReport {
         for key in &self.not_loaded {
             match tensors.get(key) {
                 Some(tensor) => reset.insert(tensor.id()),
-                // The error says which step of the path leads nowhere.
+                // The error names the step of the path that does not exist.
                 None => reset.insert(path::parameter(model, key)?.id()),
             };
         }

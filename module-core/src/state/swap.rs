@@ -63,7 +63,7 @@ impl<'m> SwappedState<'m> {
 /// Restores every original value, even of tensors that were cast, moved or trained meanwhile.
 impl Drop for SwappedState<'_> {
     fn drop(&mut self) {
-        // What is there now is dropped when the lock is free again.
+        // The current values are dropped after the lock is released.
         let swapped: Vec<Tensor> = self.kept.iter().map(|(tensor, _)| tensor.value()).collect();
         values_lock::write(|| {
             for (tensor, own) in &self.kept {

@@ -71,7 +71,7 @@ fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     if let Some((index, _)) = before.find(|(_, call)| given(call).contains(&true)) {
         return Some(index);
     }
-    // What came from outside is no result.
+    // An outside input is not a result.
     let outside = step.calls.iter().filter(|call| call.parent.is_none());
     let mut outside = outside.flat_map(|call| &call.inputs);
     let known = step.calls[..below].iter();
@@ -83,7 +83,7 @@ fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     if outside.any(same) || untracked.any(same) {
         return None;
     }
-    // The last module beside this one, whose result may have been detached and then changed.
+    // The last other module, whose result may have been detached and then changed.
     let beside = |call: &CallRecord| call.parent == step.calls[below].parent;
     let last = step.calls[..below].iter().rposition(beside)?;
     let is_alike = |output: &Seen| output.node.is_some() && alike(output);

@@ -113,7 +113,7 @@ pub(super) fn unused(
     let mut remove_used = |grad: &Tensor| -> Result<bool> {
         for (dim, indices) in &mut left {
             let sizes = magnitudes(grad, *dim)?;
-            // Of a gradient of one row, or of all.
+            // The gradient is that of one row, or of all.
             indices.retain(|&index| sizes.get(index).is_none_or(|&size| size == 0.0));
         }
         Ok(left.iter().all(|(_, indices)| indices.is_empty()))
@@ -130,7 +130,7 @@ pub(super) fn unused(
         return Ok(Vec::new());
     };
     remove_used(&grad)?;
-    // Of an input that is not used at all, or of which a whole dimension is not, something else is to be said.
+    // Other checks report an input that is not used at all, or a whole dimension of it.
     left.retain(|(dim, indices)| !indices.is_empty() && indices.len() < input.shape()[*dim]);
     let left = left.into_iter().map(|(dim, indices)| {
         let chance = chance(&grad, batch, dim, indices.len())?;

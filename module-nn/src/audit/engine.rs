@@ -31,7 +31,7 @@ pub(super) fn watch<'m>(
     let mut record = survey(model, options);
     for number in 0..record.options.steps {
         let leaks = |step: &Step| step.probes.records.iter().any(|probe| probe.leak.is_some());
-        // Where rows of a batch are tied, the next step looks for the module that ties them.
+        // If rows of a batch depend on each other, the next step searches for the module that mixes them.
         let within = record.steps.last().is_some_and(leaks);
         let probes = record.steps.iter().flat_map(|step| &step.probes.records);
         let settled = probes.filter(|probe| probe.settles());
@@ -204,7 +204,7 @@ impl Recorder {
     }
 
     fn see_loss(&mut self, loss: LossCall<'_>) {
-        // Within a pass it is recomputed.
+        // Inside a backward pass it is a recomputation.
         if self.passing > 0 {
             return;
         }
@@ -225,7 +225,7 @@ impl Recorder {
             PassEvent::Begin { roots, inputs } => {
                 self.passing += 1;
                 self.watch_parameters();
-                // What a pass for another part of the model added to may be dropped before its own pass.
+                // Gradients added by a pass for another part of the model may be dropped before the pass of this part.
                 for (pass, _) in &mut self.passes {
                     let dropped = |&index: &usize| self.parameters[index].dropped_unused();
                     pass.stale.retain(|index| !dropped(index));

@@ -253,7 +253,7 @@ impl Frame {
         let output = outputs.first()?;
         PROBING.set(true);
         let _probing = Probing;
-        // What has no gradient says nothing here; the backward pass of the training will.
+        // An operation without a gradient is no error here; the training's backward pass will report it.
         let rows = match self.ties_rows {
             true => None,
             false => {
@@ -285,7 +285,7 @@ impl Frame {
     ) -> Vec<(usize, usize)> {
         let batch = declared.unwrap_or(0);
         if !self.outermost {
-            // Rows of a part may be something else, as the time is where it stands first.
+            // The rows of a part may have another meaning, for example if time comes first.
             let [count, rows] =
                 [&self.given, input.shape()].map(|shape| shape.get(batch).copied().unwrap_or(0));
             let is_batch = count > 0 && rows.is_multiple_of(count);
@@ -297,9 +297,9 @@ impl Frame {
         }
         match declared {
             Some(0) => vec![(0, 0)],
-            // What is left of a sequence may be one vector for each row.
+            // A sequence may be reduced to one vector for each row.
             Some(dim) => vec![(dim, dim), (0, dim)],
-            // With the time first, in a vector for each element or for each row.
+            // If time comes first, in a vector for each element or for each row.
             None if input.rank() == 3 && output.shape().first() == input.shape().first() => {
                 vec![(0, 0), (0, 1), (1, 1)]
             }

@@ -68,7 +68,7 @@ impl AuditReport {
                 None => findings.push(finding),
             }
         }
-        // The worst first; otherwise in the order of the checks.
+        // The most severe first; otherwise in the order of the checks.
         findings.sort_by_key(|finding: &Finding| Reverse(finding.severity));
         let unused = exceptions.iter().zip(used).filter(|(_, used)| !used);
         let unused = unused.map(|(exception, _)| UnusedException {

@@ -29,13 +29,13 @@ impl Stats {
     /// Adds values, and gives the sum of their squares.
     fn add(&mut self, block: &[f32]) -> f64 {
         self.count += block.len();
-        // In lanes, which vector instructions add.
+        // In lanes, which vector instructions can add.
         let (mut sums, mut largest) = ([0.0_f32; LANES], [0.0_f32; LANES]);
         let (whole, rest) = block.as_chunks::<LANES>();
         for values in whole {
             for i in 0..LANES {
                 sums[i] += values[i] * values[i];
-                // One instruction, which `max` is not because of NaN; those show in the sums.
+                // This is one instruction, unlike `max`, which handles NaN; NaN shows in the sums.
                 let value = values[i].abs();
                 largest[i] = if value > largest[i] {
                     value
@@ -97,7 +97,7 @@ fn for_each_block(tensor: &Tensor, f: &mut dyn FnMut(&[f32])) {
         values(tensor).unwrap_or_default().chunks(BLOCK).for_each(f);
         return;
     };
-    // Where they lie, because most of the time goes into reading weights and gradients.
+    // In place, because most of the time goes into reading weights and gradients.
     let mut block = [0.0; BLOCK];
     for bytes in bytes.chunks(4 * BLOCK) {
         f(read_block(bytes, &mut block));
@@ -131,7 +131,7 @@ pub(super) fn equal_rows(tensor: &Tensor) -> bool {
         return false;
     };
     let size = tensor.numel() / rows.max(1);
-    // Read where they lie, because the first two rows tell of most weights.
+    // In place, because the first two rows decide for most weights.
     if let Some(bytes) = f32_bytes(tensor) {
         let values = bytes.as_chunks::<4>().0;
         let value = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
@@ -147,7 +147,7 @@ pub(super) fn equal_rows(tensor: &Tensor) -> bool {
 /// Whether all values of a tensor are zero.
 pub(super) fn is_zero(tensor: &Tensor) -> bool {
     match f32_bytes(tensor) {
-        // Read until the first that is none.
+        // Stops at the first nonzero value.
         Some(bytes) => {
             let mut values = bytes.as_chunks::<4>().0.iter();
             values.all(|&bytes| f32::from_le_bytes(bytes) == 0.0)

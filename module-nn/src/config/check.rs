@@ -204,7 +204,7 @@ pub(crate) fn check_bytes_fit(
 fn is_available(bytes: usize) -> bool {
     let mut block: Vec<u8> = Vec::new();
     let given = block.try_reserve_exact(bytes).is_ok();
-    // Without this the compiler may see that the block is not used and leave the question out.
+    // Otherwise the compiler may notice that the block is unused and remove the allocation.
     std::hint::black_box(block.as_mut_ptr());
     given
 }

@@ -31,8 +31,8 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
         stop: &AtomicBool,
     ) -> Result<Option<C::Batch>> {
         let at = Cell::new(None);
-        // Nothing of this is seen again after a panic but the data set and the collation, whose locks their
-        // authors have to recover, as in any program that goes on after one.
+        // After a panic, only the data set and the collation are used again; their authors must recover their locks, as in
+        // any program that continues after a panic.
         let loaded = catch_unwind(AssertUnwindSafe(|| self.batch_unless(number, stop, &at)));
         loaded.unwrap_or_else(|panic| {
             Err(DataError::Panic {

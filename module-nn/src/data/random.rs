@@ -119,7 +119,7 @@ impl Sampler for RandomSampler {
         for _ in 0..self.num_samples / self.dataset_len {
             all.extend(draw::permutation(&generator, self.dataset_len)?);
         }
-        // PyTorch draws the last permutation also where nothing of it is taken.
+        // PyTorch draws the last permutation even if none of it is used.
         let last = draw::permutation(&generator, self.dataset_len)?;
         all.extend(last.into_iter().take(self.num_samples % self.dataset_len));
         Ok(all)

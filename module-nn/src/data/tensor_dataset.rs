@@ -95,7 +95,7 @@ impl TensorRows for Tensor {
     }
 
     fn row(&self, index: usize) -> Result<Self> {
-        // An index beyond `isize::MAX` is beyond every tensor too.
+        // An index beyond `isize::MAX` is out of range for every tensor.
         self.select(0, isize::try_from(index).unwrap_or(isize::MAX))
     }
 }

@@ -100,7 +100,7 @@ impl Sampler for WeightedRandomSampler {
         let Some(generator) = &self.generator else {
             return self.draw();
         };
-        // `multinomial` draws from the default generator, so that one is in this state for the draw.
+        // `multinomial` draws from the default generator, so that one gets this state for the draw.
         fork_rng(generator.initial_seed(), || {
             let default = default_generator();
             default.set_state(&generator.get_state())?;

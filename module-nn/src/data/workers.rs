@@ -39,7 +39,7 @@ impl<B: Send + 'static> Workers<B> {
         for worker in 0..num_workers {
             let (load, stop) = (load.clone(), workers.stop.clone());
             let numbers = (first + worker..load.plan.batches.len()).step_by(num_workers);
-            // A channel takes memory for all that it may hold. One more batch is loaded and waits to be sent.
+            // A channel allocates memory for its full capacity. One more batch is loaded and waits to be sent.
             let ahead = prefetch_factor.min(numbers.len());
             let (sender, receiver) = sync_channel(ahead.saturating_sub(1));
             let work = move || run(&load, numbers, &stop, &sender);
@@ -72,7 +72,7 @@ fn run<D: Dataset, C: Collate<D::Item>>(
         let Some(batch) = load.batch_or_panic(number, stop).transpose() else {
             return;
         };
-        // An error: the loop was left.
+        // An error means that the loop was left.
         if sender.send(batch).is_err() {
             return;
         }
@@ -85,7 +85,7 @@ impl<B> Drop for Workers<B> {
         self.stop.store(true, Ordering::Relaxed);
         self.channels.clear();
         for thread in self.threads.drain(..) {
-            // A worker has given its panics to the loop.
+            // A worker has passed its panics to the loop.
             let _ended = thread.join();
         }
     }

@@ -44,7 +44,7 @@ pub fn bilinear(
             return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
     };
-    // Every product of an element of one with an element of the other is an input of a linear layer.
+    // The products of all pairs of elements are the inputs of a linear layer.
     let sizes = |last: usize| lead.iter().copied().chain([last]).collect::<Shape>();
     let products = x1.unsqueeze(-1)?.mul(&x2.unsqueeze(-2)?)?;
     let products = products.reshape(sizes(in1 * in2))?;

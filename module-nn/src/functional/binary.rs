@@ -138,7 +138,7 @@ pub fn multilabel_soft_margin_loss(
             .to_integers(NAME, Integers::Classes)?
             .to_dtype(input.dtype())?,
     };
-    // PyTorch composes it of operations that are in no list.
+    // PyTorch composes it of operations that are in no autocast list.
     let policy = AutocastPolicy::Promote;
     reduce_by_policy(NAME, policy, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;

@@ -182,14 +182,14 @@ fn split_targets(targets: &Tensor, lengths: &[usize], alone: bool) -> Result<Vec
 struct Paths {
     /// The label of each state, `[batch, states]`; short targets are filled with blanks.
     labels: Tensor,
-    /// [`LOG_ZERO`] if a path must not skip from that state, else 0: for the states two before, one before and the same,
+    /// [`LOG_ZERO`] if a path must not come from that state, else 0: for the states two before, one before and the same,
     /// `[batch, states, 3]`.
     barred: Tensor,
-    /// [`LOG_ZERO`] if no path can start, `[batch, states]`.
+    /// Whether no path can start there, `[batch, states]`.
     no_start: Tensor,
     /// The last two states of each target, `[batch, 2]`; the same one twice for an empty target.
     ends: Tensor,
-    /// [`LOG_ZERO`] if the second of the two is the same, `[batch, 2]`.
+    /// Whether the second of the two is the same, `[batch, 2]`.
     no_end: Tensor,
 }
 
@@ -203,7 +203,7 @@ impl Paths {
         let longest = targets.iter().map(Vec::len).max().unwrap_or(0);
         // The labels are elements of a tensor, so that twice as many can be counted.
         let (batch, states) = (targets.len(), 2 * longest + 1);
-        // Whether the states of all fit in memory, of which one long target makes many.
+        // Whether the states of all fit in memory; one long target makes many.
         Tensor::zeros([batch, states, 3], DType::F64)?;
         let (mut labels, mut barred, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
         let (mut ends, mut no_end) = (Vec::new(), Vec::new());
@@ -214,7 +214,7 @@ impl Paths {
                 let before = state.checked_sub(2).and_then(label);
                 let skips = label(state).is_some() && before.is_some() && before != label(state);
                 barred.extend([if skips { 0.0 } else { LOG_ZERO }, 0.0, 0.0]);
-                // Without a time step a path has no label.
+                // Without a time step, a path has no labels.
                 let label_first = !target.is_empty() && length > 0;
                 no_start.push(state > usize::from(label_first));
             }
@@ -242,7 +242,7 @@ impl Paths {
         let index = index.expand([time as isize, -1, -1])?;
         let emitted = x.gather(2, &index)?.clamp_min(LOG_ZERO)?;
         let zero = emitted.sum(0)?.zeros_like()?;
-        // Before the first time step only the states are open in which a path can start.
+        // Before the first time step, only the initial states are possible.
         let mut paths = zero.masked_fill(&self.no_start, LOG_ZERO)?;
         for (t, now) in emitted.unbind(0)?.iter().enumerate() {
             let next = match t {

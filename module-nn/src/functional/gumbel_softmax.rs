@@ -62,7 +62,7 @@ fn sample(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
     }
     let place = soft.detach().argmax_keepdim(dim)?;
     let chosen = soft.detach().zeros_like()?.scatter(dim, &place, 1.0)?;
-    // In this order, so that its elements are those of PyTorch, which may be a bit beside 1.
+    // In this order, so that its elements equal PyTorch's, which may be one bit off 1.
     chosen.sub(soft.detach())?.add(&soft)
 }
 

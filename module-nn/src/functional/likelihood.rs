@@ -129,7 +129,7 @@ pub fn poisson_nll_loss(
             return Ok(losses);
         }
         let few = y.le(1.0)?;
-        // No logarithm of 0, whose slope would make NaN of slopes of 0.
+        // Avoids the logarithm of 0, whose infinite derivative would turn zero gradients into NaN.
         let many = y.masked_fill(&few, 1.0)?;
         let root = many.mul(std::f64::consts::TAU)?.log()?.mul(0.5)?;
         let factorial = many.log()?.mul(&many)?.sub(&many)?.add(&root)?;
@@ -185,7 +185,7 @@ pub fn gaussian_nll_loss(
         return Err(Error::argument(NAME, "var", negative, problem));
     }
     let raised = var.detach().clamp_min(options.eps)?;
-    // The values of the one, the gradient of the other.
+    // The values of one, the gradient of the other.
     let var = raised.add(&var.sub(var.detach())?)?;
     let distance = widen(input)?.sub(&widen(target)?)?;
     let losses = distance.square()?.div(&var)?.add(&var.log()?)?.mul(0.5)?;

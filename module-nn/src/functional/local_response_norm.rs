@@ -34,7 +34,7 @@ pub fn local_response_norm(
         return Err(too_few_error(input));
     }
     check_positive(NAME, "size", size)?;
-    // The rest may be empty, so that its size is not to be found from the others.
+    // The rest may be empty, so its size cannot be inferred from the others.
     let rest: usize = rest.iter().product();
     let squares = input.mul(input)?.reshape([batch, 1, channels, rest])?;
     let [below, above] = [size / 2, (size - 1) / 2].map(|count| count as isize);

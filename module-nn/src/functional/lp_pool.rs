@@ -72,7 +72,7 @@ pub fn lp_pool<const N: usize>(
     let count = options.kernel_size.iter().map(|&size| size as f64);
     let count: f64 = count.product();
     let means = input.pow(norm_type)?.avg_pool(means)?;
-    // The value is that of the mean; a mean of 0 has the slope 0 and not an infinite one.
+    // The value is that of the mean; for a mean of 0, the derivative is 0 instead of infinite.
     let means = means.sign()?.mul(&means.abs()?.relu()?)?;
     means.mul(count)?.pow(1.0 / norm_type)
 }

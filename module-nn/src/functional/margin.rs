@@ -79,7 +79,7 @@ pub fn hinge_embedding_loss(
     check_same_shape(NAME, input, target)?;
     let x = widen(input)?;
     let apart = x.neg()?.add(margin)?.clamp_min(0.0)?;
-    // As in PyTorch, a target of neither sign counts both.
+    // As in PyTorch, a target that is neither 1 nor -1 adds both terms.
     let apart = apart.masked_fill(&target.eq(1)?, 0.0)?;
     let together = x.masked_fill(&target.eq(-1)?, 0.0)?;
     reduce(&apart.add(&together)?, reduction)?.to_dtype(input.dtype())
@@ -192,11 +192,11 @@ pub fn multilabel_margin_loss(
     }
     let (x, classes) = rows(NAME, input)?;
     check_same_shape(NAME, input, target)?;
-    // Not U8, which has no -1 to end with.
+    // Not U8, which has no -1 to mark the end.
     let target = target
         .to_integers(NAME, Integers::Indices)?
         .reshape(x.shape())?;
-    // 1 as long as no -1 was met.
+    // 1 until the first -1.
     let counts = target.ne(-1)?.to_dtype(DType::I64)?.cumprod(1)?.ne(0)?;
     let safe = target.masked_fill(&counts.logical_not()?, 0_i64)?;
     let right = x
@@ -206,7 +206,7 @@ pub fn multilabel_margin_loss(
     let is_right = zeros.scatter_add(1, &safe, &counts.to_dtype(DType::I64)?)?;
     let compared = is_right.eq(0)?.unsqueeze(1)?;
     let compared = counts.unsqueeze(2)?.logical_and(&compared)?;
-    // Of each right class (dimension 1) with each other (dimension 2).
+    // Each correct class (dimension 1) with each other class (dimension 2).
     let short = x
         .unsqueeze(1)?
         .sub(&right.unsqueeze(2)?)?

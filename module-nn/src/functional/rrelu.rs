@@ -30,7 +30,7 @@ pub fn rrelu(input: &Tensor, lower: f64, upper: f64) -> Result<Tensor> {
         return Err(Error::argument(NAME, "lower", lower, problem));
     }
     let x = widen(input)?;
-    // The bounds have the precision that is computed in, the draws have that of `f64`.
+    // The bounds have the precision of the computation, the draws that of `f64`.
     let rounded = |bound: f64| match x.dtype() {
         DType::F64 => bound,
         _ => f64::from(bound as f32),

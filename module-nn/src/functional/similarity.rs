@@ -25,7 +25,7 @@ pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: isize, eps: f64) -> Resu
     let unit = |x: &Tensor| {
         let x = x.expand(&shape)?;
         let norm = x.norm_keepdim(2.0, [dim])?;
-        // Raised where it is small, but with the slope of the norm, as in PyTorch.
+        // Raised if it is small, but with the gradient of the norm, as in PyTorch.
         let raised = norm.detach().clamp_min(eps)?.sub(norm.detach())?;
         x.div(&norm.add(&raised)?)
     };

@@ -48,7 +48,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     let length = prompt.size(1)?;
     check_beams_fit(prompts.len(), length, beams)?;
     let mut searches: Vec<Search> = prompts.iter().map(|ids| Search::new(ids, beams)).collect();
-    // The prompts are read once, and what was read of each is then shared by its beams.
+    // The prompts are processed once, and their caches are then shared by their beams.
     let logits = next_logits(model, tensor(&prompts, prompt)?)?;
     let mut rows = Vec::with_capacity(prompts.len() * beams);
     for row in 0..prompts.len() {
@@ -91,7 +91,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
             .collect();
         logits = next_logits(model, tensor(&last, prompt)?)?;
     }
-    // As in transformers, where a padding of 0 counts for none.
+    // As in transformers, where a padding token of 0 counts as none.
     let padding = match (config.eos_token_id.first(), config.pad_token_id) {
         (None, _) => -1,
         (Some(_), Some(padding)) if padding != 0 => padding,
@@ -183,7 +183,7 @@ fn candidates(
 
 impl Search {
     fn new(prompt: &[i64], beams: usize) -> Self {
-        // The beams are equal at first, so that only one of them is gone on with.
+        // The beams are equal at first, so only one of them is continued.
         let running = |beam: usize| Running {
             ids: prompt.to_vec(),
             score: if beam == 0 { 0.0 } else { OUT },

@@ -103,7 +103,7 @@ where
     F: FnMut(Tensor, C) -> Result<(Tensor, C)>,
 {
     fn next_logits(&mut self, ids: Tensor) -> Result<Tensor> {
-        // It is handed over, so that the memory behind it has one owner.
+        // It is moved out, so that the memory behind it has one owner.
         let cache = self.cache.take().ok_or_else(lost)?;
         let (logits, cache) = (self.forward)(ids, cache)?;
         self.cache = Some(cache);

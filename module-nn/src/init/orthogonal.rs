@@ -50,8 +50,7 @@ impl Init for Orthogonal {
         }
         let columns = drawn.numel() / rows;
         let drawn = drawn.to_dtype(DType::F64)?.reshape([rows, columns])?;
-        // Each vector of the tall matrix in one piece: its columns, which are the rows of the
-        // transpose.
+        // Each vector of the tall matrix contiguously: its columns, which are the rows of the transpose.
         let tall = if rows < columns { drawn } else { drawn.t()? };
         let (count, length) = (rows.min(columns), rows.max(columns));
         let vectors = orthonormalize(tall.to_vec::<f64>()?, length);

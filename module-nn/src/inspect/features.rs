@@ -67,7 +67,7 @@ impl Options {
             None => tensor,
         };
         match self.dtype {
-            // Indices stay what they are, as when a model is cast.
+            // Indices stay unchanged, as when a model is cast.
             Some(dtype) if tensor.dtype().is_floating_point() => tensor.to_dtype(dtype),
             _ => Ok(tensor),
         }

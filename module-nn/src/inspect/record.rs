@@ -43,7 +43,7 @@ impl Trace {
     {
         crate::enable_grad(|| {
             input.for_each_mut(&mut |tensor| {
-                // Indices have no gradient and need none: they are handed over as they are.
+                // Indices have no gradient and need none: they are passed on unchanged.
                 if let (false, Ok(leaf)) = (tensor.requires_grad(), tensor.with_grad()) {
                     *tensor = leaf;
                 }
@@ -150,7 +150,7 @@ impl Recorder {
     fn end(&mut self, module: &dyn Module, outputs: &[Tensor], failed: bool) {
         let now = self.began.elapsed();
         let id = module.id();
-        // A call that failed in a pre-hook of somebody else may never have begun here.
+        // A call that failed in someone else's pre-hook may never have begun here.
         if !self.running.iter().any(|(_, running)| *running == id) {
             return;
         }

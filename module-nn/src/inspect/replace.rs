@@ -128,7 +128,7 @@ pub fn replace_typed<M: Module>(
     for place in places("replace_typed", model, &select.into())? {
         let old = model.get_submodule(&place.path)?.as_module();
         let old = (old as &dyn Any).downcast_ref::<M>();
-        // An enum answers as what it holds, and cannot be given another of that.
+        // An enum resolves to its content, and cannot be given another content of that type.
         let Some(old) = old.filter(|_| place.holds == TypeId::of::<M>()) else {
             let (kind, asked) = (place.kind, M::type_kind());
             let problem =

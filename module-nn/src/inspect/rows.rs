@@ -89,7 +89,7 @@ fn enclosing_paths(path: &str) -> impl Iterator<Item = &str> {
 pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
     let modules: IndexMap<String, &dyn Module> = model.named_modules().collect();
     let mut rows: Vec<Row> = Vec::new();
-    // The modules that enclose the row that came last.
+    // The modules that contain the previous row.
     let mut open: Vec<String> = Vec::new();
     for call in trace.calls() {
         open.retain(|path| is_inside(&call.path, path));
@@ -117,7 +117,7 @@ pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
             reached: false,
             ..Row::new(path, module)
         };
-        // Behind the last row of the module that it stands in.
+        // After the last row of the module that contains it.
         let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
         let last = rows
             .iter()

@@ -206,7 +206,7 @@ impl<const N: usize> BatchNorm<N> {
         };
         let batches = counter.tensor().add(1)?;
         if count == 0 {
-            // An empty batch is counted and moves nothing, as in PyTorch.
+            // An empty batch is counted but does not change the statistics, as in PyTorch.
             return counter.set(batches);
         }
         let own = self.config.momentum;

@@ -124,7 +124,7 @@ impl ChannelNorm {
         let count = count as f64;
         let var = &var.mul(count / (count - 1.0))?;
         let blend = |running: &Buffer, new: &Tensor| {
-            // Half precision is rounded once, where it is kept.
+            // Half precision is rounded once, when it is stored.
             let old = running.tensor();
             let rest = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
             new.mul(factor)?.add(&rest)?.to_dtype(old.dtype())

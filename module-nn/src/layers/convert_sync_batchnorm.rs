@@ -65,7 +65,7 @@ mod tests {
             assert!(found.equal(&expected).unwrap(), "{name}");
         }
 
-        // In evaluation, and after the way back, every norm is its own again.
+        // In evaluation, and after the conversion back, every norm uses its own statistics again.
         let first = model.get_submodule("0").unwrap();
         let first: &dyn Any = first;
         let first: &BatchNorm1d = first.downcast_ref().unwrap();

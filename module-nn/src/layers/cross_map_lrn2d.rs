@@ -86,7 +86,7 @@ impl CrossMapLRN2d {
             k,
         } = &self.config;
         write!(f, "{size}, alpha={}, beta={}, ", Repr(alpha), Repr(beta))?;
-        // PyTorch's default is a integer.
+        // PyTorch's default is an integer.
         match k.fract() == 0.0 {
             true => write!(f, "k={k}"),
             false => write!(f, "k={}", Repr(k)),
@@ -113,7 +113,7 @@ impl Forward for CrossMapLRN2d {
             let expected = "[batch, channels, height, width]";
             return Err(input.shape().error("CrossMapLRN2d", expected));
         };
-        // The channels on one side that any window reaches are no more than there are.
+        // A window reaches at most as many channels on one side as there are.
         let reach = (size.div_ceil(2) - 1).min(channels);
         let squares = input.mul(&input)?;
         let rows = squares.reshape([batch, 1, channels, height * width])?;

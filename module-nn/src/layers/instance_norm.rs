@@ -154,7 +154,7 @@ impl<const N: usize> InstanceNorm<N> {
     /// Refuses anything but `[batch, channels, size…]`, and channels that do not match the members.
     fn check(&self, input: &Tensor) -> Result<()> {
         let channels = self.config.num_features;
-        // Without members there is nothing that the number of channels could fail to fit.
+        // Without members, any number of channels is valid.
         let bound = self.norm.weight.is_present() || self.norm.running_mean.is_present();
         let expected = if input.rank() != N + 2 {
             format!(

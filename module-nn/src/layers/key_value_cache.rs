@@ -165,7 +165,7 @@ impl KeyValueCache {
                 let expected = format!("[{batch}, {heads}, length, {width}], as what is there");
                 return Err(given.error(NAME, expected));
             }
-            // Whatever else differs is what joining them refuses.
+            // Other differences are refused when the parts are joined.
             if own.dtype() != x.dtype() || own.device() != x.device() {
                 return Err(match Tensor::cat(&[own, x], 2) {
                     Err(error) => error,
@@ -284,7 +284,7 @@ fn joined(parts: &[Tensor], room: usize) -> Result<Tensor> {
 /// Writes a part into the spare capacity: in place, if nothing else holds the memory.
 fn write(room: &mut Tensor, index: &Tensor, part: &Tensor) -> Result<()> {
     let (device, layout) = (room.device(), Layout::contiguous(room.shape().clone()));
-    // The device copies what others hold, so that one handle more costs nothing.
+    // The device copies memory that others hold, so one additional handle costs nothing.
     let spare = (!room.storage().is_unshared()).then(|| room.clone());
     let operand = std::mem::replace(room, part.clone()).operand();
     let written = device

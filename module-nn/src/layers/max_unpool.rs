@@ -121,7 +121,7 @@ impl<const N: usize> MaxUnpool<N> {
         let lead = input.rank().saturating_sub(N);
         let mut sizes = [0; N];
         for (d, &size) in input.shape().iter().skip(lead).enumerate() {
-            // Without a place there is one step less than none.
+            // An empty dimension has a negative number of steps.
             let full = size
                 .checked_mul(stride[d])
                 .and_then(|n| n.checked_add(kernel[d]));

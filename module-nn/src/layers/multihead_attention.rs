@@ -154,7 +154,7 @@ impl Build for MultiheadAttentionConfig {
             return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
         }
         let out_proj = NonDynamicallyQuantizableLinear::new(embed_dim, bias)?;
-        // That of `out_proj` fits memory, and so this number fits too.
+        // The size of `out_proj` fits in memory, so this one does too.
         let packed = 3 * embed_dim;
         let same = [kdim, vdim] == [embed_dim; 2];
         let weight = |wanted, shape: [usize; 2]| {

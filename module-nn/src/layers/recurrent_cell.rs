@@ -36,7 +36,7 @@ impl RecurrentCell {
         check_positive(layer, "input_size", input_size)?;
         check_positive(layer, "hidden_size", hidden_size)?;
         let init = Uniform::of_fan_in(hidden_size);
-        // A product that exceed memory is refused by the parameter.
+        // The parameter refuses a product that exceeds memory.
         let gates = op.gates().saturating_mul(hidden_size);
         let bias = || Maybe::when(bias, || Parameter::with_init(gates, init));
         Ok(Self {

@@ -252,7 +252,7 @@ impl Forward<(Tensor, usize)> for RotaryEmbedding {
     type Output = Tensor;
 
     fn forward(&self, (input, start): (Tensor, usize)) -> Result<Tensor> {
-        // What has too few dimensions is refused with the others.
+        // Too few dimensions are refused together with the others.
         let length = if input.rank() < 2 { 1 } else { input.size(-2)? };
         let positions = positions(start, length, &input)?;
         self.forward((input, positions))

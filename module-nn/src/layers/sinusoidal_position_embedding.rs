@@ -110,7 +110,7 @@ impl Build for SinusoidalPositionEmbeddingConfig {
         let exponents = exponents.to_vec::<i64>()?;
         frequencies.extend(exponents.iter().map(|&i| base.powf(-(i as f64) / divisor)));
         let [cos, sin] = cos_sin(&positions, &frequencies, default_dtype())?;
-        // An odd size has no place for the last cosine.
+        // With an odd size, there is no place for the last cosine.
         let table = match self.layout {
             PositionLayout::Interleaved => {
                 (self.layout.join(&sin, &cos)?).narrow(-1, 0..embedding_dim)?

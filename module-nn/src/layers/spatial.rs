@@ -47,7 +47,7 @@ pub(super) fn add_bias<const N: usize>(output: Tensor, bias: Option<&Tensor>) ->
     };
     let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
     let add = |bias: &Tensor| output.add(&bias.reshape(column.as_slice())?);
-    // Inside `autocast` it is cast as the weight is.
+    // Inside `autocast` it is cast like the weight.
     let policy = AutocastPolicy::LowerPrecision;
     policy
         .apply([bias], [], |[bias], []| add(bias))

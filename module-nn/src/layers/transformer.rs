@@ -140,7 +140,7 @@ impl Build for TransformerConfig {
             norm_first: self.norm_first,
             bias: self.bias,
         };
-        // Both before the first layer is built.
+        // Both are checked before the first layer is built.
         let (encoders, decoders) = (self.num_encoder_layers, self.num_decoder_layers);
         check_count(NAME, "num_encoder_layers", encoders, || {
             encoder_layer.build()

@@ -173,7 +173,7 @@ impl Resizing {
         let sizes = input.shape().iter().skip(2).enumerate();
         let to = sizes.map(|(d, &size)| {
             let factor = factors.get(if factors.len() == 1 { 0 } else { d });
-            // A factor that is missing leaves the size to the error below.
+            // If a factor is missing, the size is reported by the error below.
             factor.map_or(size, |factor| (size as f64 * factor) as usize)
         });
         let mut to: Vec<usize> = to.collect();

@@ -46,7 +46,7 @@ impl CSVLogger {
         let path = path.as_ref();
         let content = read(path)?;
         let (columns, len) = match split_header(&content) {
-            // Not even the header was written whole.
+            // Not even the header was written completely.
             None => (Vec::new(), 0),
             Some((header, _)) => {
                 let columns = fields(header);

@@ -50,7 +50,7 @@ impl Progress {
     /// On another terminal.
     pub fn with_draw_target(target: ProgressDrawTarget) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        // The template is right, which a test says; without it the bar has the default one.
+        // A test checks that the template is valid; if it were not, the bar would use the default one.
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
@@ -95,7 +95,7 @@ impl<I: ExactSizeIterator> Iterator for ProgressEpoch<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        // A batch counts as done when the next one is asked for.
+        // A batch counts as done when the next one is requested.
         let given = self.batches.next();
         let done = self.bar.length().unwrap_or_default();
         let left = self.batches.len() as u64 + u64::from(given.is_some());
@@ -200,7 +200,7 @@ mod tests {
         }
         progress.println("a line");
         assert!(screen.take().contains("a line"));
-        // A resumed epoch has what is left of it; one that is left early is over.
+        // A resumed epoch has the remaining batches; one that is left early is over.
         let mut rest = progress.epoch("epoch 3", [1, 2]);
         assert_eq!((rest.len(), rest.next()), (2, Some(1)));
         assert!(!progress.bar.is_finished());

@@ -221,7 +221,7 @@ impl Plan {
             let projects = place.is_some_and(|place| place.adaptable() == Adaptable::InProjection);
             let is_selected = |path: &String| selected.contains(&path.as_str());
             let is_meant = is_selected(path) || layer.as_ref().is_some_and(is_selected);
-            // A layer of several weights means all of them.
+            // A layer with several weights stands for all of them.
             if !is_meant || within_saved(path) || layers.contains(&Some(path.as_str())) {
                 continue;
             }
@@ -259,7 +259,7 @@ fn make(
     let (mut layers, mut weights) = (Layers::new(), Vec::new());
     let found = find(model);
     let mut modes = found.iter().filter_map(|found| found.training).peekable();
-    // A model without a mode is in training.
+    // A model without a mode counts as training.
     let training = modes.peek().is_none() || modes.any(|training| training);
     // PEFT adapts weights after layers.
     let (weights_of_layers, modules): (Vec<&Found<'_>>, Vec<&Found<'_>>) =
@@ -291,7 +291,7 @@ fn make(
                     && *path == join(&other.path, "out_proj")
             };
             if found.iter().any(is_projection) {
-                // PEFT adds the part of `out_proj` twice, and so do the adapters that it trained.
+                // PEFT adds the contribution of `out_proj` twice, and so did the training of its adapters.
                 fresh.scale *= 2.0;
             }
             if let Some(weight) = fresh.weight.take() {

@@ -36,7 +36,7 @@ impl Adapters {
             if let Some(dropout) = dropout {
                 x = dropout.forward(x)?;
             }
-            // The factors are those of a linear layer, also where the weight is transposed.
+            // The factors are those of a linear layer, even if the weight is transposed.
             let first = match self.adaptable {
                 Adaptable::TransposedLinear => project(&x, &a)?,
                 _ => compute(&x, &a, None)?,
@@ -46,7 +46,7 @@ impl Adapters {
                 output = add_wider(&output, &part)?;
                 continue;
             };
-            // The length is taken for a constant.
+            // The length is treated as a constant.
             let delta = delta_weight(held, name, self.adaptable, weight.shape())?.detach();
             let norm = weight_norm(&weight, &delta.mul(state.scale())?, self.adaptable)?.detach();
             let factor = along_channels(&magnitude.weight.tensor().div(&norm)?, weight.shape())?;
@@ -54,7 +54,7 @@ impl Adapters {
                 Some(_) => compute(&x, &weight.unpack()?.to_dtype(x.dtype())?, None)?,
                 None => without_bias(&output, bias.as_ref(), weight.shape())?,
             };
-            // `(m/‖W'‖ - 1)·x·Wᵀ + m/‖W'‖·part`, beside what is there.
+            // `(m/‖W'‖ - 1)·x·Wᵀ + m/‖W'‖·part`, in addition to the existing output.
             let rest = plain.to_dtype(part.dtype())?.mul(&factor.sub(1.0)?)?;
             output = add_wider(&output, &rest.add(&factor.mul(&part)?)?)?;
         }

@@ -11,7 +11,7 @@ pub(super) fn check_untied(
     parameter: &Parameter,
 ) -> Result<()> {
     let module = found.iter().find(|found| found.path == path);
-    // One module under several paths adapts all of its calls alike.
+    // A module with several paths applies its adapter in all of its calls.
     let is_other = |other: &&Found<'_>| {
         let mut ids = other.parameters.iter().map(|(_, own)| own.id());
         module.is_none_or(|module| module.module.id() != other.module.id())

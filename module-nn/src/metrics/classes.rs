@@ -121,7 +121,7 @@ impl Classes {
         best: Vec<i64>,
     ) -> Result<Vec<i64>> {
         let classes = self.task.num_classes();
-        // An ignored class may be none: any other holds its place.
+        // An ignored class may not exist: any other serves as a placeholder.
         let inside = truth.iter().map(|&class| match self.ignore_index {
             Some(ignored) if ignored == class => 0,
             _ => class,

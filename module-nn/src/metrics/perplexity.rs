@@ -93,7 +93,7 @@ impl Perplexity {
         let truth = integers(NAME, "target", target)?;
         check_classes(NAME, "target", &truth, classes, ignored)?;
         let counts: Vec<bool> = truth.iter().map(|&class| Some(class) != ignored).collect();
-        // An ignored class may be none: any other holds its place.
+        // An ignored class may not exist: any other serves as a placeholder.
         let inside = truth.iter().zip(&counts);
         let inside: Vec<i64> = inside
             .map(|(&c, &counts)| if counts { c } else { 0 })

@@ -38,7 +38,7 @@ impl<const N: usize> Sums<N> {
         names: [&'static str; N],
         len: Option<usize>,
     ) -> Result<Self> {
-        // The sums, others that are merged with them, and a result of as many numbers.
+        // The sums, others to merge with them, and a result with as many numbers.
         let bytes = len.and_then(|len| len.checked_mul(3 * N * size_of::<f64>()));
         check_bytes_fit(metric, "num_classes", task.num_classes(), bytes)?;
         Ok(Self::new(names, len.unwrap_or_default()))

@@ -160,7 +160,7 @@ impl ClipGradNormConfig {
             return Err(OptimizerError::NonFinite { total, path }.into());
         }
         let factor = self.max_norm / (total + 1e-6);
-        // A factor that is not a number reaches the gradients, as in PyTorch.
+        // A NaN factor reaches the gradients, as in PyTorch.
         if factor >= 1.0 {
             return Ok(total);
         }
@@ -218,7 +218,7 @@ fn norms(gradients: &[Gradient<'_>], norm_type: f64) -> Result<Vec<f64>> {
 /// The norm of the norms.
 fn total(norms: &[f64], norm_type: f64) -> f64 {
     let norms = norms.iter().copied();
-    // A comparison would pass over what is not a number.
+    // A comparison would skip NaN.
     let greater = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
     match norm_type {
         f64::INFINITY => norms.fold(0.0, greater),
@@ -251,7 +251,7 @@ impl UpdateFormula<1, 0> for Limit {
 
 /// Changes every gradient, in place if no other handle shares it.
 fn change_all(gradients: Vec<Gradient<'_>>, formula: impl UpdateFormula<1, 0>) -> Result<()> {
-    // Whatever needs memory has it before the first number changes.
+    // All memory is allocated before the first number changes.
     let mut own = Vec::with_capacity(gradients.len());
     for Gradient {
         parameter, grad, ..
@@ -273,7 +273,7 @@ struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        // It fits, as it did before.
+        // It fits, as before.
         let _ = self.parameter.set_grad(self.grad.clone());
     }
 }

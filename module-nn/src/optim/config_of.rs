@@ -12,7 +12,7 @@ pub(super) fn config_of<C: DeserializeOwned>(
         let problem = format!("it is the state of no optimizer, and this is {optimizer}");
         return fail("without `parameters`", problem);
     }
-    // Checkpoints of before the name was saved have none.
+    // Checkpoints from before the name was saved have none.
     match snapshot.get::<String>("optimizer") {
         Ok(other) if other != optimizer => {
             let problem = format!(

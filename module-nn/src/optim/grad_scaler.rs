@@ -233,7 +233,7 @@ impl GradScaler {
             Some(state) => state.found_inf,
             None => self.divide("step", model)?,
         };
-        // The gradients are divided by now, whatever becomes of the step.
+        // The gradients are now unscaled, whatever happens to the step.
         let stepped = false;
         self.unscaled
             .insert(key.clone(), Unscaled { found_inf, stepped });
@@ -308,10 +308,10 @@ impl GradScaler {
 
     /// Divides all gradients by the scale, and returns whether one of them is infinite or NaN.
     fn divide(&self, op: &'static str, model: &dyn Module) -> Result<bool> {
-        // Rounded as PyTorch rounds it.
+        // Rounded as in PyTorch.
         let inverse = (1.0 / f64::from(self.scale)) as f32;
         if !inverse.is_finite() {
-            // It would make NaN of a gradient of 0, after which nobody looks for one.
+            // It would turn a gradient of 0 into NaN, which nothing checks afterwards.
             let scale = self.get_scale();
             return Err(OptimizerError::ScaleTooSmall { op, scale }.into());
         }

@@ -282,7 +282,7 @@ impl MuonConfig {
     /// The Newton–Schulz iteration, on the side on which the product `X·Xᵀ` is smaller.
     fn orthogonalize(&self, grad: &Tensor) -> Result<Tensor> {
         let is_tall = grad.size(0)? > grad.size(1)?;
-        // Products of halves are summed in single precision, and each result is rounded to halves once.
+        // Half-precision products are summed in single precision, and each result is rounded once.
         let half = |x: Tensor| x.to_dtype(DType::BF16)?.to_dtype(DType::F32);
         let mut x = half(if is_tall { grad.t()? } else { grad.clone() })?;
         let norm = half(x.norm(2.0, ..)?)?.clamp_min(self.eps)?;

@@ -137,7 +137,7 @@ fn step(
     state: &mut Option<RMSpropState>,
 ) -> Result<()> {
     let state = or_first(state, value)?;
-    // What an option leaves out is not kept.
+    // States that an option does not need are not kept.
     let average = keep_if(&mut state.grad_avg, options.centered, value)?;
     let momentum = keep_if(&mut state.momentum_buffer, options.momentum > 0.0, value)?;
     let (square, formula) = (&mut state.square_avg, Step { options });

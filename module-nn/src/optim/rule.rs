@@ -343,7 +343,7 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
     }
 
     fn group_lrs(&self) -> Vec<f64> {
-        // A loop, and not an iterator: it is compiled for each rule.
+        // A loop rather than an iterator, because it is compiled for each rule.
         let mut lrs = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
             lrs.push(group.options.lr());

@@ -107,7 +107,7 @@ impl StepParameters {
 
     /// The model's parameters must be those that the states belong to, each under its path.
     pub(super) fn check_model(&self, model: &dyn Module) -> Result<()> {
-        // They come in the order in which they came first, unless the model has changed.
+        // They come in their original order, unless the model has changed.
         let mut known = self.0.iter();
         let in_order = |(path, parameter): (String, &Parameter)| {
             let next = known.next();

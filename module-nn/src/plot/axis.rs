@@ -22,7 +22,7 @@ impl Axis {
             let around = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
             (low, high) = (low - around, high + around);
         }
-        // Halves, because the difference of two numbers may be none.
+        // Halves, because the difference of the two numbers may overflow.
         let step = nice((high / TICKS - low / TICKS).max(f64::MIN_POSITIVE));
         let wider = ((low / step).floor() * step, (high / step).ceil() * step);
         if wide && wider.0.is_finite() && wider.1.is_finite() {
@@ -61,7 +61,7 @@ impl Axis {
         let mut ticks = Vec::new();
         for power in (first..=last).filter(|power| power.rem_euclid(every) == 0) {
             for factor in factors {
-                // By its text, because a power of ten that is computed may miss it by a bit.
+                // Parsed from text, because a computed power of ten may be off by a bit.
                 let at = format!("{factor}e{power}").parse().unwrap_or(0.0);
                 if at > 0.0 && (low..=high).contains(&f64::log10(at)) {
                     ticks.push((at, log_name(at)));

@@ -74,7 +74,7 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
     let cell = cell.fold(CELL, f64::max);
     let side = cell * classes as f64;
     let (left, top) = (44.0 + named, 16.0);
-    // Names of columns run down to the left.
+    // Column names are slanted, down to the left.
     let below = 24.0 + named * 0.71;
     let mut svg = begin(left + side + 16.0, top + side + below + 28.0);
     for (row, entries) in entries.chunks_exact(classes).enumerate() {

@@ -34,7 +34,7 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // What XML has no place for.
+            // Characters that XML does not allow.
             letter if letter.is_control() && letter != '\n' => escaped.push('\u{fffd}'),
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),

@@ -73,7 +73,7 @@ impl Scheme {
     pub fn pack(self, x: &Tensor) -> Result<Tensor> {
         let [_, columns] = x.dims()?;
         let dtype = x.dtype();
-        // Else the cast would hide it.
+        // Otherwise the cast would hide it.
         if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
             let problem = "must be float32, float16 or bfloat16; cast with `to_dtype`";
             return Err(Error::argument(self.name(), "dtype", dtype, problem));

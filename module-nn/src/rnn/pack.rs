@@ -76,7 +76,7 @@ fn pack(
     } else {
         order.sort_by_key(|&i| std::cmp::Reverse(lengths[i]));
     }
-    // A view of few elements may have more steps than memory can list.
+    // A view of a few elements may have more steps than fit in memory.
     let total = lengths
         .iter()
         .try_fold(0_usize, |sum, &length| sum.checked_add(length));

@@ -59,7 +59,7 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
             return Err(sequence.shape().error(NAME, expected));
         };
         starts.push((total, length));
-        // What does not exist twice cannot sum up beyond a number: `cat` refuses views that do.
+        // Only views of shared memory can overflow the sum; `cat` refuses these.
         total = length.saturating_add(total);
         longest = length.max(longest);
     }

@@ -170,7 +170,7 @@ macro_rules! bool_bytes {
             bytes.iter().map(|&byte| byte != 0).collect()
         }
 
-        // Bytes other than 0 and 1 are no booleans.
+        // Bytes other than 0 and 1 are not booleans.
         fn in_bytes(_: &[u8]) -> Option<&[Self]> {
             None
         }

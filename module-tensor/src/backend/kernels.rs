@@ -352,8 +352,7 @@ pub trait Backend: Any + Send + Sync {
         geometry: &SampleGeometry,
     ) -> Result<Storage>;
 
-    // Families of kernels that do several steps at once. What a device lacks is composed of the kernels
-    // above.
+    // Families of kernels that do several steps at once. Missing ones are composed of the kernels above.
 
     /// The gradient of softmax, and `ln Σ eˣ`.
     fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {

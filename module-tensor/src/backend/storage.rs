@@ -11,7 +11,7 @@ use crate::{DType, DTypeError, DeviceError, Result};
 #[derive(Clone)]
 pub struct Storage {
     data: Arc<dyn StorageData>,
-    // Asked for by every operation, so they are read once.
+    // Every operation needs these, so they are read once.
     dtype: DType,
     is_packed: bool,
     device: Device,

@@ -84,7 +84,7 @@ macro_rules! unary_ops {
         /// `1/(1 + e⁻ˣ)`
         Sigmoid "sigmoid" => map1_wide(x, T::sigmoid);
         /// `max(x, 0)`, NaN kept
-        // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.
+        // Only values below zero are replaced: -0.0 and NaN stay, as in PyTorch.
         Relu "relu" => formula!(x, |v| if v < 0.0 { 0.0 } else { v });
         /// `x · ½ (1 + erf(x/√2))`
         Gelu "gelu" => formula!(x, |v| gelu(v));
@@ -150,7 +150,7 @@ macro_rules! unary_ops {
             threshold: f64,
         } "softplus" => formula!(x, (beta = beta, threshold = threshold) |v| {
             let scaled = v * beta;
-            // ln(1 + u) of a u of at most 1, with what the sum lost made up for.
+            // ln(1 + u) for u of at most 1, with a correction for the rounding of the sum.
             let u = exp(-scaled.abs());
             let sum = 1.0 + u;
             let log = if sum == 1.0 { u } else { ln(sum) * (u / (sum - 1.0)) };
@@ -171,7 +171,7 @@ macro_rules! unary_ops {
             input_scale: f64,
         } "elu" => formula!(x, (below = alpha * scale, above = scale, inner = input_scale) |v| {
             let z = v * inner;
-            // eᶻ - 1 by t = tanh z/2, which loses nothing near 0 and below.
+            // eᶻ - 1 from t = tanh z/2, which is accurate at and below 0.
             let t = tanh(0.5 * z);
             let bent = if z < 0.5 { 2.0 * t / (1.0 - t) } else { exp(z) - 1.0 };
             if v < 0.0 { bent * below } else { v * above }

@@ -67,7 +67,7 @@ impl Layout {
 
     /// Whether the elements are contiguous in row-major order.
     pub fn is_contiguous(&self) -> bool {
-        // One loop, because every operation asks several times.
+        // One loop, because every operation checks this several times.
         let (mut step, mut fits) = (1_usize, true);
         for (&size, &stride) in self.shape.iter().zip(self.strides.iter()).rev() {
             // Without elements there is no order; the other sizes may multiply to anything.

@@ -51,7 +51,7 @@ impl Layout {
                 ..contiguous
             });
         }
-        // Runs of old dimensions that lie as one are split into new dimensions.
+        // Mergeable runs of old dimensions are split into new dimensions.
         let old: DimVec = (0..self.rank())
             .filter(|&dim| self.shape[dim] != 1)
             .collect();
@@ -79,7 +79,7 @@ impl Layout {
             }
             end = start;
         }
-        // Leading dimensions that are left have size 1, whose stride does not matter.
+        // Remaining leading dimensions have size 1, whose stride does not matter.
         Some(Self {
             shape: shape.clone(),
             strides,

@@ -141,7 +141,7 @@ impl Tensor {
         beta: Scalar,
         alpha: Scalar,
     ) -> Result<Self> {
-        // PyTorch's list has none of vectors.
+        // PyTorch's autocast list has no matrix-vector products.
         let policy = match name {
             "addmv" => AutocastPolicy::Unchanged,
             _ => AutocastPolicy::LowerPrecision,

@@ -118,7 +118,7 @@ impl Function for Atan2 {
         let Self { y, x } = self;
         let square = y.square()?.add(&x.square()?)?;
         let zero = square.eq(0.0)?;
-        // Inside as well, so that second derivatives do not multiply 0 with an infinity.
+        // Inside as well, so that second derivatives do not multiply 0 by an infinity.
         let square = square.masked_fill(&zero, 1.0)?;
         let grad = ctx.grad().div(&square)?.masked_fill(&zero, 0.0)?;
         two(

@@ -28,7 +28,7 @@ impl Tensor {
             return Ok((self.operand(), other.operand(), self.shape().clone()));
         }
         let shape = self.shape().broadcast(name, other.shape())?;
-        // Each side may be small and the result may not be.
+        // The result may be large even if each side is small.
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
         let a = self.operand_as(name, &shape)?;
         Ok((a, other.operand_as(name, &shape)?, shape))

@@ -63,7 +63,7 @@ impl Tensor {
         if size == 0 {
             return Ok(self.clone());
         }
-        // A size fits `isize`, as does everything that is in memory.
+        // A size fits `isize`, like everything in memory.
         let cut = size - shift.rem_euclid(size as isize) as usize;
         let (before, after) = (self.narrow(dim, 0..cut)?, self.narrow(dim, cut..size)?);
         Self::cat(&[&after, &before], dim)
@@ -119,8 +119,8 @@ impl Tensor {
         let &[.., rows, columns] = &**self.shape() else {
             return Err(self.shape().error(name, "at least two dimensions"));
         };
-        // Sizes fit `i64`, as does everything that is in memory. A diagonal that misses the matrix is
-        // as good as the nearest that does.
+        // Sizes fit `i64`, like everything in memory. A diagonal that misses the matrix is equivalent to the nearest one
+        // that does.
         let (rows, columns) = (rows as i64, columns as i64);
         let diagonal = diagonal.clamp(-rows, columns);
         let column = Self::arange(0, columns, ())?.to_device(&self.device())?;
@@ -159,7 +159,7 @@ impl Tensor {
         let pairs = || repeats.iter().copied().zip(sizes());
         let apart: Shape = pairs().flat_map(|(n, size)| [n, size]).collect();
         apart.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        // Each dimension behind a new one that is stretched, and then both as one.
+        // Each dimension gets a new one before it that is broadcast, and then both are merged.
         self.reshape_to(&sizes().flat_map(|size| [1, size]).collect())?
             .expand(apart)?
             .reshape_to(&pairs().map(|(n, size)| n * size).collect())

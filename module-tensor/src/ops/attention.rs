@@ -75,7 +75,7 @@ impl Tensor {
         value: &Self,
         options: AttentionOptions<'_>,
     ) -> Result<Self> {
-        // A mask of booleans stays one.
+        // A boolean mask stays boolean.
         let attention = |[query, key, value]: [&Self; 3], [mask]: [Option<&Self>; 1]| {
             query.scaled_dot_product_attention(key, value, options.attn_mask(mask))
         };
@@ -98,7 +98,7 @@ impl Tensor {
             (key, &shapes.key),
             (value, &shapes.value),
         ];
-        // What is stretched is widened first, so that its gradient is summed before it is rounded.
+        // Broadcast operands are widened first, so that their gradient is summed before it is rounded.
         let stretched = parts.iter().any(|(x, shape)| x.shape() != *shape);
         let prepared = |x: &Self| match kernels.is_none() || stretched {
             true => x.widened(),
@@ -142,7 +142,7 @@ impl Tensor {
         }
         self.check_device(NAME, mask)?;
         if mask.dtype() == DType::Bool {
-            // As large as the mask is in memory, and not as what it was expanded to.
+            // As large as the mask in memory, not as its expanded shape.
             let mask = mask.unexpanded()?;
             let zeros = Self::zeros(mask.shape(), (self.dtype(), &self.device()))?;
             zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)
@@ -289,7 +289,7 @@ impl Attention {
             return scores.softmax(-1);
         }
         let alone = scores.detach().eq(f64::NEG_INFINITY)?.all_keepdim(-1)?;
-        // The softmax of nothing would be NaN, also in its gradient.
+        // The softmax of no elements would be NaN, also in its gradient.
         let weights = scores.masked_fill(&alone, 0.0)?.softmax(-1)?;
         weights.masked_fill(&alone, 0.0)
     }

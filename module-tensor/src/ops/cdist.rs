@@ -128,7 +128,7 @@ impl Tensor {
             a.unsqueeze(-2)?.sub(&b)?.norm(p, -1)
         };
         if b.shape().last() == Some(&0) {
-            // The norm of nothing is 0, also the greatest of it.
+            // The norm of no elements is 0, even the maximum norm.
             let shape = self.unsqueeze(-2)?.sub(&b)?.sum(-1)?;
             return shape.zeros_like();
         }
@@ -207,7 +207,7 @@ fn distance_gradient(a: &Tensor, b: &Tensor, [y, grad]: [&Tensor; 2], p: f64) ->
         } else if p.is_infinite() {
             sign.mul(&size.eq(&y)?.to_dtype(size.dtype())?)?
         } else {
-            // A difference of 0 has no sign; of its power, which may be infinite, 1 is taken.
+            // A difference of 0 has no sign; 1 is used for its power, which may be infinite.
             let none = size.eq(0.0)?;
             sign.mul(&size.masked_fill(&none, 1.0)?.div(&y)?.pow(p - 1.0)?)?
         };

@@ -188,7 +188,7 @@ impl Function for Between {
             ctx.needs(input).then(gradient).transpose()
         };
         let (below, above) = (|| x.lt(low.clone()), || x.gt(high.clone()));
-        // As PyTorch has it where one of the three is NaN.
+        // As in PyTorch if one of the three is NaN.
         let inside = || below()?.logical_or(&above()?)?.logical_not();
         let mut gradients = vec![masked(0, &inside, x)?];
         if let Some(low) = low.tensor() {

@@ -65,7 +65,7 @@ impl Tensor {
         let (a, b) = (wide(&a)?, wide(&b)?);
         let distance = a.sub(&b)?.abs()?;
         let near = distance.le(&b.abs()?.mul(rtol)?.add(atol)?)?;
-        // An infinity is within every distance of another number by the formula.
+        // By the formula, an infinity would be within any distance of another number.
         close.logical_or(&near.logical_and(&distance.isfinite()?)?)
     }
 

@@ -25,7 +25,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn dropout(&self, p: f64) -> Result<Self> {
-        // PyTorch returns the input before it draws.
+        // PyTorch returns the input before drawing.
         if p == 0.0 || (self.numel() == 0 && (0.0..=1.0).contains(&p)) {
             self.check_floating("dropout")?;
             return Ok(self.clone());

@@ -146,7 +146,7 @@ impl Labeled {
         );
         let a = a.sum_unless(|axis| wanted(axis) || b.has(axis))?;
         let b = b.sum_unless(|axis| wanted(axis) || a.has(axis))?;
-        // A sum of integers is `I64`, and then so is what it is multiplied with.
+        // A sum of integers is `I64`, so the other factor must be too.
         let (a, b) = match a.x.dtype() == b.x.dtype() {
             true => (a, b),
             false => (a.into_i64()?, b.into_i64()?),
@@ -164,7 +164,7 @@ impl Labeled {
                 .filter_map(|&axis| a.size(axis).or_else(|| b.size(axis)))
         };
         let x = if inner.is_empty() {
-            // Nothing is summed: elements are multiplied, with sizes of 1 for the axes of the other.
+            // Without a sum, elements are multiplied, with sizes of 1 for the axes of the other operand.
             let stretch = |labeled: &Self, own: &[Axis], empty: [usize; 2]| {
                 let shape = labeled.permute_by(own)?;
                 let sizes = shape.shape().to_vec();
@@ -285,7 +285,7 @@ fn parse_equation(
         let axes = term.axes(hidden);
         let mut own: Vec<(Axis, usize)> = Vec::new();
         for (&axis, &size) in axes.iter().zip(x.shape().iter()) {
-            // The diagonal of a dimension and another of size 1 would be no diagonal.
+            // A diagonal of a dimension and another of size 1 would not be a diagonal.
             if own.iter().any(|&(a, s)| a == axis && s != size) {
                 return Err(format!(
                     "repeats {axis} for different sizes of operand {i} of shape {}",

@@ -160,8 +160,7 @@ impl Function for Elu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
-        // Where the exponential is not the slope it must not overflow: the second derivative
-        // multiplies it with 0.
+        // Where the exponential is not the derivative, it must not overflow: the second derivative multiplies it by 0.
         let slope = x.clamp_max(0.0)?.mul(self.input_scale)?.exp()?;
         let slope = slope.mul(self.alpha * self.scale * self.input_scale)?;
         let slope = x.detach().le(0.0)?.where_(&slope, self.scale)?;

@@ -14,7 +14,7 @@ impl Tensor {
         value: impl Into<Scalar>,
     ) -> Result<Self> {
         let (x_operand, other) = (x.plain(name)?, self.plain(name)?);
-        // Refused here and not by the kernel, which does not know the operation.
+        // Refused here and not in the kernel, which does not know the operation's name.
         if self.dtype() == DType::Bool {
             return Err(self.dtype().error(name, "a tensor of numbers"));
         }

@@ -107,7 +107,7 @@ impl Tensor {
                 for_each(&kernel_size, |offset| {
                     let at =
                         (0..N).fold(0, |at, d| at * sizes[d] + starts[d][window[d]] + offset[d]);
-                    // Below the number of elements of a tensor.
+                    // Less than the number of elements of a tensor.
                     seen.push(at as i64);
                 });
             });
@@ -138,7 +138,7 @@ fn starts_of(room: usize, count: usize, sample: f64, dtype: DType) -> Vec<usize>
             ((at as f32 + sample) * alpha) as usize - (sample * alpha) as usize
         }
     };
-    // Rounding may lead past the end.
+    // Rounding may exceed the end.
     let inside = |at| start(at).min(room);
     (0..last).map(inside).chain([room]).collect()
 }

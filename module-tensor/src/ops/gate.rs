@@ -176,7 +176,7 @@ impl Function for Gelu {
         };
         by_grad_kernel(ctx, &self.x, kernel, |x| {
             let square = x.mul(x)?;
-            // The slope of `x · share(x)`.
+            // The derivative of `x · share(x)`.
             let (share, change) = match self.approximate {
                 Approximate::None => (
                     x.mul(FRAC_1_SQRT_2)?.erf()?.add(1.0)?.mul(0.5)?,

@@ -159,12 +159,12 @@ impl Tensor {
             .collect();
         out.checked_numel(NAME, size_of::<f64>())?;
         let locations = out_sizes.iter().product();
-        // Of each location there are up to sixteen neighbors, of which some steps are counted.
+        // Each location has up to sixteen neighbors, some of whose steps are counted.
         Shape::from([batch, 64, locations]).checked_numel(NAME, size_of::<f64>())?;
         let outside = match (mode, padding_mode) {
             (_, GridPaddingMode::Zeros) => Outside::Zero,
             (_, GridPaddingMode::Border) => Outside::Border,
-            // The location itself is reflected, and may then lie on the last pixel.
+            // The location itself is reflected, and may then be on the last pixel.
             (GridSampleMode::Bilinear | GridSampleMode::Nearest, _) => Outside::Zero,
             (_, GridPaddingMode::Reflection) => Outside::Reflection { align_corners },
         };

@@ -83,7 +83,7 @@ impl Tensor {
         let x = self.expand(with(&common, size))?;
         let index = from_start.expand(with(&common, index.shape()[place]))?;
         x.gather(dim, &index).map_err(|error| match error.kind() {
-            // The number that was given.
+            // The number that the user passed.
             &ErrorKind::Shape(ShapeError::Index { index, size, .. }) if index < 0 => {
                 ShapeError::Index {
                     op: NAME,

@@ -15,7 +15,7 @@ impl Tensor {
         match (index.dtype(), index.rank()) {
             (DType::I64 | DType::I32, 0) => {
                 let at = index.to_dtype(DType::I64)?.item::<i64>()?;
-                // Numbers beyond `isize` are outside every dimension, as is the nearest.
+                // Numbers beyond `isize` are out of range for every dimension, as is the nearest `isize`.
                 let at = isize::try_from(at).unwrap_or(isize::MAX);
                 return self.select(dim as isize, at);
             }

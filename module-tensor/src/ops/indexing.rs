@@ -207,7 +207,7 @@ impl Tensor {
     /// [`i`](Self::i) for a list of items, compiled once.
     pub(super) fn index_by(&self, items: &[IndexItem]) -> Result<Self> {
         let others = self.check_items(items)?;
-        // The number of dimensions fits `isize`, as does everything that is in memory.
+        // The number of dimensions fits `isize`, like everything in memory.
         let (mut out, mut lists) = (self.clone(), Vec::new());
         for item in items {
             let dim = lists.len();

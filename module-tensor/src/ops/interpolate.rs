@@ -266,7 +266,7 @@ impl Resize {
                         let wrong = "must be positive and finite".to_owned();
                         return problem("scale_factor", format!("{factors:?}"), wrong);
                     }
-                    // A product beyond the machine's numbers stops at the largest, which is refused.
+                    // An overflowing product saturates, and is then refused.
                     Ok(((size as f64 * factor) as usize, Some(factor)))
                 }
                 _ => problem("scale_factor", format!("{factors:?}"), wrong),

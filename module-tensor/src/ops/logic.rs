@@ -248,7 +248,7 @@ impl Tensor {
             let shape = self.shape().reduced(&dims, keepdim);
             return Self::full(shape, of_nothing, (DType::Bool, &self.device()));
         }
-        // The extreme of bytes is the cheapest fold there is.
+        // The extreme of bytes is the cheapest reduction.
         let zero = Self::zeros((), (DType::U8, &self.device()))?;
         let bytes = self.is_true()?.where_(1, &zero)?;
         let op = match of_nothing {

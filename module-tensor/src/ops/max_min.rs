@@ -370,7 +370,7 @@ impl Function for ReducedExtremum {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // Where there is a NaN it is the result, and only there no element equals the result.
+        // If there is a NaN, it is the result, and no element equals the result.
         let dtype = ctx.grad().dtype();
         let equal = self.x.eq(&self.y.reshape_to(&self.kept)?)?;
         let chosen = equal

@@ -58,7 +58,7 @@ impl Tensor {
         if replacement && num_samples > 1 {
             return weights.with_replacement(rows, width, num_samples);
         }
-        // Each weight races by its own exponential: the first to arrive are the samples.
+        // Each weight is divided by its own exponential draw: the largest ratios are the samples.
         let race = weights.div(&weights.draw_like(NAME, EXPONENTIAL)?)?;
         match num_samples {
             1 => race.argmax_keepdim(-1),
@@ -117,7 +117,7 @@ impl Tensor {
         let numel = shape.checked_numel(NAME, size_of::<f64>())?;
         crate::backend::check_host_allocatable::<f64>(numel)?;
         let single = self.dtype() != DType::F64;
-        // One operation in `f64` that is rounded after it gives what `f32` gives.
+        // One operation in `f64`, rounded afterwards, gives the same result as in `f32`.
         let rounded = |v: f64| if single { f64::from(v as f32) } else { v };
         let mut sums = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
         let draws = Self::rand(numel, (DType::F64, self.device()))?.to_vec::<f64>()?;

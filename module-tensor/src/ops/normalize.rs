@@ -47,7 +47,7 @@ impl Norm<'_> {
         ];
         for (what, tensor) in named {
             let Some(tensor) = tensor else { continue };
-            // Beside half precision, parameters and statistics may be in the dtype of the computation.
+            // With half precision, parameters and statistics may be in the dtype of the computation.
             if tensor.dtype() == self.geometry.compute {
                 tensor.storage.check_plain(name)?;
                 x.storage.check_plain(name)?;
@@ -168,7 +168,7 @@ fn standardize(
             let mean = x.mean_keepdim(dims(geometry))?;
             let (centered, mean) = if geometry.centered {
                 let centered = x.sub(&mean)?;
-                // The rounding error of the mean, which matters where the mean is large and the variance small.
+                // The rounding error of the mean, which matters if the mean is large and the variance small.
                 let rest = centered.mean_keepdim(dims(geometry))?;
                 (centered.sub(&rest)?, mean.add(&rest)?)
             } else {

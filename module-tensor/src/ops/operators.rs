@@ -34,7 +34,7 @@ macro_rules! operators {
     )*};
 }
 
-// A sum or difference may lie where the value on the left lay, if nothing else holds it.
+// A sum or difference may be written in the memory of the left value, if nothing else holds it.
 operators!(
     Add add |a, b| add_reusing_memory(a, b, 1.0, Tensor::add),
     Sub sub |a, b| add_reusing_memory(a, b, -1.0, Tensor::sub),
@@ -106,8 +106,7 @@ macro_rules! numbers_on_the_left {
     )*};
 }
 
-// One type of each kind, so that a literal has only that to be: with two, `(1.0 - &x)?` would not say
-// of what type its number is.
+// One type of each kind, so that the type of a literal is unambiguous: with two, `(1.0 - &x)?` would not determine it.
 numbers_on_the_left!(f64, i64, Scalar);
 
 /// The operations with a number on the left, based on those with a number on the right.

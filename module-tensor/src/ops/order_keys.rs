@@ -15,7 +15,7 @@ impl Tensor {
             if v.is_nan() {
                 return nan;
             }
-            // Of negative numbers the greater bits are the smaller number.
+            // For negative numbers, greater bits mean a smaller number.
             let bits = (v + 0.0).to_bits() as i64;
             bits ^ (((bits >> 63) as u64) >> 1) as i64
         };

@@ -29,7 +29,7 @@ impl Tensor {
             return Err(self.dtype().error(op, needs));
         }
         let &[k, n] = &**b.shape() else {
-            // What else a plain factor may be is refused as packed.
+            // Any other plain factor is refused as packed.
             return Err(b
                 .plain(op)
                 .err()

@@ -77,7 +77,7 @@ impl Tensor {
 
     fn pad_by(&self, pad: &[isize], mode: PadMode) -> Result<Self> {
         const NAME: &str = "pad";
-        // Reflection of three dimensions is composed in PyTorch, of operations that are in no list.
+        // In PyTorch, reflection padding of three dimensions is composed of operations that are in no autocast list.
         let listed = match mode {
             PadMode::Reflect => pad.len() < 6,
             PadMode::Replicate => true,
@@ -101,7 +101,7 @@ impl Tensor {
         };
         let value = match mode {
             PadMode::Constant(value) => {
-                // The check of a number beside a tensor.
+                // The check of a number operand.
                 super::Value::from(value).like(NAME, self)?;
                 Some(value)
             }
@@ -124,7 +124,7 @@ impl Tensor {
             }
             let cut = |amount: isize| amount.min(0).unsigned_abs();
             let left = size.checked_sub(cut(before).saturating_add(cut(after)));
-            // `Reflect` and `Replicate` still use the cropped elements; `Circular` wraps around what is left.
+            // `Reflect` and `Replicate` still use the cropped elements; `Circular` wraps around the remaining ones.
             let grows = mode != PadMode::Circular && most > 0;
             match left {
                 None => {

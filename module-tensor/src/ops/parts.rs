@@ -35,7 +35,7 @@ impl Tensor {
             return Ok(vec![self.clone()]);
         }
         let parts = total.div_ceil(split_size);
-        // The elements of a view may be far more than memory.
+        // A view may have far more elements than memory.
         crate::backend::check_host_allocatable::<Self>(parts)?;
         let sizes = (0..parts).map(|i| split_size.min(total - i * split_size));
         Ok(self.parts("split", dim, sizes))
@@ -103,7 +103,7 @@ impl Tensor {
             ));
         }
         if total == 0 {
-            // PyTorch keeps the number where there is nothing to divide.
+            // PyTorch keeps the number of chunks if there is nothing to divide.
             crate::backend::check_host_allocatable::<Self>(chunks)?;
             return Ok(vec![self.clone(); chunks]);
         }
@@ -170,7 +170,7 @@ impl Tensor {
         const NAME: &str = "unbind_array";
         let (_, size) = self.dim_and_size(NAME, dim)?;
         if size != N {
-            // Before as many views are made as a long dimension has.
+            // Checked before making as many views as a long dimension has elements.
             return Err(self.not_so_many(NAME, dim, size, N));
         }
         self.array_of(NAME, dim, self.unbind(dim)?)
@@ -194,7 +194,7 @@ impl Tensor {
     pub fn unbind(&self, dim: isize) -> Result<Vec<Self>> {
         const NAME: &str = "unbind";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        // The elements of a view may be far more than memory.
+        // A view may have far more elements than memory.
         crate::backend::check_host_allocatable::<Self>(size)?;
         let slices = (0..size).map(|i| self.with_layout(self.layout.select(dim, i)));
         Ok(Self::record_outputs(
@@ -259,7 +259,7 @@ impl Function for Parts {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // One zero that is stretched stands for the parts that nothing used.
+        // One broadcast zero stands for the unused parts.
         let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         let grads = self
             .shapes

@@ -136,7 +136,7 @@ impl Tensor {
 
     fn move_dims(&self, source: &Dims, destination: &Dims) -> Result<Self> {
         const NAME: &str = "movedim";
-        // The check of a list sorts it, and here its order says what goes where.
+        // The check of a list sorts it, but here its order matters.
         let listed = |dims: &Dims| -> Result<Vec<usize>> {
             let sorted = self.shape().dims(NAME, dims)?;
             match dims {

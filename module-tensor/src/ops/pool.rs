@@ -341,8 +341,7 @@ impl Tensor {
                 );
                 return Err(self.shape().error(op, expected));
             };
-            // A distance that jumps over the whole input leaves a window that starts in the padding
-            // without a single element.
+            // A dilation that skips the whole input leaves a window that starts in the padding without a single element.
             if padding_here > 0 && dilation[d] > size {
                 let problem =
                     format!("leaves a window without elements of an input of size {size}");
@@ -390,7 +389,7 @@ impl Function for MaxPool {
         }
         let (planes, sizes) = shape.split_at(2);
         let count: usize = planes.iter().product();
-        // Without planes the size of a plane cannot be inferred, and there is nothing to add.
+        // Without planes, the size of a plane cannot be inferred, and there is nothing to add.
         let flat = |x: &Tensor| x.flatten(2, -1)?.flatten(0, 1);
         let zeros: Shape = [count, sizes.iter().product()].into();
         let zeros = Tensor::zeros(zeros, (grad.dtype(), &grad.device()))?;

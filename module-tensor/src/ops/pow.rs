@@ -91,7 +91,7 @@ impl Function for Pow {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // The slope of a constant is 0 also where `x⁻¹` is infinite.
+        // The derivative of a constant is 0 even where `x⁻¹` is infinite.
         if self.exponent == 0.0 {
             return one(ctx.grad().zeros_like()?);
         }
@@ -125,7 +125,7 @@ impl Function for PowOf {
             },
             || {
                 let still = x.eq(0.0)?.logical_and(&exponent.ge(0.0)?)?;
-                // Inside, so that second derivatives do not multiply 0 with an infinity.
+                // Inside, so that second derivatives do not multiply 0 by an infinity.
                 let slope = ctx.output(y).mul(&x.masked_fill(&still, 1.0)?.log()?)?;
                 ctx.grad().mul(&slope)?.sum_to(exponent.shape())
             },

@@ -235,10 +235,10 @@ impl Quantile {
         if self.ignore_nan {
             let count = all.isnan()?.logical_not()?.to_dtype(q.dtype())?;
             let ranks = q.mul(&count.sum_keepdim(-1)?.sub(1.0)?)?;
-            // Where there is only NaN, the first is as good as any.
+            // If all are NaN, the first is as good as any.
             return ranks.masked_fill(&ranks.detach().lt(0.0)?, 0.0);
         }
-        // NaN is the greatest element, and it is the quantile.
+        // NaN is the greatest element, so it is the quantile.
         let nan = all.narrow(-1, last..last + 1)?.isnan()?;
         q.mul(last as f64)?.masked_fill(&nan, last as f64)
     }
@@ -259,7 +259,7 @@ impl Quantile {
         };
         let (a, b) = (at(below)?, at(ranks.ceil()?)?);
         let gap = b.sub(&a)?;
-        // From the nearer end, as PyTorch's `lerp`.
+        // From the nearer end, like PyTorch's `lerp`.
         let from_a = a.add(&weight.mul(&gap)?)?;
         let from_b = b.sub(&gap.mul(&weight.neg()?.add(1.0)?)?)?;
         weight.detach().lt(0.5)?.where_(&from_a, &from_b)

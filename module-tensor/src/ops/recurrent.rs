@@ -186,7 +186,7 @@ impl Tensor {
         if let Some(cell) = cell {
             expect("a first state c", cell, &[batch, size])?;
         }
-        // What is kept of each row.
+        // The memory kept for each row.
         let largest = [total, size.saturating_mul(8).max(width)];
         Shape::from(largest).checked_numel(NAME, size_of::<f64>())?;
         Ok(RecurrentGeometry {
@@ -209,7 +209,7 @@ impl Recurrent {
     pub(super) fn output(&self, states: States) -> Result<RecurrentOutput> {
         let geometry = &self.geometry;
         let last = geometry.last();
-        // Sequences of one length end one after another.
+        // Sequences of equal length end one after another.
         let same = last.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let of = |x: &Tensor| match last.first() {
             Some(&first) if same => x.narrow(0, first..first + last.len()),

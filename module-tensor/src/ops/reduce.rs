@@ -113,7 +113,7 @@ impl Tensor {
         self.check_floating("mean")?;
         let dims = self.shape().dims("mean", dims)?;
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
-        // The sum may exceed half precision where the mean does not.
+        // The sum may overflow half precision even if the mean does not.
         self.widened()?
             .sum_over(&Dims::from(&dims), keepdim)?
             .div(count as f64)?
@@ -219,7 +219,7 @@ impl Tensor {
         let var = self
             .widened()?
             .var_over(&Dims::from(&dims), correction, keepdim)?;
-        // The slope of the root of 0 is infinite, and would make NaN of slopes of 0.
+        // The derivative of the square root at 0 is infinite, and would turn zero gradients into NaN.
         let constant = var.eq(0.0)?;
         var.masked_fill(&constant, 1.0)?
             .sqrt()?

@@ -63,7 +63,7 @@ impl Tensor {
             return Err(Error::argument(NAME, "padding_idx", row, problem));
         }
         let shape: Shape = indices.shape().iter().copied().chain([width]).collect();
-        // The view of a list may name more rows than memory can hold.
+        // An index view may name more rows than fit in memory.
         shape.checked_numel(NAME, self.dtype().size_in_bytes().max(8))?;
         let list = indices.reshape_to(&indices.numel().into())?;
         self.rows(NAME, 0, &list, padding_idx)?.reshape_to(&shape)
@@ -179,7 +179,7 @@ impl Function for IndexSelect {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let mut grad = ctx.grad().clone();
         if let Some(row) = self.padding {
-            // Only tables have a row without a gradient, and their rows come first.
+            // Only tables have a row without a gradient, and their rows are the first dimension.
             let padding = self.index.eq(row as i64)?.unsqueeze(1)?;
             grad = grad.masked_fill(&padding, 0)?;
         }

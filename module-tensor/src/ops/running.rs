@@ -49,7 +49,7 @@ impl Tensor {
     fn running_extreme(&self, op: &'static str, dim: isize, max: bool) -> Result<(Self, Self)> {
         let dim = self.shape().dim(op, dim)?;
         self.shape().checked_numel(op, size_of::<i64>())?;
-        // With the signs turned the smallest is the greatest, and NaN comes first in both.
+        // With inverted signs, the smallest is the greatest, and NaN comes first in both cases.
         let mut keys = self
             .detach()
             .order_keys(op, if max { i64::MAX } else { i64::MIN })?;
@@ -153,7 +153,7 @@ impl Function for LogCumSumExp {
         let (x, y) = (self.x.widened()?, ctx.output(&self.y).widened()?);
         let grad = ctx.grad().widened()?;
         let log = grad.abs()?.log()?;
-        // Not an infinity, whose differences would be lost.
+        // Not an infinity, for which differences would be lost.
         let nothing = match grad.dtype() {
             DType::F64 => f64::MIN,
             _ => f32::MIN.into(),

@@ -102,7 +102,7 @@ impl Tensor {
                 let (op, dtype, needs) = (NAME, DType::Bool, "numbers for a mean");
                 return Err(DTypeError::Unsupported { op, dtype, needs }.into());
             }
-            // Of booleans a sum and the greatest are "any", a product and the smallest "all".
+            // For booleans, sum and maximum are "any", product and minimum are "all".
             let (x, source) = (self.to_dtype(DType::U8)?, source.to_dtype(DType::U8)?);
             let reduce = match reduce {
                 ScatterReduce::Sum | ScatterReduce::Amax => ScatterReduce::Amax,
@@ -143,7 +143,7 @@ impl Fold {
         let start = match neutral {
             _ if self.include_self => x.detach(),
             None => x.detach().scatter(dim, &self.index, 1)?,
-            // Any of the elements that are folded does not change their extreme.
+            // Any of the reduced elements leaves their extreme unchanged.
             Some(source) => x.detach().scatter(dim, &self.index, source.detach())?,
         };
         let backend = x.device().backend();
@@ -253,7 +253,7 @@ impl Folded {
         let fold = &self.fold;
         let (x_zero, source_zero) = (x.eq(0)?, source.eq(0)?);
         let number = |zero: &Tensor| zero.to_dtype(grad.dtype());
-        // The number of zeros that were multiplied for each element.
+        // The number of zero factors of each element.
         let zeros = fold.add(&fold.start(&number(&x_zero)?, 0)?, &number(&source_zero)?)?;
         let single = zeros.eq(1)?;
         let without = {
@@ -273,7 +273,7 @@ impl Folded {
         if !several {
             return Ok([of_x, of_source]);
         }
-        // The derivatives of two zeros by each other are lost.
+        // The derivatives of two zeros with respect to each other are lost.
         let end = |x: Tensor| {
             let name = "scatter_reduce of several zeros";
             x.detach()

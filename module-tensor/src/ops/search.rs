@@ -171,7 +171,7 @@ impl Tensor {
             values.order_keys(op, i64::MAX)?,
         );
         let insertion_index = |row: &[i64], key: i64| {
-            // NaN is not at least anything, so that it goes to the end.
+            // NaN is not greater than or equal to anything, so it goes to the end.
             if floating && key == i64::MAX {
                 return row.len() as i64;
             }

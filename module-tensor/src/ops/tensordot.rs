@@ -77,7 +77,7 @@ impl Tensor {
         let (mut a, mut b) = (self.clone(), other.clone());
         for (&i, &j) in mine.iter().zip(&theirs) {
             let sizes = [self.shape()[i], other.shape()[j]];
-            // What has one element there is multiplied with the sum.
+            // A factor with one element there multiplies the sum.
             match sizes {
                 [m, n] if m == n => {}
                 [1, _] => b = b.sum_as_is(j)?,

@@ -77,7 +77,7 @@ impl Tensor {
             }
         };
         let (count, sizes) = (rows.shape()[0], &rows.shape()[1..]);
-        // Without any slices their sizes may be absurd.
+        // If there are no slices, their sizes may be arbitrarily large.
         let width = sizes
             .iter()
             .fold(1, |width: usize, &size| width.saturating_mul(size));

@@ -58,7 +58,7 @@ impl Tensor {
         let lead = &input.shape()[..2];
         let shape: Shape = lead.iter().copied().chain(output_size).collect();
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
-        // Checked above: with an empty batch the product of the sizes alone may exceed memory.
+        // Checked above: with an empty batch, the product of the sizes alone may exceed memory.
         let Some(plane) = product(&output_size) else {
             return Err(self.shape().error(name, "an output that fits memory"));
         };

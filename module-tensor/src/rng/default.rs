@@ -39,7 +39,7 @@ impl Defaults {
         if let Some(known) = others.iter().find(|other| other.device() == device) {
             return known.clone();
         }
-        // What `manual_seed` gave the CPU's before holds for this one too.
+        // The last seed from `manual_seed` also applies to this generator.
         match Generator::on(device, self.cpu.initial_seed()) {
             Ok(generator) => {
                 others.push(generator.clone());

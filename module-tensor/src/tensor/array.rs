@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension> TryFrom<Array<T, D>> for Tensor {
         let numel = array.len();
         match array.into_raw_vec_and_offset() {
             (values, None | Some(0)) if values.len() == numel => Self::from_vec(values, shape),
-            // An array that was cut holds more than its elements.
+            // A sliced array holds more than its elements.
             (values, start) => {
                 let start = start.unwrap_or(0);
                 let kept = values.get(start..).and_then(|rest| rest.get(..numel));

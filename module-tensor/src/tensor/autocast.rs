@@ -159,7 +159,7 @@ impl Drop for Scope {
         let open = SCOPES.get() - 1;
         SCOPES.set(open);
         if open == 0 {
-            // Dropped after the borrow: a graph may hold functions of users.
+            // Dropped after the borrow: a graph may hold users' functions.
             let casts = CASTS.try_with(|casts| std::mem::take(&mut *casts.borrow_mut()));
             drop(casts);
         }

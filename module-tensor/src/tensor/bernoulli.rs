@@ -29,7 +29,7 @@ impl Tensor {
         if !dtype.is_differentiable() {
             return Err(dtype.error(NAME, "floating-point probabilities"));
         }
-        // Half precision is compared in the precision that it is computed in.
+        // Half precision is compared in the precision of its computation.
         let p = self.detach().widened()?;
         let outside = p.ge(0.0)?.logical_and(&p.le(1.0)?)?.logical_not()?;
         if outside.any(..)?.item::<bool>()? {

@@ -38,7 +38,7 @@ fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             Err(error) => text.push_str(&format!("<{error}>")),
         }
     }
-    // PyTorch's count, which begins two before the line.
+    // PyTorch's count, which starts two characters before the line.
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     let mut width = last_line.len() + 2;
     for suffix in suffixes(x) {
@@ -68,14 +68,14 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     let empty = x.numel() == 0;
     if (empty && x.rank() != 1) || is_hidden(x) {
         let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
-        // Python's tuples, of which one of a single number has a comma.
+        // A Python tuple with a single number ends with a comma.
         let comma = if sizes.len() == 1 { "," } else { "" };
         suffixes.push(format!("size=({}{comma})", sizes.join(", ")));
     }
     if let Some(packed) = x.storage.packed() {
         suffixes.push(format!("packed='{}'", quote(packed.scheme())));
     }
-    // Booleans, integers and complex ones tell by themselves what they are, if there are any.
+    // The dtype of booleans, integers and complex numbers is evident from their elements, if there are any.
     let told = match x.dtype() {
         DType::I64 | DType::Bool => true,
         DType::Complex64 => default_dtype() == DType::F32,
@@ -101,8 +101,7 @@ fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
         let mut shape = x.shape().to_vec();
         for (dim, size) in shape.iter_mut().enumerate().rev() {
             if *size > 2 * EDGE_ITEMS {
-                // Both ends are two windows, which are a view; it may have more dimensions than a
-                // tensor that is given away.
+                // The two ends are two windows, as a view, which may have more dimensions than a public tensor.
                 let ends = x.layout().windows(dim, 2, EDGE_ITEMS, *size - EDGE_ITEMS);
                 let ends = x.with_layout(ends);
                 x = ends.movedim(-1, dim + 1)?;
@@ -163,7 +162,7 @@ impl<'a> Page<'a> {
             }
             match index {
                 Some(i) => self.write(text, depth + 1, start + i * step),
-                // PyTorch's own blank.
+                // Extra spaces, as in PyTorch.
                 None if inner.is_empty() => text.push_str(" ..."),
                 None => text.push_str("..."),
             }

@@ -280,7 +280,7 @@ impl Tensor {
             DType::U16 => (0, u16::MAX.into()),
             DType::U8 => (0, u8::MAX.into()),
             DType::Bool => (0, 1),
-            // As far as every integer is one of the floating-point numbers.
+            // The range in which every integer is representable in floating point.
             DType::F64 => (-1 << 53, 1 << 53),
             DType::F32 => (-1 << 24, 1 << 24),
             DType::F16 => (-1 << 11, 1 << 11),

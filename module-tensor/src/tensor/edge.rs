@@ -65,7 +65,7 @@ impl Edge {
         };
         let before = slot.grad.replace(sum);
         drop(slot);
-        // Dropped after the lock: a gradient may hold a graph, and the graph functions of users.
+        // Dropped after the lock: a gradient may hold a graph, and the graph users' functions.
         drop(before);
         Ok(true)
     }
@@ -94,7 +94,7 @@ impl Input {
 
     pub(crate) fn new(edge: Edge, shape: Shape, dtype: DType) -> Self {
         let Edge { node, output } = edge;
-        // No operation has as many outputs as a `u32` counts: memory would not hold their handles.
+        // The number of outputs fits `u32`: more handles would not fit in memory.
         let output = output as u32;
         Self {
             node,

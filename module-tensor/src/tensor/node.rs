@@ -156,10 +156,10 @@ impl Drop for Node {
                 let _ = DEFERRED_DROPS.try_with(|queue| queue.borrow_mut().push(parts));
                 return;
             }
-            // The thread ends.
+            // The thread is ending.
             Err(_) => return,
         }
-        // A function that panics as it is dropped must not keep the others from being dropped.
+        // A function that panics in its drop must not keep the others from being dropped.
         let first = catch_unwind(AssertUnwindSafe(|| {
             op.inputs.clear();
             drop(function.take());
@@ -174,7 +174,7 @@ impl Drop for Node {
         }
         let _ = DROPPING.try_with(|dropping| dropping.set(false));
         match panicked {
-            // A second panic on the way out of a first would end the process.
+            // A second panic during the unwinding of the first would abort the process.
             Some(panic) if !std::thread::panicking() => resume_unwind(panic),
             _ => {}
         }

@@ -49,7 +49,7 @@ impl Tensor {
     /// ```
     pub fn item<T: Element>(&self) -> Result<T> {
         let fail = || self.shape().error("item", "one element");
-        // What is refused need not be read.
+        // Nothing is read before the checks.
         if self.numel() != 1 {
             return Err(fail());
         }

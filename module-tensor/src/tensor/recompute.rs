@@ -54,7 +54,7 @@ pub fn recompute_in_backward<R>(
     let mode = MODES.with_borrow(|modes| match modes.last() {
         None => Some(Mode::First(Frame::new(again))),
         Some(Mode::Again(_)) => Some(Mode::Inner(Frame::new(again))),
-        // The frame around it runs all of this again.
+        // The enclosing frame runs all of this again.
         Some(Mode::First(_) | Mode::Inner(_)) => None,
     });
     let _mode = mode.map(Entered::new);

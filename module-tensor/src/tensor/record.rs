@@ -96,7 +96,7 @@ fn tracked(inputs: &mut dyn Iterator<Item = &Tensor>) -> Option<Inputs> {
     if !is_grad_enabled() {
         return None;
     }
-    // Nothing is made for an operation that nobody tracks.
+    // Nothing is made for an untracked operation.
     let mut untracked = 0;
     let first = loop {
         let input = inputs.next()?;

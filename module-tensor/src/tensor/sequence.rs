@@ -111,7 +111,7 @@ impl Tensor {
                 )
             }
             _ => {
-                // Integers lie between the ends as integers.
+                // Integers between the ends are computed as integers.
                 let [start, end] = match dtype.is_floating_point() {
                     true => [start, end],
                     false => [start.trunc(), end.trunc()],
@@ -188,8 +188,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         count(length)?;
         let values = (0_i64..).take(length);
-        // The distance from the start may overflow where the number itself, which lies before the
-        // end, does not.
+        // The distance from the start may overflow even if the number itself, which is within the end, does not.
         let step = step as i64;
         let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
         Tensor::from_vec(values.map(value).collect(), length)?
@@ -202,7 +201,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         if step == 0.0 || length < 0.0 {
             return Err(fail(direction));
         }
-        // A length beyond the integers is the greatest of them, for which there is no memory.
+        // A length beyond the integers saturates; there is no memory for it.
         let length = length as usize;
         count(length)?;
         let values = (0..length).map(|i| start + i as f64 * step);

@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
     /// An array of arrays up to a maximum depth.
     fn elements(&mut self, depth: usize) -> Result<GgufArray, Stop> {
         let kind = self.u32()?;
-        // A text is at least its length, an array its type and its length.
+        // A string takes at least its length field, an array its type and its length.
         let least = match kind {
             8 => 8,
             9 => 12,

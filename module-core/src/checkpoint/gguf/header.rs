@@ -138,7 +138,7 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
                 "its rows of {row} elements are no whole blocks of {elements}, as {kind} has them"
             )));
         }
-        // What they unpack to must be countable too, whatever other sizes are 0.
+        // The unpacked size must be countable too, even if other sizes are 0.
         let mut sizes = shape.iter().filter(|size| **size > 0);
         let numel = sizes.try_fold(1_usize, |numel, size| numel.checked_mul(*size));
         let numel = numel
@@ -186,7 +186,7 @@ fn place(
             ));
         }
         if tensor.size == 0 {
-            // It may lie behind the end, where nothing is padded.
+            // It may be past the end, which has no padding.
             tensor.start = first.saturating_add(start).min(length);
             continue;
         }

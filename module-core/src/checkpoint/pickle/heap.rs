@@ -160,7 +160,7 @@ impl<'a> Heap<'a> {
         let (place, before) = match self.storages.get_full(key) {
             Some((place, _, before)) => (place, *before),
             None => {
-                // Entry, hash and index of the map, half of which may lie in reserve.
+                // Entry, hash and index of the map, half of which may be spare capacity.
                 self.budget
                     .bytes(2 * size_of::<(&str, Storage, [usize; 2])>())?;
                 (self.storages.insert_full(key, storage).0, storage)

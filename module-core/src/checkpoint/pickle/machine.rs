@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
                     _ => return Err("the pickle names a global by what is no text".to_owned()),
                 }
             }
-            // A new object of a class is made as by calling it.
+            // A new object of a class is made the same way as by calling the class.
             b'R' | 0x81 => {
                 let (arguments, function) = (self.pop()?, self.pop()?);
                 call(&mut self.heap, function, arguments)?
@@ -229,7 +229,7 @@ impl<'a> Machine<'a> {
     fn set(&mut self, dict: Value, pairs: &[Value]) -> Result<(), String> {
         match dict {
             Value::Dict(place) => self.heap.set(place, pairs),
-            // What a counter counts is no tensor.
+            // The counts of a counter are not tensors.
             Value::Other(Kind::Counter) | Value::Opaque(_) => Ok(()),
             other => Err(self.unfit_error("sets keys of", other)),
         }
@@ -291,7 +291,7 @@ impl<'a> Machine<'a> {
         let id = self.pop()?;
         let heap = &mut self.heap;
         let parts = heap.tuple(id).unwrap_or_default();
-        // A class of modules with its source, or one of storages that is not known.
+        // A class of modules with its source, or an unknown storage class.
         if let &[_, class @ Value::Opaque(_), ..] = parts {
             return Ok(class);
         }

@@ -59,7 +59,7 @@ impl<'a> Pickle<'a> {
         let root = machine.run(&mut reader);
         let (heap, length) = (machine.heap, reader.at());
         let root = root.map_err(|problem| match (entry, heap.first_opaque()) {
-            // The whole would have been refused for this before the other problem.
+            // The whole object would have been refused for this first.
             (None, Some((module, name))) => globals::explain_refusal(module, name).0,
             _ => problem,
         })?;

@@ -29,7 +29,7 @@ pub(super) fn object(
         path: Vec::new(),
     };
     let object = tree.object(root)?;
-    // This is where views of more than the file holds are refused.
+    // This refuses views with more elements than the file holds.
     tree.tensors.finish()?;
     Ok(object)
 }
@@ -50,7 +50,7 @@ impl Tree<'_> {
                 "its objects lie more than {DEPTH} deep in each other; choose one by `ReadOptions::entry`"
             )));
         }
-        // An object that many name is made for each, which the length of the file does not bound.
+        // A shared object is copied for each reference, so the total size is not bounded by the file's length.
         self.heap.budget().bytes(size_of::<TorchObject>())?;
         Ok(match value {
             Value::Other(Kind::None) => TorchObject::None,

@@ -68,7 +68,7 @@ impl<'a> TensorBuilder<'a> {
         count: usize,
         expanded: bool,
     ) -> Result<Self, String> {
-        // Entry, hash and place of the map.
+        // The entry, hash and index of the map.
         let entry = size_of::<(String, Tensor, [usize; 3])>();
         heap.budget().bytes(count.saturating_mul(entry))?;
         Ok(Self {
@@ -146,7 +146,7 @@ impl<'a> TensorBuilder<'a> {
             format!("its elements lie in {what}, not in a storage")
         })?;
         let (scalars, metadata) = match (rebuild.by, rest) {
-            // The oldest function has neither of the two before the metadata.
+            // The oldest function has neither of these two arguments before the metadata.
             (Global::Tensor, [] | [_] | [_, _]) => (storage.scalars, None),
             (Global::Tensor, &[_, _, metadata]) => (storage.scalars, Some(metadata)),
             (Global::TypedTensor, &[_, _, dtype]) => (Some(self.scalars(dtype)?), None),
@@ -213,7 +213,7 @@ impl<'a> TensorBuilder<'a> {
                 )));
             }
         };
-        // Two are known; a crafted dict may be named by every tensor.
+        // Two keys are known; every tensor of a crafted file may name the same large dict.
         if pairs.len() > 16 {
             let count = pairs.len();
             return Err(format!("its metadata has {count} entries").into());
@@ -276,7 +276,7 @@ impl<'a> TensorBuilder<'a> {
                 numbers(strides)
             )
         };
-        // Nothing is collected before it is known how many there are.
+        // Nothing is collected before the number of sizes is known.
         let rank = |values| self.heap.tuple(values).map_or(0, <[Value]>::len);
         let rank = rank(sizes).max(rank(strides));
         if rank > MAX_RANK {

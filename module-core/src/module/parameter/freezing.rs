@@ -62,7 +62,7 @@ impl Parameter {
         state.frozen = true;
         state.freezes = state.freezes.wrapping_add(1);
         self.0.leaf.set_requires_grad(false);
-        // A gradient may hold a graph, and that functions of users, which are dropped without the lock.
+        // A gradient may hold a graph with users' functions, which are dropped without holding the lock.
         drop(state);
         self.0.leaf.set_grad(None);
     }

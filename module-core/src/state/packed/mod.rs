@@ -47,7 +47,7 @@ impl StateDict {
     /// elements.
     pub fn split_packed(&self) -> Result<Self> {
         let mut split = Self::with_capacity(self.len());
-        // What is tied stays tied.
+        // Ties are kept.
         let mut seen: HashMap<usize, Vec<(String, Tensor)>> = HashMap::new();
         for (key, tensor) in self {
             let Some(packed) = tensor.storage().packed() else {

@@ -14,7 +14,7 @@ pub(in crate::audit) struct DeadUnits;
 
 impl Check for DeadUnits {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // A module may be called several times in a step, each time as another layer.
+        // A module may be called several times in a step, as a different layer each time.
         let mut layers: BTreeMap<(usize, usize), Layer> = BTreeMap::new();
         for step in &record.steps {
             let mut times = vec![0; record.modules.len()];
@@ -27,7 +27,7 @@ impl Check for DeadUnits {
                         .filter(|input| is_rectified(record, step, input)),
                 };
                 times[module] += 1;
-                // Where the operation is called inside a container, its first child is the one that is given it.
+                // If the operation is called inside a container, the container's first child gets its result.
                 let is_container = record
                     .modules
                     .iter()
@@ -91,7 +91,7 @@ struct Layer {
 impl Layer {
     fn add(&mut self, seen: &Seen) {
         let shape = seen.tensor.shape();
-        // Images and sequences of channels have them behind the batch, everything else last.
+        // Images and sequences have their channels after the batch, everything else last.
         let dim = match shape.len() {
             0 => return,
             4 | 5 => 1,

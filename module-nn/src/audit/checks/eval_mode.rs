@@ -12,7 +12,7 @@ pub(in crate::audit) struct EvalModeTraining;
 
 impl Check for EvalModeTraining {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // An evaluation in one of the steps may leave the whole model so for those that come after it.
+        // An evaluation in one of the steps may leave the whole model in this mode for later steps.
         let mut of_last = (0..record.steps.len()).map(|first| in_evaluation(record, first));
         let of_all = of_last.find(|in_eval| in_eval.contains(&Some(true)) && is_all(in_eval));
         let in_eval = of_all.unwrap_or_else(|| in_evaluation(record, 0));
@@ -39,7 +39,7 @@ impl Check for EvalModeTraining {
                     record.steps.iter().any(|step: &Step| step.trains(leaf))
                 });
             let trained = trained.count();
-            // A dropout or a normalization alone is put into evaluation mode on purpose only.
+            // A single dropout or normalization is put into evaluation mode only on purpose.
             let is_single = record
                 .modules
                 .iter()

@@ -12,7 +12,7 @@ pub(in crate::audit) struct FreshAfterLoad;
 
 impl Check for FreshAfterLoad {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // What is trained is a new head perhaps; what is not will never be anything but random.
+        // A trained parameter may be a new head; an untrained one will stay random.
         let mut fresh: BTreeMap<usize, (Vec<&str>, bool)> = BTreeMap::new();
         for (index, known) in record.parameters.iter().enumerate() {
             if record.options.not_loaded.contains(&known.path) {

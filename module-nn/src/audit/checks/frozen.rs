@@ -55,7 +55,7 @@ fn follows(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
             way += left * left;
             rounding += f64::from(from * f32::EPSILON).powi(2);
         }
-        // What is left of the step beside the way: of a small part of it, roundings are much.
+        // The rest of the step, off the direction: for small steps, rounding is a large part.
         let beside = moved - dot * dot / way;
         dot > 0.0 && beside < 0.02 * moved + rounding && moved <= 1.01 * way + rounding
     };
@@ -88,7 +88,7 @@ impl Check for FrozenStatisticsDrift {
             let Some(&first) = drifts.first().filter(|_| has_mode) else {
                 continue;
             };
-            // Without parameters of its own, it is as frozen as what holds it.
+            // Without parameters of its own, it counts as frozen if its container is.
             let mut around = record
                 .with_parents(module)
                 .map(|it| record.parameters_within(it));

@@ -35,7 +35,7 @@ const OF_INPUTS: [&str; 5] = ["mul", "neg", "tanh", "slice", "expand"];
 
 /// The nodes of a step whose values are near zero because trained parameters start that way.
 fn nearly_nothing(record: &Record<'_>, step: &Step) -> HashSet<u64> {
-    // What is not trained has no node.
+    // An untrained parameter has no node.
     let parameters = record.parameters.iter().zip(&step.start.parameters);
     let trained: HashMap<u64, bool> = parameters
         .map(|(known, state)| (known.leaf, state.is_nearly_nothing()))
@@ -73,7 +73,7 @@ fn outside_of_branches(record: &Record<'_>) -> Vec<HashSet<u64>> {
         let mut closed = HashSet::new();
         for (_, info) in step.graph.nodes().filter(|(_, info)| info.name == "add") {
             for &input in info.inputs.iter().filter(|input| small.contains(input)) {
-                // A bias is no way around.
+                // A bias is not a bypass.
                 let mut others = info.inputs.iter().filter(|&&other| other != input);
                 if !others.any(|&other| is_leaf(other)) {
                     closed.insert(input);
@@ -137,7 +137,7 @@ fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
         return;
     };
     let path = &record.parameters[worst].path;
-    // As the gradient comes from the loss, it is this small from the last one on.
+    // The gradient comes from the loss, so it is this small from the last one on.
     let begins = &record.parameters[*nearest].path;
     findings.push(
         Finding::warning(FindingKind::VanishingGradient, path)

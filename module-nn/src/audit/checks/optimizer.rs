@@ -17,7 +17,7 @@ impl Check for OptimizerMissesParameter {
             let has_gradient = record.steps.iter().any(|step| {
                 let is_trained =
                     step.end.parameters[index].requires_grad && step.trains(known.leaf);
-                // The pass of its own turn may give it none, as that of a critic to the bias of its scores.
+                // The pass of its own turn may give it no gradient, like that of a critic for the bias of its scores.
                 let is_trained = is_trained && !step.zeros.contains(&known.leaf);
                 let grad = step.grad_stats(known.leaf).filter(|_| is_trained);
                 grad.is_some_and(|stats| stats.is_finite())

@@ -68,7 +68,7 @@ fn terms(graph: &Graph, root: u64) -> usize {
     while let Some(node) = open.pop().and_then(|node| graph.get(node)) {
         match node.name {
             "add" | "sub" => additions += 1,
-            // What scales a sum, or casts it.
+            // Operations that scale or cast a sum.
             "mul" | "div" | "neg" | "to_dtype" => {}
             _ => continue,
         }

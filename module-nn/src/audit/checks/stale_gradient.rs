@@ -23,7 +23,7 @@ impl Check for StaleGradient {
             for pass in step.adding_passes() {
                 for &index in &pass.stale {
                     let known = &record.parameters[index];
-                    // Of the first step it is not known what was before it.
+                    // For the first step, it is unknown what came before.
                     let mut before = record.steps[..number].iter();
                     let was_used = number == 0 || before.any(|step| step.moved(index));
                     let used = was_used && step.moved(index);

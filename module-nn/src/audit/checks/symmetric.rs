@@ -29,7 +29,7 @@ impl Check for SymmetricUnits {
             }
             let end = &last.end.parameters[index].value;
             let stays = record.steps.iter().any(|step| step.moved(index)) && equal_rows(end);
-            // Rows of one element are scales, which may well start equal.
+            // Rows of one element are scales, which may start out equal.
             let is_constant = start.numel() > rows && Stats::of(start).max_abs > 0.0;
             let blocks = is_constant_model(first) && blocks_gradient(record, first, index);
             let (severity, harm) = match (stays, blocks, is_constant) {

@@ -74,7 +74,7 @@ impl Check for SuspiciousTargets {
                 targets.add(step, loss);
             }
         }
-        // A number that a penalty draws others to is constant beside the targets of the loss itself.
+        // The target of a penalty is constant beside the targets of the loss itself.
         let is_alone = !losses.values().any(Targets::vary);
         let found = losses
             .iter()

@@ -15,11 +15,11 @@ pub(in crate::audit) struct UnreachedParameter;
 impl Check for UnreachedParameter {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let adds = |step: &Step| step.adding_passes().next().is_some();
-        // Without a backward pass, nothing can be said of any parameter.
+        // Without a backward pass, nothing is known about any parameter.
         if !record.steps.iter().any(adds) {
             return;
         }
-        // What is above a cut is listed with the cut.
+        // Parameters before a cut are listed with the cut.
         let lost = record.steps.iter().flat_map(|step| cuts(record, step));
         let lost: HashSet<usize> = lost.flat_map(|cut| cut.lost).collect();
         let indices = 0..record.parameters.len();

@@ -18,7 +18,7 @@ const CHANCE: f64 = 0.01;
 impl Check for UnusedInput {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let ids = record.by_id();
-        // By module and dimension: the indices that no call used, in how many calls, and how many of all indices would be
+        // By module and dimension: the indices that no call used, the number of calls, and how many of all indices would be
         // unused in these by chance.
         let mut unused: BTreeMap<(usize, usize), (Vec<usize>, usize, f64)> = BTreeMap::new();
         let mut calls: BTreeMap<usize, usize> = BTreeMap::new();

@@ -15,7 +15,7 @@ impl Check for UpdateSize {
         for (index, known) in record.parameters.iter().enumerate() {
             let ratios = record.steps.iter().filter_map(|step| {
                 let before = &step.start.parameters[index];
-                // What was set by hand is no step.
+                // A manually set value is not a step.
                 if !step.trains(known.leaf) || !before.is_sized_matrix() {
                     return None;
                 }

@@ -28,7 +28,7 @@ enum Behind {
 impl<'a> Rows<'a> {
     pub(super) fn new(text: &'a [u8], delimiter: u8) -> Self {
         Self {
-            // The mark that some programs put in front of UTF-8.
+            // The byte order mark that some programs write.
             rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text),
             delimiter,
             line: 1,

@@ -98,7 +98,7 @@ fn read_plain(mut reader: impl Read) -> Result<Tensor, ReaderError> {
     let numel = numel.map_err(|error| ReaderError::format(FORMAT, error.to_string()))?;
     let expected = (numel * size) as u64;
 
-    // Memory is taken for the bytes that come, not for those that are promised.
+    // Memory is allocated for the bytes that arrive, not for those that the header claims.
     let mut bytes = Vec::new();
     reader.by_ref().take(expected).read_to_end(&mut bytes)?;
     let found = bytes.len() as u64;

@@ -104,7 +104,7 @@ impl RandomResizedCrop {
                 return Ok(([top, below(width - w + 1)?], [h, w]));
             }
         }
-        // The middle, of proportions as near as there are.
+        // The center, with the closest possible aspect ratio.
         let ratio = width as f64 / height as f64;
         let [least, most] = self.config.ratio;
         let (h, w) = if ratio < least {

@@ -201,7 +201,7 @@ impl Placing<'_> {
         let content = widths.iter().copied().fold(0.0, f64::max);
         let title = if node == 0 { 0.0 } else { TITLE };
         let mut y = PADDING + title;
-        // As much room on the left, so that boxes stand below each other.
+        // The same space on the left, so that boxes are aligned.
         let lanes = self.lanes[node] as f64 * LANE;
         for (row, width) in rows.iter().zip(&widths) {
             let mut x = PADDING + lanes + (content - width) / 2.0;

@@ -39,7 +39,7 @@ pub(super) fn write(graph: &Graph) -> String {
          </marker></defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
     let mut kinds: Vec<&str> = Vec::new();
-    // Written last, over the lines.
+    // Written last, on top of the lines.
     let mut labels = String::new();
     for (index, node) in graph.nodes.iter().enumerate().skip(1) {
         let depth = graph.ancestors(index).len();

@@ -41,7 +41,7 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
             let scale = (1.0 / sizes.head_dim as f64).sqrt();
             let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
             if let Some(mask) = masks.add_masks(&sizes, input.is_causal, more, &query)? {
-                // One operation with the product in PyTorch, and so of its policy.
+                // In PyTorch this is one operation with the product, so it has the same policy.
                 let policy = AutocastPolicy::LowerPrecision;
                 let sum = policy.apply([&scores, &mask], [], |[scores, mask], []| scores.add(mask));
                 scores = sum.unwrap_or_else(|| scores.add(&mask))?;
@@ -49,7 +49,7 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
             let weights = scores.softmax(-1)?.dropout(dropout_p)?;
             (weights.matmul(&value)?, Some(weights))
         } else {
-            // The kernel leaves out what a causal attention does not see.
+            // The kernel skips keys that causal attention masks.
             let is_causal = input.is_causal && masks.padding.is_none() && more == 0;
             let mask = match is_causal {
                 true => None,
@@ -64,8 +64,8 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
                 None,
             )
         };
-        // The sequence comes first in memory, as in PyTorch, also where the batch comes first in the shape: a dropout of
-        // the output draws its mask in this order.
+        // The sequence comes first in memory, as in PyTorch, even if the batch comes first in the shape: a dropout of the
+        // output draws its mask in this order.
         let joined = attended.permute([2, 0, 1, 3])?;
         let joined = joined.reshape([sizes.queries, sizes.batch, self.config.embed_dim])?;
         let mut output = self.out_proj.call(joined)?;
@@ -154,7 +154,7 @@ impl Sizes {
         })
     }
 
-    /// Two dimensions, before the last one of a sequence of this length.
+    /// The first two dimensions of a sequence of this length, in the layer's order.
     fn leading_sizes(&self, length: usize) -> (usize, usize) {
         match self.batch_first {
             true => (self.batch, length),

@@ -73,7 +73,7 @@ impl CellWeights {
                 if hidden.dtype() != DType::F32 || !self.keeps_states(op) {
                     return steps(given, optional);
                 }
-                // The products are those of rounded weights, and what is added to them and kept is in `F32`.
+                // The products use rounded weights; everything added to them and kept is in `F32`.
                 let wide = |x: &Tensor| x.to_dtype(DType::F32);
                 let ([gates, _, hh], [_, bias, hr]) = (given, optional);
                 let (gates, hh) = (wide(gates)?, wide(hh)?);

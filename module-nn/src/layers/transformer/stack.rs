@@ -114,7 +114,7 @@ pub(super) fn is_causal(mask: Option<&Tensor>, said: Option<bool>) -> Result<boo
     match (said, mask) {
         (Some(said), _) => Ok(said),
         (None, None) => Ok(false),
-        // Learned numbers must get their gradient.
+        // Trainable masks must get their gradient.
         (None, Some(mask)) if mask.requires_grad() => Ok(false),
         (None, Some(mask)) => {
             let &[queries, keys] = &**mask.shape() else {

@@ -128,7 +128,7 @@ fn save(adapter: &PeftAdapter, folder: &Path) -> Result<()> {
     let temporary = folder.join(format!(".{CONFIG}-{}", std::process::id()));
     let written = fs::write(&temporary, json).and_then(|()| fs::rename(&temporary, &path));
     written.map_err(|source| {
-        // What is left of it is of no use, and the first error is the one to tell.
+        // A leftover file is useless, and the first error is the one to report.
         let _ = fs::remove_file(&temporary);
         file_error(&path, source)
     })

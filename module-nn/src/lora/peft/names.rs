@@ -88,7 +88,7 @@ impl LayerIndex {
 
     /// The index of the outermost layer on the path.
     pub(super) fn of(&self, path: &str) -> Option<usize> {
-        // Where each name ends, but for the last.
+        // The end of each name except the last.
         let ends: Vec<usize> = path.match_indices('.').map(|(at, _)| at).collect();
         let numbers = ends.windows(2).enumerate().filter_map(|(position, pair)| {
             let &[before, after] = pair else { return None };
@@ -99,7 +99,7 @@ impl LayerIndex {
         });
         let numbers: Vec<(usize, &str, usize)> = numbers.collect();
         if self.0.is_empty() {
-            // PEFT wants two names before the number.
+            // PEFT requires two names before the number.
             let mut inner = numbers.iter().filter(|(position, ..)| *position > 0);
             return inner.next().map(|(.., number)| *number);
         }

@@ -124,7 +124,7 @@ impl AveragingRule for EMAConfig {
         let decay = self.decay_after(n_averaged);
         let dtype = averaged.dtype();
         if matches!(dtype, DType::F16 | DType::BF16) {
-            // Rounded once, as PyTorch's `lerp` has it.
+            // Rounded once, like PyTorch's `lerp`.
             let [averaged, value] = [averaged, value].map(|x| x.to_dtype(DType::F32));
             return lerp(&averaged?, &value?, 1.0 - decay);
         }

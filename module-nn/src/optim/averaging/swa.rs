@@ -82,7 +82,7 @@ impl AveragingRule for SWAConfig {
         }
         let number = |x: &Tensor| x.to_dtype(default_dtype());
         let difference = match dtype {
-            // Booleans have none of their own.
+            // Booleans have no arithmetic of their own.
             DType::Bool => number(value)?.sub(&number(averaged)?)?,
             _ => number(&value.sub(averaged)?)?,
         };

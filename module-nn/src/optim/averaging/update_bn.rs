@@ -114,7 +114,7 @@ impl Drop for Averaging<'_> {
         }
         if !self.is_done {
             for (buffer, value) in self.kept.drain(..) {
-                // Of a model that was cast meanwhile, the statistics go with it.
+                // If the model was cast meanwhile, the statistics are cast too.
                 let now = buffer.tensor();
                 let cast = value.to_dtype(now.dtype());
                 let _set = cast.and_then(|value| buffer.set(value.to_device(&now.device())?));

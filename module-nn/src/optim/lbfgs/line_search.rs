@@ -143,7 +143,7 @@ fn interpolate(a: &Trial, b: &Trial, shortest: f64, longest: f64) -> f64 {
     let d2 = square.sqrt();
     let share = (b.slope + d2 - d1) / (b.slope - a.slope + 2.0 * d2);
     let step = b.step - (b.step - a.step) * share;
-    // As Python's `min` and `max` do it, also where the step is not a number.
+    // Like Python's `min` and `max`, also if the step is NaN.
     let step = if shortest > step { shortest } else { step };
     if longest < step { longest } else { step }
 }

@@ -73,7 +73,7 @@ impl ScheduleRule for CosineAnnealingLRConfig {
     fn lr(&self, at: &ScheduleStep) -> Result<f64> {
         let (epoch, t_max, least) = (at.epoch as f64, self.t_max as f64, self.eta_min);
         let wave = |epoch: f64| 1.0 + (PI * epoch / t_max).cos();
-        // The last epoch was at the least learning rate, from which no factor leads up.
+        // The last epoch was at the minimum learning rate, from which no factor leads upward.
         let rises = |epoch: usize| {
             let last = epoch.saturating_sub(1);
             last.is_multiple_of(self.t_max) && (last / self.t_max) % 2 == 1

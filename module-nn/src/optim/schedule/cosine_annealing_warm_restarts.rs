@@ -168,7 +168,7 @@ impl CosineAnnealingWarmRestarts {
                 t_i: t_0 * longer,
             }
         };
-        // An epoch beyond the greatest integer becomes that.
+        // An epoch beyond the largest integer saturates.
         self.go(wave, epoch.floor() as usize, StepKind::Next, optimizer)
     }
 

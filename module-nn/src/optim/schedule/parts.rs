@@ -46,7 +46,7 @@ pub(super) fn load(
     let before = states_of(parts)?;
     let loaded = load_each(parts, &states);
     if loaded.is_err() {
-        // The parts had these states a moment ago, so that none refuses its own.
+        // The parts just had these states, so none refuses its own.
         let _taken_before = load_each(parts, &before);
     }
     loaded.map(|()| last_lrs)

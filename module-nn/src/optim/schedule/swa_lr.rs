@@ -96,7 +96,7 @@ impl ScheduleRule for SWALRConfig {
             _ => at.epoch,
         } as f64;
         let (before, now) = (self.progress(epoch - 1.0), self.progress(epoch));
-        // At the end of the way no rate leads back to the first.
+        // From the final rate, the first one cannot be recovered.
         let first = match before == 1.0 {
             true => swa_lr,
             false => (at.lr - before * swa_lr) / (1.0 - before),

@@ -112,7 +112,7 @@ fn positions<'a, R: UpdateRule>(
     let all = || group.parameters.iter().map(String::as_str);
     let trained: Vec<&str> = optimizer.states.trained().collect();
     let trained = || all().filter(|path| trained.contains(path));
-    // A script may have given PyTorch's optimizer only what is trained.
+    // A script may have passed PyTorch's optimizer only the trainable parameters.
     let paths: Vec<&str> = match params.len() {
         n if n == group.parameters.len() => all().collect(),
         n if n == trained().count() => trained().collect(),
@@ -191,7 +191,7 @@ fn read_state<R: UpdateRule>(
         let TorchObject::Text(name) = key else {
             return fail::<R, _>(at(format!(" has the key {key}, not a name")));
         };
-        // What PyTorch has not begun to keep.
+        // State that PyTorch has not started to keep.
         if matches!(found, TorchObject::None) {
             continue;
         }

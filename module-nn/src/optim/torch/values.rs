@@ -15,7 +15,7 @@ pub(super) fn to_json(object: &TorchObject) -> Result<Value, String> {
             .map(to_json)
             .collect::<Result<_, _>>()
             .map(Value::Array),
-        // A rate may be a tensor, which PyTorch changes where it lies.
+        // A rate may be a tensor, which PyTorch changes in place.
         TorchObject::Float(_) | TorchObject::Tensor(_) => {
             let number = number(object)?;
             let json = Number::from_f64(number).map(Value::Number);
@@ -56,7 +56,7 @@ pub(super) fn number(object: &TorchObject) -> Result<f64, String> {
 /// A number of steps, of any dtype.
 pub(super) fn steps(object: &TorchObject) -> Result<i64, String> {
     let number = number(object)?;
-    // Above 2⁵³ not every integer is one of `f64`.
+    // Above 2⁵³ `f64` cannot represent every integer.
     match number.fract() == 0.0 && (0.0..=9.007_199_254_740_992e15).contains(&number) {
         true => Ok(number as i64),
         false => Err(format!("{number} is no number of steps")),

@@ -1,4 +1,4 @@
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use std::ops::Range;
@@ -211,7 +211,7 @@ impl Loop for Unpack<'_> {
             let (zero, half) = (i32::from(zero), codes.len());
             let (low, high) = out.split_at_mut(half);
             let high = &mut high[..half];
-            // One loop over indices is what becomes vector instructions.
+            // A single loop over indices is vectorized.
             for i in 0..half {
                 low[i] = (i32::from(codes[i] & 15) - zero) as f32 * scale;
                 high[i] = (i32::from(codes[i] >> 4) - zero) as f32 * scale;

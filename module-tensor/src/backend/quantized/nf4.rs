@@ -1,4 +1,4 @@
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 mod dynamic_map;
@@ -137,7 +137,7 @@ impl Nf4Parts {
         for block in values.chunks(block_size) {
             let greatest = block.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
             absmax.push(greatest);
-            // What fills the last byte is a zero.
+            // The last byte is padded with a zero.
             of_block.fill(7);
             run_at_best_level(Round(block, greatest, &mut of_block));
             let pairs = of_block[..block.len().next_multiple_of(2)]
@@ -356,7 +356,7 @@ impl Loop for Unpack<'_> {
 
     #[inline(always)]
     fn run(self) {
-        // One table of a length that needs no check.
+        // A table whose length needs no bounds check.
         let Some(table) = self.pairs.first_chunk::<256>() else {
             return;
         };

@@ -74,7 +74,7 @@ impl Shapes {
             shape.checked_numel(NAME, size_of::<f64>())?;
             Ok(shape)
         };
-        // What the kernel works on at a time must fit too.
+        // The working set of the kernel must fit too.
         Shape::from([128, keys, width.max(1)]).checked_numel(NAME, size_of::<f64>())?;
         Ok(Self {
             query: with(&lead, [length, width])?,

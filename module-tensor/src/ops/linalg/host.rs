@@ -27,7 +27,7 @@ impl Batch {
             return Err(x.shape().error(op, "matrices: at least two dimensions"));
         };
         let lead = lead.to_vec();
-        // Matrices without elements may be any number.
+        // There may be any number of matrices without elements.
         let count = Shape::from(lead.as_slice()).checked_numel(op, size_of::<f64>())?;
         check_host_allocatable::<f64>(count)?;
         check_host_allocatable::<f64>(x.numel())?;

@@ -133,7 +133,7 @@ pub fn solve_triangular(a: &Tensor, b: &Tensor, options: SolveTriangularOptions)
         unitriangular,
     } = options;
     a.check_same(NAME, b)?;
-    // What is turned around has its triangle on the other side.
+    // A transposed matrix has its triangle on the other side.
     let upper = (triangle == Triangle::Upper) == left;
     solve_from(
         NAME,

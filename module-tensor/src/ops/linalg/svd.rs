@@ -118,7 +118,7 @@ fn factors(x: &Tensor, full: bool) -> Result<[Tensor; 3]> {
     );
     for i in 0..batch.count() {
         if k == 0 {
-            // Any orthonormal columns do.
+            // Any orthonormal columns will do.
             append(
                 &mut u,
                 faer::Mat::identity(left[0], left[1]).as_ref(),

@@ -81,7 +81,7 @@ impl Recurrent {
         let pass = self;
         let geometry = &pass.geometry;
         let local = Local::of(pass, states)?;
-        // The gradient of states that nothing used is 0.
+        // The gradient of unused states is 0.
         let or_zero = |grad: Option<&Tensor>, states: &Tensor| match grad {
             Some(grad) => grad.widened(),
             None => states.zeros_like(),
@@ -99,7 +99,7 @@ impl Recurrent {
         for step in &steps {
             let count = step.len();
             let at = |x: &Tensor| x.narrow(0, step.clone());
-            // What follows from sequences that lack the step passes it by.
+            // The gradients of sequences that lack the step bypass it.
             let split = |x: &Tensor| {
                 let (first, rest) = (0..count, count..geometry.batch());
                 Ok::<_, Error>((x.narrow(0, first)?, x.narrow(0, rest)?))

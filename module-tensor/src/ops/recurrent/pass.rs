@@ -60,7 +60,7 @@ impl Recurrent {
 
 /// A list of rows, on the device of `like`.
 pub(super) fn row_indices(rows: &[usize], like: &Tensor) -> Result<Tensor> {
-    // Memory has fewer rows than an `i64` can count.
+    // The number of rows in memory fits `i64`.
     let row_indices: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
     Tensor::from_vec(row_indices, rows.len())?.to_device(&like.device())
 }

@@ -114,9 +114,9 @@ fn part(
 pub fn center_crop(image: &Tensor, size: [usize; 2]) -> Result<Tensor> {
     let [_, height, width] = image_sizes("center_crop", image)?;
     let start = |size: usize, of: usize| match size > of {
-        // What is added is halved, and the greater half stands behind.
+        // The padding is split in half; the larger half goes after.
         true => -(((size - of) / 2) as isize),
-        // Half a pixel goes to the even number, as Python rounds.
+        // Half pixels are rounded to even, as in Python.
         false => ((of - size) as f64 / 2.0).round_ties_even() as isize,
     };
     crop(image, [start(size[0], height), start(size[1], width)], size)
@@ -181,7 +181,7 @@ pub(in super::super) fn put(
     let place = inside(rows.clone(), height, [height, 1])?;
     let place = place.logical_and(&inside(columns.clone(), width, [1, width])?)?;
     let value = value.to_dtype(image.dtype())?;
-    // Where the rectangle is, the value stands; its own rectangle is brought to the place by padding.
+    // Padding moves the rectangle's own mask to its position; the value is used there.
     let mut shape = image.shape().to_vec();
     if let [.., y, x] = &mut shape[..] {
         (*y, *x) = (rows.len(), columns.len());

@@ -89,7 +89,7 @@ fn check_bytes_to_resize(op: &'static str, image: &Tensor, size: [usize; 2]) -> 
     };
     let [to_height, to_width] = size;
     let planes = image.numel() / (height * width);
-    // A pixel is made of a few, or of many where it is smaller than they are.
+    // A pixel depends on a few others, or on many when downscaling.
     let weights = |from: usize, to: usize| to.checked_mul(128)?.checked_add(from.checked_mul(64)?);
     let bytes = || {
         let rows = height.checked_add(to_height)?;

@@ -1,6 +1,6 @@
 //! Code that the layouts share.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use half::f16;

@@ -1,7 +1,7 @@
 //! `Q4_K`: `d` and `m`, then eight 6-bit scales and eight 6-bit minima in twelve bytes, then 256 4-bit numbers: each 32
 //! bytes hold two groups of 32, the first in the lower halves.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::numbers::{half_at, nearest, put_half};
@@ -58,7 +58,7 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     {
         return false;
     }
-    // Zero without a sign is the least.
+    // Unsigned zero is the smallest.
     let larger = |most: f32, x: f32| if x > most { x } else { most };
     let largest = |of: fn(&Fit) -> f32| fits.iter().map(of).fold(0.0, larger);
     let (scale, minimum) = (largest(|fit| fit.scale), largest(|fit| fit.minimum));
@@ -85,7 +85,7 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
             }
         }
     }
-    // The codes again, by the scales that the block can hold.
+    // The codes again, with the scales as stored in the block.
     let (d, m) = (half_at(block, 0), half_at(block, 2));
     for (group, (x, codes)) in values
         .chunks_exact(GROUP)

@@ -2,7 +2,7 @@
 //! then `d`. Each half of the elements is stored separately: 64 bytes hold the first and third quarter, and the second and
 //! fourth; 32 bytes hold the upper bits of all four.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::numbers::{half_at, nearest, put_half};

@@ -96,11 +96,11 @@ impl Checks {
         checks
     }
 
-    /// What only the compiler knows of the whole type: its size, and whether it is `Clone`. A generic
     /// Properties of the whole type that only the compiler knows: its size, and whether it is `Clone`. The size of a
     /// generic type is checked where it is used; for any other type, this is the value of the constant that holds the
     /// items, because a separate constant would cost every user compile time.
-    /// Every token has the place of the name, so that the name alone is marked.
+    ///
+    /// Every token has the span of the name, so that only the name is underlined.
     fn whole(&mut self, input: &Input<'_>, itself: &TokenStream, generic: bool, private: &Ident) {
         let (ident, span) = (input.ident, input.ident.span());
         let private = &private_at(private, span);
@@ -151,7 +151,7 @@ impl Checks {
     }
 }
 
-/// Whether the field types, as written, leave it open that the type derives `Clone`.
+/// Whether the type could derive `Clone`, judging by the field types as written.
 fn asks_for_clone(input: &Input<'_>) -> bool {
     !input.members().any(|member| types::lacks_clone(member.ty))
 }
@@ -162,7 +162,7 @@ fn private_at(private: &Ident, span: Span) -> Ident {
     private
 }
 
-/// The first and the last token's place.
+/// The spans of the first and the last token.
 fn ends(place: &dyn ToTokens) -> (Span, Span) {
     let mut spans = place
         .to_token_stream()

@@ -7,7 +7,8 @@ use crate::manifest::{Value, values};
 /// The tables of dependencies, also below `target.<platform>`: unconditional ones come first.
 const TABLES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
-/// The name by which the crate in `folder` refers to the first of `packages` that it depends on, or to itself.
+/// The name by which the crate in `folder` refers to the first of `packages` that it depends on, or to
+/// itself if it is one of them.
 pub(crate) fn find(packages: &[&str], folder: &Path) -> Option<String> {
     let manifest = read(folder)?;
     let inherited = |name: &str| inherited(name, folder, &manifest);

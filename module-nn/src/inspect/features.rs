@@ -45,7 +45,7 @@ pub struct FeatureExtractor<'m, M: ?Sized> {
 /// The state that the hooks and the extractor share.
 struct ExtractorState {
     options: Options,
-    /// The features that must exist before a pass can be ended.
+    /// The paths that must have features before a pass can be ended.
     wanted: Vec<String>,
     /// Whether the current pass may be ended early.
     stops: bool,

@@ -1,8 +1,8 @@
-//! How long a checkpoint of 1 GiB takes to open, to load and to save, beside plain copies of as many bytes.
+//! The time to open, load and save a checkpoint of 1 GiB, compared with plain copies of as many bytes.
 //!
-//! `cargo bench --bench checkpoint -- DIRECTORY`, by default the one for temporary files; `python
-//! benches/peers/checkpoint.py DIRECTORY` runs this and
-//! `safetensors.torch` in turn. 3 GiB lie there meanwhile.
+//! `cargo bench --bench checkpoint -- DIRECTORY` uses the directory for temporary files by default;
+//! `python benches/peers/checkpoint.py DIRECTORY` runs this and `safetensors.torch` in turn. The files take 3 GiB there
+//! during the run.
 
 use std::fs::File;
 use std::hint::black_box;

@@ -1,8 +1,9 @@
-//! Steps of `examples/fashion_mnist.rs`, with all that belongs to one: a batch that is augmented, the step, the schedule and
-//! the average.
+//! Steps of `examples/fashion_mnist.rs` with everything that belongs to one: augmenting a batch, the step itself, the
+//! schedule and the weight average.
 //!
-//! `python benches/peers/fashion_mnist.py` starts it, and PyTorch in turn: it answers a number of steps with the milliseconds of one,
-//! and the path of a file with first weights, batches and the losses of their steps, which it writes there.
+//! `python benches/peers/fashion_mnist.py` starts it and PyTorch in turn. It answers a number of steps with the
+//! milliseconds of one step, and a path by writing a file there with the initial weights, the batches and the losses of
+//! their steps.
 
 use std::io::BufRead;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! How long the first values of layers and models take to be drawn.
+//! The time to initialize layers and models.
 //!
 //! `cargo bench --bench init`; `python benches/peers/init.py` runs this and PyTorch in turn.
 

@@ -1,5 +1,5 @@
-//! Criterion benches, each a program of its own beside this file, and in `peers/` the same work
-//! written for other frameworks, to be run on the same machine in the same minutes.
+//! Criterion benchmarks, each a separate program next to this file, and in `peers/` the same work written for other
+//! frameworks, to be run on the same machine within the same minutes.
 
 pub mod derived;
 

@@ -1,4 +1,4 @@
-//! How much memory a training step of a transformer encoder takes: no times, but bytes.
+//! The memory that a training step of a transformer encoder needs, in bytes rather than time.
 //!
 //! `cargo bench --bench memory`; `python benches/peers/memory.py` measures PyTorch's.
 

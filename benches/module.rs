@@ -1,4 +1,4 @@
-//! What the module mechanism costs: calls, hooks, walks.
+//! The cost of the module mechanism: calls, hooks, traversals.
 //!
 //! `cargo bench --bench module`; `python benches/peers/module.py` measures PyTorch's.
 

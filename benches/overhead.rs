@@ -1,5 +1,5 @@
-//! What groups, clipping and a schedule add to a training step of the MLP row (784-512-256-10, batch 64, AdamW): the
-//! variants take turns, and each ratio is the median of those of the turns.
+//! The cost that parameter groups, clipping and a schedule add to a training step of the MLP row (784-512-256-10, batch 64,
+//! AdamW). The variants take turns, and each ratio is the median of the ratios of the turns.
 //!
 //! `cargo bench -p module-benches --bench overhead`
 

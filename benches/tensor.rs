@@ -1,4 +1,4 @@
-//! What tensors and autograd cost beside the arithmetic.
+//! The cost of tensors and autograd beyond the arithmetic.
 //!
 //! `cargo bench --bench tensor`; `python benches/peers/tensor.py` measures PyTorch's.
 

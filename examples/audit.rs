@@ -1,4 +1,4 @@
-//! Five networks that train without an error and do not learn what they should, and what the audit says of each.
+//! Five networks that train without an error but do not learn properly, and the audit's findings for each.
 //!
 //! ```text
 //! cargo run --release --example audit

@@ -1,4 +1,4 @@
-//! A differentiable operation of your own, with its gradient checked to second order.
+//! A custom differentiable operation, with its gradient checked to second order.
 
 use module_nn::autograd::{gradcheck, gradgradcheck};
 use module_nn::prelude::*;

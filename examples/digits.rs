@@ -1,5 +1,5 @@
-//! The main example: a residual network learns to read handwritten digits, is
-//! saved, loaded into a fresh model and shown to give the same answers.
+//! The main example: a residual network learns to read handwritten digits, is saved, is loaded into a new model, and gives
+//! the same answers.
 //!
 //! ```text
 //! cargo run --release --example digits

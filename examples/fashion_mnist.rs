@@ -1,5 +1,5 @@
-//! A residual network learns to tell clothes apart, with what a whole training has: augmentation, a learning rate of one cycle,
-//! averaged weights, a log, and checkpoints: stop it at any moment, and the same command goes on bit for bit.
+//! A residual network learns to classify clothes in a complete training setup: augmentation, a one-cycle learning rate,
+//! averaged weights, a log, and checkpoints. Stop it at any time, and the same command resumes bit for bit.
 //!
 //! ```text
 //! examples/fetch_fashion_mnist.sh                                   31 MB, once
@@ -8,7 +8,7 @@
 //! tensorboard --logdir target/fashion_mnist/log
 //! ```
 //!
-//! Without Fashion-MNIST it learns the digits that are part of the program. To begin anew, remove the directory.
+//! Without Fashion-MNIST it learns the digits that are built into the program. To start over, remove the directory.
 //!
 //! Source: Xiao, Rasul and Vollgraf, *Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms* (2017).
 

@@ -1,7 +1,7 @@
-//! Adapters: a network that reads digits learns to read them upside down, by a few weights beside its own.
+//! LoRA adapters: a network that reads digits learns to read them upside down with a few additional weights.
 //!
-//! The network was trained in PyTorch, and a first adapter by PEFT, whose files are read here. A second one is trained
-//! here, saved for PEFT, read again and merged into the weights.
+//! The network was trained in PyTorch, and the first adapter by PEFT, whose files are read here. A second adapter is
+//! trained here, saved for PEFT, read back and merged into the weights.
 //!
 //! ```text
 //! cargo run --release --example finetune_lora

@@ -1,5 +1,5 @@
-//! Two networks and two optimizers in turn: a generator learns to draw digits that a discriminator
-//! does not tell from handwritten ones.
+//! Two networks and two optimizers in turn: a generator learns to draw digits that a discriminator cannot distinguish from
+//! handwritten ones.
 //!
 //! ```text
 //! cargo run --release --example gan                   40 epochs

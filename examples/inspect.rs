@@ -1,4 +1,4 @@
-//! What is in a checkpoint: its tensors, what differs from another, and whether it fits a model.
+//! Inspects a checkpoint: its tensors, its differences from another one, and whether it fits a model.
 //!
 //! ```text
 //! cargo run --release --example inspect -- FILE           lists keys, shapes, dtypes, sizes, ties
@@ -6,7 +6,7 @@
 //! cargo run --release --example inspect -- --check FILE   loads it into the network below
 //! ```
 //!
-//! Without arguments it makes small files of its own and shows all three.
+//! Without arguments it creates small files and shows all three.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,12 +1,12 @@
-//! A transformer learns to write a text, character by character, and goes on where it was when it
-//! is killed: run it, stop it at any moment, run it again.
+//! A transformer learns to write text character by character, and resumes where it was killed: run it, stop it at any time,
+//! run it again.
 //!
 //! ```text
 //! cargo run --release --example language_model                      into target/language_model
 //! cargo run --release --example language_model -- DIRECTORY STEPS   600 steps if nothing is said
 //! ```
 //!
-//! The text is this repository's `LICENSE-APACHE`. To begin anew, remove the directory.
+//! The text is this repository's `LICENSE-APACHE`. To start over, remove the directory.
 
 use std::path::PathBuf;
 

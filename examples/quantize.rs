@@ -1,5 +1,5 @@
-//! A network that reads handwritten digits, with the weights of its linear layers in fewer bits: how large it is, how
-//! long one image takes, and how many it reads right, before and after.
+//! A network that reads handwritten digits, with the weights of its linear layers in fewer bits: its size, the time for one
+//! image, and its accuracy, before and after.
 //!
 //! ```text
 //! cargo run --release --example quantize

@@ -1,4 +1,4 @@
-//! Steps of optimizers over 7.1 million parameters, a layer of a transformer's.
+//! Optimizer steps over the 7.1 million parameters of a transformer layer.
 
 use module_nn::prelude::*;
 

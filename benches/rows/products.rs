@@ -1,4 +1,4 @@
-//! Products of matrices, and linear layers.
+//! Matrix products and linear layers.
 
 use module_nn::BackwardOptions;
 use module_nn::prelude::*;

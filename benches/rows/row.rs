@@ -1,4 +1,4 @@
-//! Rows by name, and how long their work takes.
+//! Rows by name, and their timing.
 
 use module_nn::prelude::*;
 use module_nn::{BackwardOptions, IndexMap};

@@ -1,4 +1,4 @@
-//! BERT of Hugging Face's transformers, `BertModel`, with its pooler: the encoder of sentence-transformers' MiniLM too.
+//! BERT of Hugging Face's transformers, `BertModel`, with its pooler; also the encoder of sentence-transformers' MiniLM.
 //!
 //! Source: Devlin et al., *BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding* (2018).
 

@@ -1,4 +1,4 @@
-//! CLIP of Hugging Face's transformers, `CLIPModel`: a tower for texts and one for images, whose features are compared.
+//! CLIP of Hugging Face's transformers, `CLIPModel`: one encoder for text and one for images, whose features are compared.
 //!
 //! Source: Radford et al., *Learning Transferable Visual Models From Natural Language Supervision* (2021).
 

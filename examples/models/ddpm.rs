@@ -1,4 +1,4 @@
-//! diffusers' `UNet2DModel`, which predicts the noise in images, and its `DDPMScheduler`, which takes it away.
+//! diffusers' `UNet2DModel`, which predicts the noise in images, and its `DDPMScheduler`, which removes it.
 //!
 //! Source: Ho, Jain and Abbeel, *Denoising Diffusion Probabilistic Models* (2020).
 

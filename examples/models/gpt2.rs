@@ -1,6 +1,6 @@
 //! GPT-2 of Hugging Face's transformers, `GPT2LMHeadModel`.
 //!
-//! Keys are those that it saves now. Files of before (`openai-community/gpt2`) are of the model without its head and have
+//! Keys are those of the current library. Older files (`openai-community/gpt2`) hold the model without its head and contain
 //! masks as `attn.bias`: `LoadOptions::new().remap(Remap::new().prefix("", "transformer")).ignore("**.attn.bias")`.
 //!
 //! Source: Radford et al., *Language Models are Unsupervised Multitask Learners* (2019).

@@ -1,4 +1,4 @@
-//! First weights, where libraries draw them alike.
+//! Initialization that several libraries share.
 
 use module_nn::init::zeros;
 use module_nn::prelude::*;

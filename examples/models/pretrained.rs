@@ -1,4 +1,4 @@
-//! Directories with a model's configuration and its weights, as libraries publish them.
+//! Directories with a model's configuration and weights, as libraries publish them.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! T5 of Hugging Face's transformers, `T5ForConditionalGeneration`: the first T5, and T5 1.1 and Flan-T5 with their gates.
+//! T5 of Hugging Face's transformers, `T5ForConditionalGeneration`: the original T5, and T5 1.1 and Flan-T5 with gated
+//! feed-forward layers.
 //!
 //! Source: Raffel et al., *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (2019).
 

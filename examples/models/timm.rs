@@ -1,4 +1,4 @@
-//! What models of timm have in common.
+//! Code shared by models of timm.
 
 use module_nn::init::{self, TimmTruncNormal};
 use module_nn::prelude::*;

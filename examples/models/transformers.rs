@@ -1,4 +1,4 @@
-//! What models of Hugging Face's transformers have in common.
+//! Code shared by models of Hugging Face's transformers.
 
 use module_nn::init::{self, Normal};
 use module_nn::prelude::*;

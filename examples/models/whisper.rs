@@ -7,7 +7,7 @@
 //! let tokens = Whisper::from_pretrained(dir)?.generate(features, &config)?;
 //! ```
 //!
-//! What is written is the likeliest text of one chunk of sound. Longer sound, timestamps and sampling are refused, by errors
+//! The output is the likeliest text of one chunk of audio. Longer audio, timestamps and sampling are refused with errors
 //! that say what to do instead.
 //!
 //! Source: Radford et al., *Robust Speech Recognition via Large-Scale Weak Supervision* (2022).

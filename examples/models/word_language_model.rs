@@ -1,6 +1,6 @@
 //! The recurrent language model of PyTorch's `word_language_model` example.
 //!
-//! The script saves the whole object; what is read here is its state dict, `torch.save(model.state_dict(), …)`.
+//! The script saves the whole object; this model reads its state dict, `torch.save(model.state_dict(), …)`.
 //!
 //! Source: Zaremba, Sutskever and Vinyals, *Recurrent Neural Network Regularization* (2014); the tied weights Press and
 //! Wolf, *Using the Output Embedding to Improve Language Models* (2016).

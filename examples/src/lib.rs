@@ -1,4 +1,4 @@
-//! The data that the examples train on, the network that learns it, and models that others published.
+//! The data that the examples train on, the network that learns from it, and published models.
 
 mod digits_net;
 mod fashion_mnist;

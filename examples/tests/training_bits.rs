@@ -1,7 +1,7 @@
-//! The bits of fifty steps of training: a change of structure may not change one of them.
+//! The bits of fifty training steps: a restructuring must not change any of them.
 //!
-//! The value was recorded with AVX-512, and the levels with fused multiply-adds compute the same bits. Without
-//! the instruction sums are rounded differently, and there is nothing to compare.
+//! The value was recorded with AVX-512, and the SIMD levels with fused multiply-adds compute the same bits. Without that
+//! instruction, sums are rounded differently, and there is nothing to compare.
 
 use module_examples::{Digits, DigitsNet};
 use module_nn::prelude::*;

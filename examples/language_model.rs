@@ -22,13 +22,13 @@ const WIDTH: usize = 64;
 /// Steps between two checkpoints.
 const SAVE: u64 = 25;
 
-/// Characters as their numbers.
+/// Characters, and their numbers.
 fn numbers(text: &[u8]) -> Result<Tensor> {
     let numbers = text.iter().map(|&byte| i64::from(byte));
     Tensor::from_vec(numbers.collect(), text.len())
 }
 
-/// Each piece of the text, and the one that begins a character later.
+/// Each window of the text, and the window that starts one character later.
 struct Pieces;
 
 impl Dataset for Pieces {
@@ -64,7 +64,7 @@ impl LanguageModel {
         })
     }
 
-    /// A beginning, and the characters that follow it.
+    /// A prompt, and the characters that follow it.
     fn write(&self, beginning: &str, count: usize) -> Result<String> {
         let mut text = beginning.as_bytes().to_vec();
         for _ in 0..count {

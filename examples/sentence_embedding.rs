@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Compares embeddings with those that `tests/golden/sentence_embeddings.py` recorded.
+/// Compares embeddings with those recorded by `tests/golden/sentence_embeddings.py`.
 fn compare(embeddings: &Tensor, name: &str) -> Result<()> {
     const BOUND: f64 = 1e-5;
     let recorded = StateDict::load(format!("{DATA}/{name}.safetensors"))?;

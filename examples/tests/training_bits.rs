@@ -6,8 +6,8 @@
 use module_examples::{Digits, DigitsNet};
 use module_nn::prelude::*;
 
-/// FNV-1a over all losses, then over every value of the state dict, in order: with convolutions by plain sums, and, of a
-/// network with more channels, with those that are faster.
+/// FNV-1a over all losses, then over every value of the state dict, in order: with direct convolutions, and, for a network
+/// with more channels, with the faster algorithms.
 const EXACT: u64 = 0x7ac0_166c_59df_6b70;
 const FAST: u64 = 0x737f_cd8c_aa22_b273;
 

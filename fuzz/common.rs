@@ -1,4 +1,4 @@
-//! What every target does with the content of a file.
+//! The checks that every target makes on the content of a file.
 
 use std::path::Path;
 

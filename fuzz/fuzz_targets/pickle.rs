@@ -1,4 +1,4 @@
-//! Pickles: the input is a legacy file, and the pickle of a zip archive and of a legacy file.
+//! Pickles: the input is a legacy file, the pickle of a zip archive, and the pickle of a legacy file.
 #![no_main]
 
 #[path = "../common.rs"]

@@ -1,4 +1,4 @@
-//! Headers of safetensors files: the input is the JSON and, behind a line feed, the elements.
+//! Headers of safetensors files: the input is the JSON and, after a line feed, the elements.
 #![no_main]
 
 #[path = "../common.rs"]

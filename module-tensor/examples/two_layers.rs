@@ -1,4 +1,4 @@
-//! Trains a network of two layers on plain tensors: no modules, no optimizer.
+//! Trains a two-layer network with plain tensors: no modules, no optimizer.
 //!
 //! ```text
 //! cargo run --release -p module-tensor --example two_layers

@@ -1,9 +1,8 @@
-//! No file of the crates of tensors, modules and layers imports one that, in the end, imports it.
+//! Checks the crates of tensors, modules and layers for circular imports between files.
 //!
-//! The sources are read word by word: the modules that a file declares, what it imports and defines, and the
-//! paths in its code. A name that a folder passes on leads to the file that defines it, so that a `mod.rs`
-//! that only declares and passes on is part of no circle. Tests and comments are left out, and so are calls
-//! of methods.
+//! The sources are read token by token: the modules that a file declares, its imports and definitions, and the paths in its
+//! code. A re-exported name leads to the file that defines it, so a `mod.rs` that only declares and re-exports is not part
+//! of a circle. Tests, comments and method calls are ignored.
 #![allow(clippy::unwrap_used)]
 
 #[path = "circles/allowed.rs"]

@@ -1,4 +1,4 @@
-//! Kernels written from the pages of the geometry values alone, against those of the CPU.
+//! Kernels written from the documentation of the geometry values alone, compared with those of the CPU.
 #![allow(clippy::unwrap_used)]
 
 use module_tensor::backend::{

@@ -1,4 +1,4 @@
-//! This crate knows tensors only: nothing of modules, hooks of modules, state dicts or checkpoints.
+//! This crate knows only tensors: no modules, module hooks, state dicts or checkpoints.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

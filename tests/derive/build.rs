@@ -1,5 +1,5 @@
-//! Draws types from fixed seeds, computes on its own what they should enumerate, and writes both as the program
-//! that `tests/accepted/random_structs.rs` compiles and runs.
+//! Generates types from fixed seeds, independently computes the members that they should enumerate, and writes both as the
+//! program that `tests/accepted/random_structs.rs` compiles and runs.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The network of the digits example, as `golden/digits_torch.py` writes it in PyTorch.
+//! The network of the digits example, as defined in PyTorch by `golden/digits_torch.py`.
 
 use module_nn::prelude::*;
 

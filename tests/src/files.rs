@@ -1,4 +1,4 @@
-//! How files are read.
+//! Reading files.
 
 #![allow(unsafe_code)]
 

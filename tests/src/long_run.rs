@@ -1,4 +1,4 @@
-//! A training with everything that a checkpoint holds, for tests that interrupt it.
+//! A training that uses everything that a checkpoint holds, for tests that interrupt it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How much memory a call had allocated at its height, counted by an allocator for each thread.
+//! The peak memory that a call allocates, counted by a per-thread allocator.
 
 #![allow(unsafe_code)]
 

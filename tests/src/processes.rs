@@ -1,4 +1,4 @@
-//! Tests that need a process of their own: its memory, its number of threads, its registered formats.
+//! Tests that need a separate process: its memory, its number of threads, its registered formats.
 #![allow(clippy::expect_used)]
 
 use std::process::Command;

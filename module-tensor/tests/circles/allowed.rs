@@ -1,4 +1,4 @@
-//! The circles of imports that are allowed.
+//! The allowed circular imports.
 
 /// Imports that may close a circle, and why. A circle through any other import fails.
 pub(crate) struct AllowedCircle {

@@ -1,4 +1,4 @@
-//! The modules of a crate, and what their names lead to.
+//! The modules of a crate, and the resolution of their names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

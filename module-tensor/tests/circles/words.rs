@@ -1,4 +1,4 @@
-//! Rust code as words, and where its parts end.
+//! Rust code as tokens, and where its parts end.
 
 /// A word, a sign, or `::`.
 pub(crate) fn words(text: &str) -> Vec<String> {

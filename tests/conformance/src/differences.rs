@@ -1,4 +1,4 @@
-//! How a device differs from what was recorded.
+//! The differences between a device and the recordings.
 
 use module_core::{BackwardOptions, Device, Result, StateDict, Tensor};
 

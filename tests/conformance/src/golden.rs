@@ -1,7 +1,7 @@
-//! Reading what PyTorch recorded, and comparing with it.
+//! Reads PyTorch's recordings and compares with them.
 //!
-//! `golden/README.md` describes the files. Everything here panics on a file that is not as
-//! described there, because only tests call it.
+//! `golden/README.md` describes the files. Everything here panics on files that do not match that description, because only
+//! tests call it.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The recorded families, and comparing a device with them.
+//! The recorded families, and the comparison of a device with them.
 
 use module_core::Device;
 

@@ -1,4 +1,4 @@
-//! The expansion is clean under the lints that a user may have.
+//! The expansion causes no warnings under the lints that users may enable.
 
 #![forbid(unsafe_code)]
 #![deny(

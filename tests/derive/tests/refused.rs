@@ -1,8 +1,7 @@
-//! What the derives say about mistakes.
+//! The messages of the derives for mistakes.
 //!
-//! Every file of `ui/fail` is one mistake, named after what it shows, beside the message that a user gets.
-//! `TRYBUILD=overwrite cargo test --workspace --test refused` writes the messages anew; read them before they are
-//! committed.
+//! Every file of `ui/fail` is one mistake, named after what it shows, next to the message that a user sees.
+//! `TRYBUILD=overwrite cargo test --workspace --test refused` rewrites the messages; read them before committing.
 
 use std::path::Path;
 use std::process::Command;

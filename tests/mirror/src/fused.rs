@@ -1,4 +1,4 @@
-//! The fused families, behind the mirror.
+//! The mirror's fused families.
 
 use module_tensor::backend::{
     AttentionGeometry, AttentionInputs, AttentionKernels, Backend, CrossEntropyGeometry,

@@ -1,4 +1,4 @@
-//! What fused kernels read, on either side of the mirror.
+//! The inputs of fused kernels, for the mirror and for the CPU.
 
 use module_tensor::backend::{
     AttentionInputs, CrossEntropyInputs, NormInputs, Operand, RecurrentInputs,

@@ -1,9 +1,8 @@
 //! `mirror`: a second device for tests, written against the public interface of `module-tensor`.
 //!
-//! Its memory is a type of its own, which the kernels of the CPU cannot read. Its kernels have the CPU
-//! compute behind it and hide the results again, so that every value is the CPU's bit for bit, and
-//! whatever above the backends takes the CPU for granted is an error. Fused families can be left out
-//! one by one.
+//! Its memory is a separate type, which CPU kernels cannot read. Its kernels delegate to the CPU and wrap the results
+//! again, so that every value equals the CPU's bit for bit, and any code above the backends that assumes the CPU fails with
+//! an error. Fused families can be disabled one by one.
 
 mod backend;
 mod family;

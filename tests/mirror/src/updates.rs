@@ -1,4 +1,4 @@
-//! Formulas, computed an element at a time as their record says.
+//! Update formulas, evaluated element by element in the order of their steps.
 
 use module_tensor::backend::{
     Formula, FormulaOp, FormulaStep, HostData, Operand, Storage, UpdateKernels,

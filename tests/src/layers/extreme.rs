@@ -1,5 +1,5 @@
-//! Constructors' arguments that JSON cannot write: `"NaN"`, `"Infinity"` and `"-Infinity"` in the place of a
-//! number are read as these numbers, as other formats and callers in Rust can give them.
+//! Constructor arguments that JSON cannot represent: `"NaN"`, `"Infinity"` and `"-Infinity"` in place of a number are read
+//! as these values, which other formats and Rust callers can pass.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};

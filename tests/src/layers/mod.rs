@@ -1,7 +1,7 @@
-//! The registry of layers: each by PyTorch's name, with how it is built from the arguments that a
-//! golden file records and how it is called.
+//! The registry of layers: each under PyTorch's name, with how to build it from the arguments that a golden file records
+//! and how to call it.
 //!
-//! A family is a file of this folder with a function `entries`; `FAMILIES` names it.
+//! A family is a file of this folder with a function `entries`; `FAMILIES` lists them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod activation;

@@ -1,4 +1,4 @@
-//! Features: what is kept, for how long, and for whom.
+//! Features: which are kept, for how long, and for whom.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::Cell;

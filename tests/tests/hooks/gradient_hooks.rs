@@ -1,5 +1,4 @@
-//! Scenarios with hooks on tensors log what they log in PyTorch; `golden/gradient_hooks.py` states
-//! them.
+//! Scenarios with hooks on tensors log the same as in PyTorch; `golden/gradient_hooks.py` defines them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};

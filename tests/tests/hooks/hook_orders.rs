@@ -1,4 +1,4 @@
-//! Scenarios with hooks on modules log what they log in PyTorch; `golden/hook_orders.py` states them.
+//! Scenarios with hooks on modules log the same as in PyTorch; `golden/hook_orders.py` defines them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Hooks: what they see, what they may replace, and where they fire.
+//! Hooks: what they see, what they can replace, and where they run.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod backward;

@@ -1,4 +1,4 @@
-//! Hooks of one thread, hooks of every thread, and calls that miss the former.
+//! Hooks for one thread, hooks for all threads, and calls that do not reach the former.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Gradients at the outputs of modules, traces for profilers, and pictures.
+//! Gradients at the outputs of modules, profiler traces, and diagrams.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::inspect::{Endpoint, GradientFlag, GradientInspector, Picture, Trace};

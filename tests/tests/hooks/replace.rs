@@ -1,4 +1,4 @@
-//! Parts of models are exchanged, all that are selected or none.
+//! Replacing parts of models: all that are selected, or none.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Summaries say what torchinfo says of the same models.
+//! Summaries match torchinfo's of the same models.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::inspect::{Column, Summary, Trace, summary};

@@ -1,5 +1,5 @@
-//! What attention promises beside PyTorch's numbers: the cache, causality without a mask, copies that share
-//! nothing, hooks and paths.
+//! Guarantees of attention beyond PyTorch's numbers: the cache, causality without a mask, copies that share nothing, hooks
+//! and paths.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::RefCell;

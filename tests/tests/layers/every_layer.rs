@@ -1,4 +1,4 @@
-//! What holds for every layer of the registry, and that no layer is missing from it.
+//! Checks of every layer of the registry, and that no layer is missing from it.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod configured;

@@ -1,6 +1,6 @@
-//! Whatever a configuration says, a layer is built from it or a typed error comes back: no panic, no end of the
-//! program, no endless loop. A child process tries it with little memory, so that what would fill the memory of
-//! any machine fails here at once.
+//! Whatever a configuration says, building a layer either succeeds or returns a typed error: no panic, no abort, no endless
+//! loop. A child process tries it with little memory, so that anything that would fill the memory of any machine fails
+//! immediately.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

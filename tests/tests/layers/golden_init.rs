@@ -1,4 +1,4 @@
-//! Weights drawn after a seed are PyTorch's, bit for bit, and use up the same draws.
+//! Weights drawn after seeding are PyTorch's bit for bit, and consume the same random numbers.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::init::{self, FanMode, KaimingNormal, KaimingUniform, Nonlinearity};

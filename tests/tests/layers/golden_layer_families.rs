@@ -1,5 +1,5 @@
-//! Every layer that PyTorch ran, run here: keys, print, first weights, outputs, gradients, buffers;
-//! and what it refuses is refused.
+//! Runs every layer that was recorded with PyTorch: keys, printed form, initial weights, outputs, gradients, buffers; and
+//! refuses what PyTorch refuses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Initializers on parameters, by type over a tree, and as recommended.
+//! Initializers for parameters, by layer type over a tree, and the recommended ones.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::Tolerance;

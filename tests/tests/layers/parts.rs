@@ -1,4 +1,4 @@
-//! Layers of parameters that exist already, weights with two owners, and children that may be absent.
+//! Layers built from existing parameters, weights with two owners, and optional children.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! timm's truncated normal draws.
+//! timm's truncated normal initialization.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::init::{TimmTruncNormal, TimmTruncNormalTf};

@@ -1,5 +1,4 @@
-//! Corners of trees, resets, freezing, optimizers, hooks and files in which something could go wrong
-//! without a word.
+//! Edge cases of trees, resets, freezing, optimizers, hooks and files that could go wrong silently.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `Debug` of a module is its tree, of a parameter a line.
+//! `Debug` prints a module as its tree and a parameter as one line.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Wrong arguments and inputs are typed errors that quote the values and carry the module's path.
+//! Wrong arguments and inputs give typed errors that quote the values and contain the module's path.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! One test for each silent failure of real networks, named after its number in the list.
 //!
-//! Those that do not compile are under `derive/ui/fail`; here are those that show when a program runs.
+//! Failures that do not compile are under `derive/ui/fail`; those here appear at run time.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod arguments;

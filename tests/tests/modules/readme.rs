@@ -1,4 +1,4 @@
-//! The README shows what the repository holds, and the programs of the tests all that their folders hold.
+//! The README lists the contents of the repository, and the test programs include all files of their folders.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Reference modules enumerate their members, print themselves and answer look-ups as in PyTorch.
+//! Reference modules enumerate their members, print and look up paths as in PyTorch.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod references;

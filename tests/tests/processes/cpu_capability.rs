@@ -1,4 +1,4 @@
-//! Lower vector instructions, which an environment variable names.
+//! Lower SIMD levels, which an environment variable selects.
 #![allow(clippy::unwrap_used)]
 
 use std::process::{Command, Output};

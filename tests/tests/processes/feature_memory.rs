@@ -1,4 +1,4 @@
-//! Extracting features for ever needs no more memory than doing so once; alone in its process, whose memory it reads.
+//! Extracting features repeatedly needs no more memory than doing so once; in a separate process, whose memory it reads.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;

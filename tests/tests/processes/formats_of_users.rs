@@ -1,4 +1,4 @@
-//! A file format that a user wrote is read wherever the library's own are.
+//! A user's file format is read wherever the library's own formats are.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Read, Seek, SeekFrom};

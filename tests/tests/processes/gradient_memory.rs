@@ -1,4 +1,4 @@
-//! What is in memory at once: gradients that a hook uses and drops, and factors of products.
+//! Peak memory of gradients that a hook uses and drops, and of factors of products.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,4 @@
-//! Captures and backward hooks over many passes leave the memory of the process as it is.
+//! Captures and backward hooks over many passes do not increase the process's memory.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

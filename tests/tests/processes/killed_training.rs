@@ -1,8 +1,8 @@
-//! A training that is killed at 50 random moments, and begun again from its directory each time, ends with the
-//! bits of one that nothing interrupts.
+//! A training that is killed at 50 random moments, and restarted from its directory each time, ends with the same bits as
+//! one without interruptions.
 //!
-//! A life makes at most two steps and saves after each, then it waits for its end; so there are 50 lives in 100
-//! steps on every machine, however fast.
+//! A run takes at most two steps and saves after each, then it waits to be killed; so there are 50 runs within 100 steps on
+//! every machine, however fast.
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! Large tensors, where blocks and threads matter, against loops in `f64`: what is computed and the
-//! gradients of all operands.
+//! Large tensors, for which blocks and threads matter, compared with loops in `f64`: results and the gradients of all
+//! operands.
 #![allow(clippy::unwrap_used)]
 
 mod convolutions;

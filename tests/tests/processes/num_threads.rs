@@ -1,4 +1,4 @@
-//! The number of threads changes how long an operation takes and never what it gives.
+//! The number of threads affects the speed of an operation but never its result.
 #![allow(clippy::unwrap_used)]
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};

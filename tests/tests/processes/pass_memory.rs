@@ -1,4 +1,4 @@
-//! Training leaves the memory of the process as it is, to a few bytes a pass.
+//! Training does not increase the process's memory by more than a few bytes per pass.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! Weights that bitsandbytes quantized to four bits, as Hugging Face's tools store them: joined, unpacked to its values
-//! and split again.
+//! Weights that bitsandbytes quantized to four bits, as stored by Hugging Face's tools: joined, unpacked to its values and
+//! split again.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{Nf4Parts, Nf4Storage, Storage};

@@ -1,4 +1,4 @@
-//! Checkpoints of PyTorch and NumPy load exactly, or say why they do not.
+//! Checkpoints of PyTorch and NumPy load exactly, or give an error with the reason.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use std::io::Cursor;

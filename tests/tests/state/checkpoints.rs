@@ -1,4 +1,4 @@
-//! Checkpoints of several files, saving in the background, and going on with training.
+//! Checkpoints of several files, saving in the background, and resuming training.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Damaged and hostile checkpoints are errors: no panic, nothing executed, and never more memory than
-//! a small multiple of the file.
+//! Damaged and malicious checkpoints give errors: no panic, no code execution, and no more memory than a small multiple of
+//! the file size.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod archive;

@@ -1,5 +1,5 @@
-//! Damaged and hostile GGUF files: every one is an error that names the file, none panics, and none takes more
-//! memory than a small multiple of its size.
+//! Damaged and malicious GGUF files: each gives an error that names the file, none panics, and none needs more memory than
+//! a small multiple of its size.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::PathBuf;

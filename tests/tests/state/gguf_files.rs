@@ -1,5 +1,5 @@
-//! GGUF files that llama.cpp's package wrote: metadata, elements and blocks are what it reads, and what is packed here is
-//! what ggml packs.
+//! GGUF files written by llama.cpp's package: we read the same metadata, elements and blocks as it does, and pack the same
+//! as ggml.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::checkpoint::{Gguf, GgufArray, GgufType, GgufValue};

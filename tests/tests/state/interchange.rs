@@ -1,4 +1,4 @@
-//! Files that PyTorch wrote are read here, and PyTorch read what was written here.
+//! We read files written by PyTorch, and PyTorch has read files written here.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! A child process saves one checkpoint after the other and is killed at any moment: what is on the disk
-//! is always the last checkpoint that it had saved, or the one that it was saving, whole.
+//! A child process saves one checkpoint after another and is killed at an arbitrary moment: the disk always holds,
+//! complete, the last checkpoint that it saved or the one that it was saving.
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! State dicts: PyTorch's words when one does not fit, and all or nothing when one is loaded.
+//! State dicts: PyTorch's messages if one does not fit, and all-or-nothing loading.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod atomic;

@@ -1,5 +1,5 @@
-//! Dtypes that are stored and not computed with: files of PyTorch, NumPy and safetensors, casts and print,
-//! against what those made of them.
+//! Storage-only dtypes: files of PyTorch, NumPy and safetensors, casts and printing, compared with the results of those
+//! libraries.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::HostData;

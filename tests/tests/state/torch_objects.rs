@@ -1,4 +1,4 @@
-//! What `torch.save` saves beside state dicts, read and written.
+//! Objects other than state dicts that `torch.save` saves, read and written.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::io::Cursor;

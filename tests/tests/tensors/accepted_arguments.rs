@@ -1,4 +1,4 @@
-//! Forms of arguments that PyTorch takes, with its answers, and those that it refuses.
+//! Argument forms that PyTorch accepts, with its results, and those that it refuses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::{AvgPoolOptions, NllLossOptions, PadMode, PoolOptions};

@@ -1,4 +1,4 @@
-//! What makes formulas short: operators beside results and parameters, numbers, sizes and arrays.
+//! Conveniences for short formulas: operators on results and parameters, numbers, sizes and arrays.
 #![allow(clippy::unwrap_used)]
 
 use module_core::{PadMode, Scalar};

@@ -1,4 +1,4 @@
-//! Sequences and draws, against PyTorch's.
+//! Sequences and random draws, compared with PyTorch's.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use module_core::{DType, Device, Result, Scalar, StateDict, Tensor, fork_rng};

@@ -1,4 +1,4 @@
-//! One rule for all integers that stand for indices, classes or lengths, whatever the operation.
+//! One rule for all integers used as indices, classes or lengths, in every operation.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 use module_core::{Integers, ScatterReduce};

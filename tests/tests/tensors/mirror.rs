@@ -1,4 +1,4 @@
-//! A second device: how it is named and found, trained on, and left again by a checkpoint.
+//! A second device: naming and finding it, training on it, and checkpoints that move off it.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 mod fused;

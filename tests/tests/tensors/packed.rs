@@ -1,5 +1,5 @@
-//! A packed format that this test brings along, on what module-tensor makes public: blocks of four-bit numbers
-//! with a scale each, a product of its own that reads them, and a typed error from everything else.
+//! A packed format defined by this test on the public interface of module-tensor: blocks of four-bit numbers with one scale
+//! each, a matrix product that reads them, and a typed error from everything else.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{HostData, Packed, Storage, StorageData};

@@ -1,6 +1,6 @@
-//! PyTorch's own database of operations (`op_db`), run here: outputs, gradients and second derivatives,
-//! and what it refuses is refused. `golden/peer_databases.py` writes the cases, a sample of them into the
-//! repository; `GOLDEN_PEERS=DIR` runs those in another folder.
+//! PyTorch's own operation database (`op_db`), run here: outputs, gradients and second derivatives, and the same refusals.
+//! `golden/peer_databases.py` writes the cases, with a sample of them in the repository; `GOLDEN_PEERS=DIR` runs those in
+//! another directory.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod tables;

@@ -1,5 +1,5 @@
-//! Weights that are quantized as PyTorch and bitsandbytes do it, products with them, their gradients, and their
-//! parts in files.
+//! Weights quantized in the formats of PyTorch and bitsandbytes, products with them, their gradients, and their parts in
+//! files.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{Int4Storage, Int8Storage, Nf4Storage};

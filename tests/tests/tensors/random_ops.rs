@@ -1,4 +1,4 @@
-//! Random chains of operations give what their definitions give, forward and backward.
+//! Random chains of operations match their definitions, forward and backward.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod kinds;

@@ -1,4 +1,4 @@
-//! Whatever the arguments of an operation are, it answers or returns an error: it never panics.
+//! Whatever its arguments, an operation succeeds or returns an error: it never panics.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod activation;

@@ -1,4 +1,4 @@
-//! Parts of a model that are computed again in the backward pass: PyTorch's gradients, and to the bit our own.
+//! Parts of a model that are recomputed in the backward pass: PyTorch's gradients, and bit for bit our own without it.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Mixed precision: operations, layers and whole trainings in the dtypes and with the numbers of PyTorch's autocast.
+//! Mixed precision: operations, layers and whole trainings with the dtypes and numbers of PyTorch's autocast.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod layers;

@@ -1,4 +1,4 @@
-//! Averages of a model's values, running a model with other values, and watching a metric, as PyTorch has them.
+//! Averages of a model's values, running a model with other values, and watching a metric, as in PyTorch.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod functional;

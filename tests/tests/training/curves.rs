@@ -1,5 +1,5 @@
-//! Fifty steps of training from a seed, written as a user would: the data, the initial values, the batches, the
-//! dropout masks, the learning rates and the losses are those that PyTorch recorded.
+//! Fifty training steps from a seed, written as a user would: the data, the initial values, the batches, the dropout masks,
+//! the learning rates and the losses match PyTorch's recording.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Generator;

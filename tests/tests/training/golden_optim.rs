@@ -1,4 +1,4 @@
-//! Optimizers move parameters as PyTorch's do, step by step.
+//! Optimizers update parameters like PyTorch's, step by step.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Snapshot;

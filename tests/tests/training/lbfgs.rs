@@ -1,4 +1,4 @@
-//! LBFGS steps as PyTorch's, with and without a line search, and goes on from a checkpoint.
+//! LBFGS steps like PyTorch's, with and without a line search, and resumes from a checkpoint.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::TorchObject;

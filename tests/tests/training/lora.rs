@@ -1,4 +1,4 @@
-//! Adapters: what PEFT computes, and what must hold of them in any model.
+//! Adapters: PEFT's results, and properties that must hold in any model.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod golden;

@@ -1,4 +1,4 @@
-//! Metrics: the values of torchmetrics and scikit-learn, saving and joining, and what is refused.
+//! Metrics: the values of torchmetrics and scikit-learn, saving and merging, and invalid arguments.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Snapshot;

@@ -1,4 +1,4 @@
-//! A hundred steps of every optimizer, with groups, as PyTorch makes them; and the same after a resume.
+//! A hundred steps of every optimizer, with groups, compared with PyTorch; and the same after resuming.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::optim::*;

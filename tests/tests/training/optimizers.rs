@@ -1,5 +1,4 @@
-//! Optimizers from outside of the library: rules of users, groups of parameters, boxed ones, and training that is
-//! paused.
+//! Optimizers from outside the library: users' update rules, parameter groups, boxed optimizers, and paused training.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod boxed;

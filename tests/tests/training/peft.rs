@@ -1,4 +1,4 @@
-//! Adapters that PEFT wrote answer here as there, and those that are written here answer there as here.
+//! Adapters written by PEFT give the same outputs here, and adapters written here give the same outputs in PEFT.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod models;

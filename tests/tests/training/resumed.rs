@@ -1,4 +1,4 @@
-//! A training that goes on from one directory comes to the same bits.
+//! A training that resumes from a directory ends with the same bits.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use module_nn::prelude::*;

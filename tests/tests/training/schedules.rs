@@ -1,4 +1,4 @@
-//! Schedules set the learning rates, and momentums, that PyTorch's do.
+//! Schedules set the same learning rates and momentums as PyTorch's.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod composed;

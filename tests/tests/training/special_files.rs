@@ -1,4 +1,4 @@
-//! Paths that lead to no regular file, where files are read: a device may have no end, and a FIFO waits for somebody who
+//! Paths to special files where regular files are expected: a device may be endless, and a FIFO blocks until someone
 //! writes.
 #![cfg(unix)]
 #![allow(clippy::panic, clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! Optimizers that begin a run in PyTorch and go on here, and back.
+//! Optimizers that start a run in PyTorch and resume it here, and the reverse.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! Training as a whole: the same seed gives the same model, and a step that cannot be made is not
-//! half made.
+//! Training as a whole: the same seed gives the same model, and a step that fails is not half applied.
 #![allow(clippy::unwrap_used)]
 
 use module_nn::functional::{self, LinearCrossEntropyArguments, LinearCrossEntropyOptions};

@@ -1,4 +1,4 @@
-//! Activations and bounds, what is drawn, functions of two tensors, comparisons, casts.
+//! Activations and clamping, random draws, functions of two tensors, comparisons, casts.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{DType, Reduction, Result, Tensor, fork_rng};

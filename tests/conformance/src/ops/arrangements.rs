@@ -1,4 +1,4 @@
-//! Other orders and parts of tensors, products of vectors, additions by index.
+//! Rearrangements and parts of tensors, vector products, additions by index.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};

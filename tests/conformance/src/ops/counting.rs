@@ -1,4 +1,4 @@
-//! Folds by index, repeats, draws by weights, distinct elements, counts, searches, grids.
+//! Reductions by index, repeats, weighted draws, unique elements, counts, searches, meshgrids.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{

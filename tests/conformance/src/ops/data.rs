@@ -1,4 +1,4 @@
-//! Parts, views, padding, orders, indices, sums of products.
+//! Slices, views, padding, sorting, indices, `einsum`.
 
 use std::ops::Bound;
 

@@ -1,4 +1,4 @@
-//! Functions of one element.
+//! Unary functions.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Approximate, Result, Scalar, Tensor};

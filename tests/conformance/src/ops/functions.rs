@@ -1,4 +1,4 @@
-//! Functions of one element and of two, quotients, limits that are tensors.
+//! Unary and binary functions, division, clamping by tensors.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};

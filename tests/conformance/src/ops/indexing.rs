@@ -1,4 +1,4 @@
-//! Tensors as indices, and what is written where an index says.
+//! Tensors as indices, and writes by index.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{IndexItem, Result, Scalar, Tensor};

@@ -1,4 +1,4 @@
-//! Our operation for each recorded call, by PyTorch's names.
+//! Our operation for each recorded call, by PyTorch's name.
 
 pub(crate) mod activations;
 pub(crate) mod arrangements;

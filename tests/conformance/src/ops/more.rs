@@ -1,4 +1,4 @@
-//! Powers of tensors, numbers on either side, comparisons of nearness, parts of given sizes, draws.
+//! Powers of tensors, scalars on either side, `isclose`, splits into given sizes, draws.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Scalar, Tensor, fork_rng};

@@ -1,4 +1,4 @@
-//! Normalizations, attention, losses of classification, from a file of their own.
+//! Normalizations, attention, classification losses, from a separate file.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{

@@ -1,5 +1,4 @@
-//! Affine maps, statistics, windows at random, alignments, recurrences; simple views, masks, extremes
-//! over dimensions.
+//! Linear maps, instance norm statistics, fractional pooling, CTC loss, recurrent layers; simple views, masks, extremes over dimensions.
 
 use crate::golden::{Case, Tolerance};
 use module_core::fused::{self, RecurrentOp, RecurrentOptions};

@@ -1,4 +1,4 @@
-//! Running extremes, logarithms of sums, quantiles, numbers for what is none.
+//! Cumulative extremes, `logcumsumexp`, quantiles, `nan_to_num`.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{QuantileInterpolation, Result, Tensor};

@@ -1,4 +1,4 @@
-//! Convolutions, pooling, columns and images at another size, over one to three dimensions.
+//! Convolutions, pooling, unfolding and image resizing, over one to three dimensions.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{

@@ -1,4 +1,4 @@
-//! Layers behind `dyn`, by the framework's trait and by the user's own.
+//! Layers behind `dyn`, with the framework's trait and with a user's.
 
 use module_nn::prelude::*;
 

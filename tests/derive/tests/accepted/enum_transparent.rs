@@ -1,4 +1,4 @@
-//! The payload of a one-field variant answers under the field's own path.
+//! The payload of a one-field variant has the field's own path.
 
 use module_nn::prelude::*;
 

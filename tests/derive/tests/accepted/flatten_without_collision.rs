@@ -1,4 +1,4 @@
-//! Flattened children whose keys differ: generic, nested, behind pointers, in a variant and written by hand.
+//! Flattened children with distinct keys: generic, nested, behind pointers, in a variant and written by hand.
 
 use module_nn::module::{Visitor, VisitorMut};
 use module_nn::prelude::*;

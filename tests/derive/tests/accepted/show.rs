@@ -1,4 +1,4 @@
-//! What the pass cases share: tensors to fill fields with, and a walk that tells what registered.
+//! Shared by the accepted cases: tensors to fill fields with, and a visitor that lists what registered.
 
 #![allow(dead_code)]
 

@@ -1,4 +1,4 @@
-//! Full backward hooks: the values that they see, where they run and what they keep.
+//! Full backward hooks: the values that they see, where they run and what they keep alive.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Calls that fail, by an error or a panic.
+//! Calls that fail with an error or a panic.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Handles in great numbers, and handles that are never dropped.
+//! Large numbers of handles, and handles that are never dropped.
 
 use std::cell::Cell;
 use std::mem::forget;

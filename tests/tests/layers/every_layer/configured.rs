@@ -1,4 +1,4 @@
-//! `config()` of every layer, and `weight()` and `bias()` of those that have them.
+//! `config()` of every layer, and `weight()` and `bias()` of the layers that have them.
 
 use std::any::Any;
 

@@ -1,5 +1,5 @@
-//! That enough was recorded of every layer and loss: what `golden_layer_families` compares is only as
-//! much as is in the files.
+//! Checks that enough was recorded of every layer and loss, because `golden_layer_families` compares only what is in the
+//! files.
 
 use std::collections::{BTreeMap, BTreeSet};
 

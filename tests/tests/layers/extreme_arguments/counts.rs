@@ -1,5 +1,4 @@
-//! Counts that stand in configurations of other things than layers, in samplers and in operations, and that memory
-//! is taken for or a loop goes by.
+//! Counts outside layer configurations, in samplers and operations, that determine an allocation or the length of a loop.
 
 use module_core::{MeshIndexing, PadMode};
 use module_examples::models::whisper::{LogMel, LogMelConfig};

@@ -1,4 +1,4 @@
-//! Changes to the arguments of a constructor, of the kinds that break a program.
+//! Mutations of constructor arguments, of the kinds that break programs.
 
 use module_nn::rng::CpuGenerator;
 use serde_json::{Value, json};

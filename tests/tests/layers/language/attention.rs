@@ -1,4 +1,4 @@
-//! Masks by numbers, and layers with a cache.
+//! Numeric masks, and layers with a cache.
 
 use module_nn::prelude::*;
 use module_nn::{AttentionOptions, with_default_dtype};

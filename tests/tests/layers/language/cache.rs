@@ -1,4 +1,4 @@
-//! Keys and values that are kept.
+//! Cached keys and values.
 
 use module_nn::prelude::*;
 

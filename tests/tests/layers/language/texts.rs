@@ -1,4 +1,4 @@
-//! Scores of the next token, and whole texts, token for token.
+//! Logits of the next token, and whole texts, token for token.
 
 use module_nn::AttentionOptions;
 use module_nn::data::pad_batch;

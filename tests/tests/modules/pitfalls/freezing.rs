@@ -1,4 +1,4 @@
-//! What is selected, and what is frozen and stays so.
+//! Selection, and what is frozen and stays frozen.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Hooks: how long they live, what they hold, and on which instance.
+//! Hooks: how long they live, what they keep alive, and on which instance.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

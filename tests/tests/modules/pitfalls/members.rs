@@ -1,4 +1,4 @@
-//! What is a member of a module, and whose it is.
+//! The members of a module, and their owners.
 
 use module_nn::IndexMap;
 use module_nn::init::{self, Nonlinearity, Normal, Recommended};

@@ -1,4 +1,4 @@
-//! Saving and loading: whole, own, and refused where it does not fit.
+//! Saving and loading: complete, independent, and refused if something does not fit.
 
 use module_nn::prelude::*;
 

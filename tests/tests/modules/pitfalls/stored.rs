@@ -1,4 +1,4 @@
-//! What a file says of its tensors beside their elements.
+//! A file's information about its tensors other than their elements.
 
 use module_nn::prelude::*;
 use module_tests::golden;

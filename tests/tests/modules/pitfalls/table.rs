@@ -1,4 +1,4 @@
-//! `docs/pitfalls.md` says which tests cover which pitfall; it is written from `rows.tsv`.
+//! `docs/pitfalls.md` lists the tests for each pitfall; it is generated from `rows.tsv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! The reference modules of `golden/trees.py`, written as structs.
+//! The reference modules of `golden/trees.py` as structs.
 
 use std::sync::Arc;
 

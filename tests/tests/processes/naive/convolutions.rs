@@ -1,4 +1,4 @@
-//! Convolutions of large images, by plain sums and by tiles.
+//! Convolutions of large images, with the direct and the tiled algorithm.
 
 use module_core::{ConvOptions, set_exact_convolutions};
 use module_nn::prelude::*;

@@ -1,5 +1,5 @@
-//! Small values of functions of one element: each element for itself, because nothing of a value of 1e-8 shows beside
-//! one of 1.
+//! Small values of unary functions, compared element by element, because an error in a value of 1e-8 is invisible next to a
+//! value of 1.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

@@ -1,4 +1,4 @@
-//! Zip archives, written with any lie.
+//! Zip archives, written with arbitrary false information.
 
 /// An entry; what is `None` is the truth.
 #[derive(Clone, Default)]

@@ -1,4 +1,4 @@
-//! Archives that lie.
+//! Archives with false information.
 
 use super::Attempt;
 use super::archive::{Entry, archive, counted, crc, deflated_zeros};

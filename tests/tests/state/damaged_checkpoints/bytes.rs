@@ -1,4 +1,4 @@
-//! Golden files cut short and with bits turned over.
+//! Golden files that are truncated or have flipped bits.
 
 use module_core::StateDict;
 use module_tests::golden;

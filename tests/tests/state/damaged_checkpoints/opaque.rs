@@ -1,5 +1,5 @@
-//! Objects that only Python can make, beside tensors that are wanted: they are never made, and an error
-//! where they are reached.
+//! Objects that only Python can construct, next to tensors that are wanted: they are never constructed, and accessing them
+//! is an error.
 
 use super::Attempt;
 use super::pickles::{HARMFUL, good, legacy, zip};

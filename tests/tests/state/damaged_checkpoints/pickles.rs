@@ -1,4 +1,4 @@
-//! Pickles that would harm who runs them, exhaust who reads them, or describe no tensors.
+//! Pickles that would harm whoever executes them, exhaust the reader, or do not describe tensors.
 
 use super::Attempt;
 use super::archive::{Entry, archive};

@@ -1,4 +1,4 @@
-//! Pickles, written by hand.
+//! Handwritten pickles.
 
 /// A line of a pickle of protocol 2 or later, put together from its operations.
 pub(crate) fn program(parts: &[&[u8]]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Tensors that describe more than the file holds, or other elements than it holds.
+//! Tensors that claim more elements than the file holds, or different ones.
 
 use super::Attempt;
 use super::archive::{Entry, archive};

@@ -1,4 +1,4 @@
-//! Whatever keeps a state dict from being loaded, the model stays as it was, gradients and all.
+//! Whatever prevents a state dict from being loaded, the model does not change, including its gradients.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Models without values until they are loaded or drawn.
+//! Models without values until they are loaded or initialized.
 
 use module_nn::prelude::*;
 use module_nn::rng::Generator;

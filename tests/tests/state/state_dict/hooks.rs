@@ -1,4 +1,4 @@
-//! Hooks around state dicts, and the state that they are the other way to save.
+//! The state dict hooks and the extra state of modules.
 
 use std::cell::RefCell;
 use std::rc::Rc;

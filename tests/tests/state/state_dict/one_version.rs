@@ -1,4 +1,4 @@
-//! Loads and snapshots beside each other never mix.
+//! Concurrent loads and snapshots never mix.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! What the options of a load do, and how its errors help.
+//! The options for loading, and the help in error messages.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A report says what was loaded, what was not and why; an error of a foreign checkpoint is short.
+//! A report lists what was loaded, what was not and why; the error for a foreign checkpoint is short.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Weights that a checkpoint holds the other way round, and saving them so again.
+//! Weights that a checkpoint stores transposed, and saving them that way again.
 
 use module_nn::prelude::*;
 

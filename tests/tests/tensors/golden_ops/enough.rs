@@ -1,4 +1,4 @@
-//! That enough was recorded of every operation: what is compared is only as much as is in the files.
+//! Checks that enough was recorded of every operation, because only what is in the files is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What decompositions promise besides their values.
+//! Guarantees of decompositions besides their values.
 
 use module_core::autograd::{gradcheck, gradgradcheck};
 use module_core::linalg::{self, QrMode, SolveTriangularOptions, Triangle};

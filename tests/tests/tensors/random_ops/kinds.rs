@@ -1,4 +1,4 @@
-//! Kinds of operations: each draws one, in our words and in plain ones.
+//! Kinds of operations: each draws one, in the library's form and in a plain one.
 
 use module_conformance::either;
 use module_nn::{PadMode, Result, Tensor};

@@ -1,5 +1,4 @@
-//! Tensors as plain numbers, and operations on them by their definitions, index by index: nothing
-//! of the crates.
+//! Tensors as plain numbers, and operations on them by their definitions, index by index, without using the crates.
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plain {

@@ -1,4 +1,4 @@
-//! Random chains of views see the elements that ndarray's views of the same see, and copy none.
+//! Random chains of views see the same elements as ndarray's views, without copies.
 
 use module_nn::ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice, stack};
 use module_nn::{Result, Tensor};

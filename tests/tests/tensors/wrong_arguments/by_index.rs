@@ -1,4 +1,4 @@
-//! Tensors as indices, folds by index, counts, searches, running values, quantiles, matrices.
+//! Tensors as indices, reductions by index, counts, searches, cumulative values, quantiles, matrices.
 
 use module_conformance::either;
 use module_core::Dim;

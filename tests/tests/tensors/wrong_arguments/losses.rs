@@ -1,4 +1,4 @@
-//! Losses of probabilities and of sequences.
+//! Losses on probabilities and sequences.
 
 use module_core::{DType, Reduction, Tensor};
 use module_nn::{CTCLossConfig, functional};

@@ -1,4 +1,4 @@
-//! Normalizations, attention, losses of classification.
+//! Normalizations, attention, classification losses.
 
 use module_core::{
     AttentionOptions, CrossEntropyOptions, DType, NllLossOptions, Reduction, Result, Tensor,

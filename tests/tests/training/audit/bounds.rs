@@ -1,4 +1,4 @@
-//! Findings begin where the bounds say, and counts where they are said to.
+//! Findings start at the documented bounds, and counts are exact.
 
 use module_nn::CrossEntropyOptions;
 use module_nn::audit::{Audit, AuditReport, AuditThresholds, Finding, FindingKind};

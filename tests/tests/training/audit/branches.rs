@@ -1,4 +1,4 @@
-//! Gradients in and beside branches that are scaled.
+//! Gradients in scaled branches and next to them.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! What a finding says is the cause, of several that show in the same way.
+//! The cause that a finding names, among several with the same symptom.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind, Severity};
 use module_nn::prelude::*;

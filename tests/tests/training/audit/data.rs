@@ -1,4 +1,4 @@
-//! Inputs of which nothing is left, and sums of which little is.
+//! Inputs that lose all their information, and sums that lose most of it.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! What is frozen and moves, and what is meant to.
+//! Frozen values that change, and those that are meant to.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;

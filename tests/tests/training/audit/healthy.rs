@@ -1,4 +1,4 @@
-//! Networks that train as they should, on which nothing is reported.
+//! Networks that train correctly, with no findings.
 
 mod adapters;
 mod adversarial;

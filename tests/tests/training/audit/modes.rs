@@ -1,4 +1,4 @@
-//! Modes, and statistics that move although nothing is trained.
+//! Modes, and statistics that change although nothing is trained.
 
 use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;

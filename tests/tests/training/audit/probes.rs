@@ -1,4 +1,4 @@
-//! What gradients with respect to the input show, and what they cost.
+//! The findings of gradients with respect to the input, and their cost.
 
 use std::sync::{Arc, Mutex};
 

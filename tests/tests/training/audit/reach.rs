@@ -1,4 +1,4 @@
-//! What the loss does not reach, and what it reaches and nobody knows of.
+//! Parameters that the loss does not reach, and values that it reaches but nobody registered.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! What an audit says, and that it changes nothing.
+//! The text of a report, and that an audit changes nothing.
 
 use module_nn::audit::{AuditError, FindingKind, Severity};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! How small a step may be to count as one.
+//! The smallest step that counts as one.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Where values become probabilities, and what is said of them.
+//! Where values become probabilities, and the findings about them.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! What an optimizer does to a model, and what it does not.
+//! What an optimizer updates in a model, and what it does not.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Two audited steps, and what is expected of their report.
+//! Two audited steps, and the expected report.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind, Severity};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Targets from which nothing can be learned, of losses that are modules and of those that are functions.
+//! Targets from which nothing can be learned, with losses that are modules and losses that are functions.
 
 use module_nn::CrossEntropyOptions;
 use module_nn::audit::{AuditReport, FindingKind};

@@ -1,4 +1,4 @@
-//! Steps that are audited train as others do.
+//! Audited steps train exactly like others.
 
 use module_nn::activation_checkpoint::checkpoint;
 use module_nn::audit::Audit;

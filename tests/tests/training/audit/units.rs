@@ -1,4 +1,4 @@
-//! Where silent and equal units become findings, and what is said of them.
+//! When inactive and identical units become findings, and the text of these.
 
 use module_nn::audit::{Audit, AuditReport, Finding, FindingKind, Severity};
 use module_nn::prelude::*;

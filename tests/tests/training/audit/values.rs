@@ -1,4 +1,4 @@
-//! Values and gradients that show that nothing is learned.
+//! Values and gradients which show that nothing is learned.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;

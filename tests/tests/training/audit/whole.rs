@@ -1,4 +1,4 @@
-//! Values that a load did not bring, and calls that hooks did not see.
+//! Values that a load did not provide, and calls that hooks did not see.
 
 use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;

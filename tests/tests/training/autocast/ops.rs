@@ -1,4 +1,4 @@
-//! Every operation of the lists, and some that are in none.
+//! Every operation of the lists, and some that are in no list.
 
 use module_nn::functional as F;
 use module_nn::functional::KLDivReduction;

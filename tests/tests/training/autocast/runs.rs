@@ -1,4 +1,4 @@
-//! Trainings of twenty steps, with steps that overflow; resumed ones; gradients summed over micro-batches.
+//! Trainings of twenty steps, with steps that overflow; resumed trainings; gradients accumulated over micro-batches.
 
 use module_nn::CrossEntropyOptions;
 use module_nn::functional::{Reduction, mse_loss};

@@ -1,4 +1,4 @@
-//! What a gradient scaler does between its steps, and what it refuses.
+//! The state of a gradient scaler between its steps, and the uses that it refuses.
 
 use module_nn::optim::OptimizerError;
 use module_nn::prelude::*;

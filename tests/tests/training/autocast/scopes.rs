@@ -1,4 +1,4 @@
-//! Scopes: how they nest and end, the cast that they keep of a parameter, and backward passes.
+//! Scopes: nesting and ending, the cached casts of parameters, and backward passes.
 
 use module_nn::{is_autocast_enabled, prelude::*};
 use module_tests::golden;

@@ -1,4 +1,4 @@
-//! A module runs with other values, as by `torch.func.functional_call`, and stays as it is.
+//! A module runs with other values, as in `torch.func.functional_call`, and does not change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;

@@ -1,4 +1,4 @@
-//! Averages have the values that PyTorch's have, and go on with the same bits.
+//! Averages have PyTorch's values, and resume with the same bits.
 
 use module_nn::Snapshot;
 use module_nn::optim::AveragingError;

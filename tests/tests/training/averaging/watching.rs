@@ -1,4 +1,4 @@
-//! Early stopping, and the best snapshot.
+//! Early stopping, and the snapshot of the best model.
 
 use module_nn::optim::{BestSnapshot, EarlyStopping, EarlyStoppingConfig};
 use module_nn::prelude::*;

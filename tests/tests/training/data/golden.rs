@@ -1,4 +1,4 @@
-//! Orders are PyTorch's.
+//! The sampling orders match PyTorch's.
 
 use std::fmt::Debug;
 

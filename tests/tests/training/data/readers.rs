@@ -1,4 +1,4 @@
-//! Files of data sets hold what torchvision, PIL, NumPy and Python's `csv` read from them.
+//! Files of data sets have the content that torchvision, PIL, NumPy and Python's `csv` read from them.
 
 use std::io::Read;
 use std::path::PathBuf;

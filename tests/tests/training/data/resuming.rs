@@ -1,4 +1,4 @@
-//! A loader that goes on where another was.
+//! A loader that resumes where another one stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Transforms of images are torchvision's, and so are the random ones after `manual_seed`.
+//! Image transforms match torchvision's, including random ones after `manual_seed`.
 
 use module_nn::data::transforms::functional::{
     self as f, AffineOptions, InterpolationMode, PaddingMode, ResizeMode, RotateOptions,

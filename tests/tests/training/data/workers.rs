@@ -1,4 +1,4 @@
-//! Batches that threads load ahead.
+//! Batches that threads load in advance.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
-//! Event files, read by a reader that shares nothing with the writer, beside what PyTorch wrote for the same calls.
+//! Event files, read by a reader that shares no code with the writer, and compared with PyTorch's for the same calls.
 //!
-//! With `EVENT_FILES=<directory>` the files stay there, for `tests/golden/check_event_files.py`.
+//! With `EVENT_FILES=<directory>` the files are kept there, for `tests/golden/check_event_files.py`.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Drawings: points lie where the axes say, and files are XML.
+//! Plots: points are where the axes indicate, and files are XML.
 
 use module_nn::metrics::{ConfusionMatrix, Metric};
 use module_nn::plot::{self, Curves, curves};

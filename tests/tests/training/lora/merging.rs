@@ -1,4 +1,4 @@
-//! Adapters in the weights, and out of them again.
+//! Merging adapters into the weights, and unmerging them.
 
 use module_nn::lora::{self, LoraConfig, LoraError};
 use module_nn::parametrize::weight_norm;

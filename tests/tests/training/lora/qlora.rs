@@ -1,4 +1,4 @@
-//! Adapters on a base of four bits, as QLoRA trains them, beside the same adapters on the base in full precision.
+//! Adapters on a four-bit base, trained as in QLoRA, compared with the same adapters on the base in full precision.
 
 use module_nn::lora::{self, LoraConfig};
 use module_nn::prelude::*;

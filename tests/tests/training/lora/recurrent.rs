@@ -1,4 +1,4 @@
-//! Adapters of the weights of recurrent layers and cells.
+//! Adapters for the weights of recurrent layers and cells.
 
 use module_nn::lora::{self, Combination, InitLoraWeights, LoraBias, LoraConfig, LoraError};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Optimizers whose type is only known at run time.
+//! Optimizers whose type is known only at run time.
 
 use module_nn::prelude::*;
 

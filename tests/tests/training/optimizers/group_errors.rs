@@ -1,4 +1,4 @@
-//! Groups that cannot be meant, and states that are not of the groups that there are.
+//! Invalid groups, and states that do not match the existing groups.
 
 use module_core::Snapshot;
 use module_nn::optim::ParamGroups;

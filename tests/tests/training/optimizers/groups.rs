@@ -1,4 +1,4 @@
-//! Groups of parameters with options of their own.
+//! Parameter groups with different options.
 
 use module_nn::optim::{ParamGroups, no_decay};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Steps that write over parameters.
+//! Steps that overwrite parameters.
 
 use module_nn::prelude::*;
 

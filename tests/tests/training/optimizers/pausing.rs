@@ -1,4 +1,4 @@
-//! A pause keeps the gradient and the state, a freeze drops both.
+//! Pausing keeps the gradient and the optimizer state; freezing drops both.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What is refused, by which error, and that nothing has changed then.
+//! Invalid adapters, their errors, and that nothing has changed afterwards.
 
 use module_nn::LoadProblems;
 use module_nn::lora::{

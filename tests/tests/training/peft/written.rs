@@ -1,4 +1,4 @@
-//! Adapters that are made here, and that PEFT has read: `golden/check_rust_adapters.py`.
+//! Adapters that are created here and that PEFT has read: `golden/check_rust_adapters.py`.
 
 use std::path::{Path, PathBuf};
 

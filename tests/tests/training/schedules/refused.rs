@@ -1,4 +1,4 @@
-//! What schedules refuse, and that nothing is changed then.
+//! Invalid uses of schedules, and that nothing has changed afterwards.
 
 use module_nn::Snapshot;
 use module_nn::optim::RuleOptimizer;

@@ -1,4 +1,4 @@
-//! The arguments of a recorded call, by their places and PyTorch's names.
+//! The arguments of a recorded call, by their positions and PyTorch's names.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Where ours and PyTorch's database differ, each with its reason.
+//! The differences between our operations and PyTorch's database, each with its reason.
 
 /// What is different, of which cases: names of operations, dtypes (`*` for all, of a refusal none), what the
 /// report of the difference contains, and the reason.

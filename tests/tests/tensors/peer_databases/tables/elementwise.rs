@@ -1,4 +1,4 @@
-//! Functions of each element.
+//! Unary functions.
 
 use super::arguments::{Op, truth};
 use module_core::Tolerance;

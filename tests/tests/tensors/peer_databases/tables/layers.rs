@@ -1,4 +1,4 @@
-//! Normalizations and what is drawn or made anew.
+//! Normalizations, and random draws and creation.
 
 use super::arguments::{Call, Op, Outputs, not_ours};
 use module_core::{Scalar, Tensor};

@@ -1,4 +1,4 @@
-//! Networks in which adapters are trained beside frozen weights.
+//! Networks in which adapters are trained next to frozen weights.
 
 use module_nn::lora::{self, LoraBias, LoraConfig};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Networks that train against each other, in the orders in which they are trained.
+//! Networks that train against each other, in each order of training.
 
 use module_nn::autograd::{BackwardOptions, grad};
 use module_nn::parametrize::{SpectralNormConfig, spectral_norm};

@@ -1,4 +1,4 @@
-//! Networks that learn by comparison, beside a slow copy of themselves.
+//! Contrastive learning, with a slowly updated copy of the network.
 
 use module_nn::functional::normalize;
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Networks of which each row takes a part.
+//! Mixtures of experts: each row uses a part of the network.
 
 use module_nn::prelude::*;
 

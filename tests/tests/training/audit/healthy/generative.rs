@@ -1,4 +1,4 @@
-//! Networks that make what they were shown.
+//! Generative networks.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Losses of other kinds.
+//! Other kinds of losses.
 
 use module_nn::prelude::*;
 use module_nn::{InterpolateMode, functional};

@@ -1,4 +1,4 @@
-//! Networks of which parts are not trained, by intent.
+//! Networks with parts that are intentionally not trained.
 
 use module_nn::Approximate;
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Steps that do more than a pass, its gradients and a step.
+//! Training steps that consist of more than a forward pass, a backward pass and a step.
 
 use std::sync::Arc;
 

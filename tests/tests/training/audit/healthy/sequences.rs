@@ -1,4 +1,4 @@
-//! Networks that read sequences.
+//! Networks for sequences.
 
 use module_nn::Approximate;
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Networks of which parts start closed, and schedules that start at zero.
+//! Networks with parts that start at zero, and schedules that start at zero.
 
 use module_nn::lora::{self, LoraConfig};
 use module_nn::prelude::*;

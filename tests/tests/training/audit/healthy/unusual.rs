@@ -1,4 +1,4 @@
-//! What looks like a mistake and is none.
+//! Code that looks like a mistake but is not.
 
 use module_nn::prelude::*;
 

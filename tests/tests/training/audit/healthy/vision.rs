@@ -1,4 +1,4 @@
-//! Networks that read images.
+//! Networks for images.
 
 use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};

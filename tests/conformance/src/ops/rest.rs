@@ -1,4 +1,4 @@
-//! Linear maps, instance norm statistics, fractional pooling, CTC loss, recurrent layers; simple views, masks, extremes over dimensions.
+//! Linear maps, instance norm statistics, fractional pooling, CTC loss, recurrent layers; views, masks, extremes over dims.
 
 use crate::golden::{Case, Tolerance};
 use module_core::fused::{self, RecurrentOp, RecurrentOptions};

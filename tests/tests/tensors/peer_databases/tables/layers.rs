@@ -1,4 +1,4 @@
-//! Normalizations, and random draws and creation.
+//! Normalizations, random draws and new tensors.
 
 use super::arguments::{Call, Op, Outputs, not_ours};
 use module_core::{Scalar, Tensor};

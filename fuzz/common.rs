@@ -5,7 +5,7 @@ use std::path::Path;
 use module_core::__private::read_bytes;
 use module_core::{FileError, ReadOptions};
 
-/// Reads it: the tensors can be read too, or the error is one of files.
+/// Reads it: the tensors must be readable too, or the error must be one of files.
 pub fn read(name: &str, bytes: Vec<u8>, entry: Option<&str>) {
     let options = match entry {
         Some(entry) => ReadOptions::new().entry(entry),

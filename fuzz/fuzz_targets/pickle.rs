@@ -4,7 +4,7 @@
 #[path = "../common.rs"]
 mod common;
 
-/// The pickles before that of the tensors, and the list of the one storage, `0`, behind it.
+/// The pickles before that of the tensors, and after it the list of the only storage, `0`.
 const START: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
 const END: &[u8] = b"\x80\x02]X\x01\0\0\00a.";
 

@@ -37,7 +37,7 @@ impl Weights {
         ]))
     }
 
-    /// One step of gradient descent by the gradients that `backward` left.
+    /// One gradient descent step with the gradients from `backward`.
     fn step(mut self, rate: f64) -> Result<Self> {
         for weight in &mut self.0 {
             if let Some(gradient) = weight.grad() {

@@ -5,30 +5,30 @@ use std::path::{Path, PathBuf};
 
 use super::words::{closing, item_end, list_item, path_end, words};
 
-/// A file to the files that it imports.
+/// Maps each file to the files that it imports.
 pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// A module: what its names lead to.
+/// A module, with what its names resolve to.
 #[derive(Default)]
 struct Module {
     file: String,
     parent: usize,
     children: BTreeMap<String, usize>,
-    /// A name may be imported twice, as a function and as a module.
+    /// A name may be imported both as a function and as a module.
     imports: BTreeMap<String, Vec<Vec<String>>>,
-    /// With the file in which it stands: a macro may be the crate's.
+    /// With the file that contains it: a macro may be the crate's.
     defined: BTreeMap<String, String>,
     /// Imports for the module itself, and paths in its code.
     used: Vec<Vec<String>>,
-    /// Imports that are passed on, which it may use as well.
+    /// Re-exports, which the module may use as well.
     passed_on: Vec<(String, Vec<String>)>,
     words: BTreeSet<String>,
-    /// Modules all of whose names are passed on.
+    /// Modules whose names are all re-exported.
     globs: Vec<Vec<String>>,
 }
 
 pub(crate) struct Sources {
-    /// The first is the crate.
+    /// The first one is the crate.
     modules: Vec<Module>,
     pub(crate) files: BTreeSet<String>,
     root: PathBuf,
@@ -51,7 +51,7 @@ impl Sources {
         sources
     }
 
-    /// Reads the file of a module; those that it declares without a path lie in `folder`.
+    /// Reads the file of a module; modules that it declares without a path are in `folder`.
     fn read_file(&mut self, module: usize, file: &str, folder: &str) {
         let text = std::fs::read_to_string(self.root.join(file)).unwrap();
         self.modules[module].file = file.to_owned();
@@ -152,7 +152,7 @@ impl Sources {
         child
     }
 
-    /// Reads `a::b`, `a as b` or `a::{b, c}` behind the path `before`.
+    /// Reads `a::b`, `a as b` or `a::{b, c}` after the path `before`.
     fn import(&mut self, module: usize, tree: &[String], before: &[String], is_public: bool) {
         let mut start = 0;
         while start < tree.len() {
@@ -188,7 +188,7 @@ impl Sources {
         }
     }
 
-    /// Where a path leads that is written in a module; `None` out of the crate.
+    /// The target of a path in a module; `None` if it is outside the crate.
     fn resolve(
         &self,
         module: usize,

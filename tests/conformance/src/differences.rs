@@ -5,7 +5,7 @@ use module_core::{BackwardOptions, Device, Result, StateDict, Tensor};
 use crate::golden::{self, Case, Tolerance};
 use crate::ops::{REFUSED, REFUSED_FOR, data};
 
-/// What runs the cases of a family.
+/// Runs the cases of a family.
 pub(crate) type Run = fn(&Case, &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)>;
 
 /// The differences between our results and the recorded ones.
@@ -83,7 +83,7 @@ pub(crate) fn differences(
     found
 }
 
-/// Whether we refuse on purpose what PyTorch computes.
+/// Whether we intentionally refuse what PyTorch computes.
 pub fn is_refused(case: &Case) -> bool {
     let mut reasons = REFUSED_FOR.iter().map(|(key, _)| key);
     REFUSED.contains(&case.key.as_str()) || reasons.any(|key| *key == case.key)

@@ -16,7 +16,7 @@
 //! `tests/golden` contains the recordings and describes how they were made.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-/// `x.plain(…)`, or `x.other(…)` if the condition holds: for recorded booleans that are names here.
+/// `x.plain(…)`, or `x.other(…)` if the condition holds: for recorded booleans that are separate methods here.
 #[macro_export]
 macro_rules! either {
     ($condition:expr, $x:expr, $plain:ident / $other:ident $(, $argument:expr)* $(,)?) => {

@@ -43,7 +43,7 @@ struct Net<N, const K: usize> {
 #[derive(Module)]
 struct Private<N>(N);
 
-/// Documented, and in the interface.
+/// Documented and public.
 #[derive(Module)]
 pub struct Public<N> {
     hidden: Private<N>,

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Mistakes that show only where a generic type is used, for which a program is built and not only checked. They
-/// are examples of this package, because cargo has built all that they need.
+/// Mistakes that appear only where a generic type is used, for which a program must be built and not only checked. They are
+/// examples of this package, because cargo has already built everything that they need.
 const BUILT: [&str; 3] = [
     "flatten_collides_in_generic",
     "two_training_flags_generic",
@@ -30,7 +30,7 @@ fn mistakes_are_explained() {
     }
 }
 
-/// `ARCHITECTURE.md` says how many messages begin with the compiler's words instead of ours.
+/// `ARCHITECTURE.md` says how many messages begin with the compiler's text instead of ours.
 #[test]
 fn messages_that_begin_with_other_words_are_counted() {
     let files = std::fs::read_dir("ui/fail").unwrap();

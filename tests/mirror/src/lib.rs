@@ -19,11 +19,11 @@ use module_tensor::{Device, Result};
 pub use backend::Mirror;
 pub use family::Family;
 
-/// A new mirror, which lacks some fused families.
+/// A new mirror without some of the fused families.
 ///
 /// # Errors
 ///
-/// None: each mirror has an index of its own.
+/// None: each mirror has a unique index.
 pub fn mirror(lacks: &[Family]) -> Result<Device> {
     register(Mirror::new(next_index(), lacks))
 }
@@ -32,17 +32,17 @@ pub fn mirror(lacks: &[Family]) -> Result<Device> {
 ///
 /// # Errors
 ///
-/// As [`mirror`].
+/// Those of [`mirror`].
 pub fn mirror_with_generator() -> Result<Device> {
     register(Mirror::new(next_index(), &[]).with_generator())
 }
 
-/// A new mirror whose storages may hold this many bytes each, and on which what goes wrong behind it is
-/// told only when it is waited for ([`Mirror::fail_later`]).
+/// A new mirror whose storages may hold at most this many bytes each, and which reports errors of its kernels only when it
+/// is waited for ([`Mirror::fail_later`]).
 ///
 /// # Errors
 ///
-/// As [`mirror`].
+/// Those of [`mirror`].
 pub fn small_mirror(bytes: usize) -> Result<Device> {
     register(Mirror::new(next_index(), &[]).with_room_for(bytes))
 }

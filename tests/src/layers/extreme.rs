@@ -6,7 +6,7 @@ use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
-/// Reads a JSON value with the three words for numbers.
+/// Reads a JSON value with the three strings for numbers.
 pub(super) struct Extreme<'a>(pub(super) &'a Value);
 
 impl<'de> IntoDeserializer<'de, Error> for Extreme<'de> {

@@ -73,13 +73,13 @@ pub fn registry() -> Vec<Entry> {
     FAMILIES.iter().flat_map(|entries| entries()).collect()
 }
 
-/// The entry of a layer by PyTorch's name.
+/// The entry of a layer, by PyTorch's name.
 pub fn find(name: &str) -> Entry {
     let entry = registry().into_iter().find(|entry| entry.name == name);
     entry.unwrap_or_else(|| panic!("{name} is not in the registry"))
 }
 
-/// The layer that a description gives: `layer` with `kwargs`.
+/// Builds the layer of a description: `layer` with `kwargs`.
 pub fn build(description: &Value) -> Result<Box<dyn Layer>> {
     let name = description["layer"].as_str().expect("a layer");
     find(name).layer(&description["kwargs"])

@@ -39,7 +39,7 @@ const POLE: &str =
 const SERIES: &str =
     "PyTorch's series of the trigamma function has three terms, enough for ten digits";
 
-/// The operation of one element.
+/// The unary operation.
 fn one(x: &Tensor, case: &Case) -> Option<(Result<Tensor>, Tolerance)> {
     let exact = match case.op.as_str() {
         "trunc" => x.trunc(),

@@ -16,7 +16,7 @@ pub(super) fn number(value: &Value) -> Scalar {
     }
 }
 
-/// A number on the left, as a literal of its type.
+/// A scalar on the left, as a literal of its type.
 fn on_the_left(name: &str, number: Scalar, x: &Tensor) -> Result<Tensor> {
     match (name, number) {
         ("left_add", Scalar::Int(number)) => number + x,

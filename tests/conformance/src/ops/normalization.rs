@@ -6,7 +6,7 @@ use module_core::{
 };
 use serde_json::Value;
 
-/// The optional inputs after the first, by their names.
+/// The optional inputs after the first, by name.
 fn part<'a>(inputs: &'a [Tensor], args: &Value, name: &str) -> Option<&'a Tensor> {
     let parts = args["parts"].as_array().unwrap();
     let place = parts.iter().position(|part| part == name)?;
@@ -92,7 +92,7 @@ fn loss(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     })
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let x = &inputs[0];
     let statistics = || x.batch_norm_train(None, None, 1e-5);
@@ -110,7 +110,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     Some((out.map(|out| vec![out]), tolerance))
 }
 
-/// The same, and operations of no family.
+/// The same, and operations without a family.
 pub(crate) fn run_any(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     run(case, inputs).or_else(|| super::run(case, inputs))
 }

@@ -8,7 +8,7 @@ trait Activation: Module {
     fn slope(&self) -> f32;
 }
 
-/// An object-safe trait whose objects can be called, because they say what they compute.
+/// An object-safe trait whose objects can be called, because it is a `Forward`.
 trait Block: Forward<Tensor, Output = Tensor> {
     fn width(&self) -> usize;
 }

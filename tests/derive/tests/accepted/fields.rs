@@ -42,7 +42,7 @@ enum Choice {
 #[derive(Module)]
 struct Own(Parameter);
 
-/// More fields than most have.
+/// More fields than usual.
 #[derive(Module)]
 struct Many(
     #[module(rename = "first")] u8,

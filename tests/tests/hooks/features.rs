@@ -18,7 +18,7 @@ struct Net {
     never: Linear,
 }
 
-/// Gives two tensors.
+/// Returns two tensors.
 #[derive(Module)]
 struct Pair {
     left: Linear,

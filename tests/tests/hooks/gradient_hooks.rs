@@ -16,7 +16,7 @@ impl Log {
         self.0.lock().unwrap().push(line.into());
     }
 
-    /// A hook on `x` that logs what it sees and returns what `change` makes of it.
+    /// A hook on `x` that logs what it sees and returns the result of `change` for it.
     fn change(
         &self,
         x: &Tensor,

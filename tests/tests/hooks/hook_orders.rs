@@ -14,7 +14,7 @@ use module_nn::{
 use module_tests::golden;
 use serde_json::Value;
 
-/// Scenarios that cannot be written, with the reason.
+/// Scenarios that cannot be written in Rust, with the reason.
 const NONE_HERE: [(&str, &str); 2] = [
     ("keyword_arguments", "there are no keyword arguments"),
     (
@@ -64,7 +64,7 @@ impl Forward for Failing {
     }
 }
 
-/// A module that computes what it is told.
+/// A module that calls a given function.
 #[derive(Module)]
 struct Function<I: 'static, O: 'static> {
     #[module(skip)]
@@ -125,7 +125,7 @@ impl Log {
         self.write(format!("raised {source}"));
     }
 
-    /// What both backward hooks of a module see.
+    /// The arguments that both backward hooks of a module see.
     fn watch<'m>(&self, module: &'m (impl Module + ?Sized), name: &str) -> HookSet<'m> {
         self.watch_with(HookOptions::new(), module, name)
     }

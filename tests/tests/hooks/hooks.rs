@@ -78,7 +78,7 @@ fn input() -> Tensor {
     Tensor::from([[1.0_f32, 2.0]])
 }
 
-/// Counts how often a hook runs.
+/// Counts the calls of a hook.
 #[derive(Clone, Default)]
 struct Counter(Rc<Cell<usize>>);
 

@@ -33,7 +33,7 @@ fn input() -> Tensor {
     Tensor::from([[1.0_f32, 2.0]])
 }
 
-/// Calls on a thread of its own.
+/// Calls on a separate thread.
 fn call_elsewhere(net: &Net) {
     thread::scope(|scope| {
         let call = || net.call(input()).map(drop);
@@ -41,7 +41,7 @@ fn call_elsewhere(net: &Net) {
     });
 }
 
-/// What was missed of the hooks that these lines registered.
+/// The missed calls of the hooks that these lines registered.
 fn missed(lines: std::ops::Range<u32>) -> Vec<MissedHook> {
     let line = |hook: &MissedHook| {
         let mut parts = hook.registered_at.rsplit(':').skip(1);

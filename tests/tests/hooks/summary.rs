@@ -424,7 +424,7 @@ fn calls_stand_as_often_as_they_happen_and_in_their_tree() {
     assert_eq!(again.calls().len(), 1);
 }
 
-/// Catches the error of its layer, as networks with a fallback do.
+/// Catches the error of its layer, like networks with a fallback.
 #[derive(Module)]
 struct Fallback {
     first: Linear,

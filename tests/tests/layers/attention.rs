@@ -13,7 +13,7 @@ fn normal(shape: impl Into<Shape>) -> Tensor {
     Tensor::randn(shape, DType::F64).unwrap()
 }
 
-/// Runs in `F64` with a generator of its own.
+/// Runs in `F64` with a separate generator.
 fn doubles(test: impl FnOnce() -> Result<()>) {
     fork_rng(0, || with_default_dtype(DType::F64, test)).unwrap();
 }

@@ -19,19 +19,19 @@ use module_tests::golden::{self, lay_out};
 use module_tests::layers::{Arguments, Built, Entry, RoundTrip, find, registry};
 use serde_json::{Value, json};
 
-/// Set in the child: the file of its current attempt.
+/// The environment variable that gives a child the file for its current attempt.
 const CHILD: &str = "EXTREME_ARGUMENTS_ATTEMPT";
 
-/// The child's address space in KiB: what the program takes by itself, and room for small layers.
+/// The child's address space in KiB: the program's own needs, and room for small layers.
 const ADDRESS_SPACE: usize = 512 << 10;
 
-/// How often each layer is tried.
+/// The number of attempts for each layer.
 const ATTEMPTS: u64 = 100;
 
-/// Building and calling a layer of what memory there is takes moments; endless loops take longer than this.
+/// Building and calling a layer that fits in memory takes moments; endless loops take longer than this.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Recorded arguments of a layer, with inputs for it.
+/// Recorded arguments of a layer, with suitable inputs.
 struct Sample {
     case: Value,
     inputs: Vec<Tensor>,
@@ -60,7 +60,7 @@ fn samples() -> BTreeMap<String, Vec<Sample>> {
     samples
 }
 
-/// All arguments of the layer, those with defaults too; none of a container, which has no configuration.
+/// All arguments of the layer, including those with defaults; none for a container, which has no configuration.
 fn with_defaults(entry: &Entry, kwargs: &Value) -> Option<Value> {
     match entry.round_trip(kwargs) {
         Ok(RoundTrip::Same(written)) => Some(written),
@@ -68,7 +68,7 @@ fn with_defaults(entry: &Entry, kwargs: &Value) -> Option<Value> {
     }
 }
 
-/// Builds a layer and calls it in both modes, with gradients; every step may fail and not panic.
+/// Builds a layer and calls it in both modes, with gradients; every step may fail but not panic.
 fn attempt(entry: &Entry, kwargs: &Value, sample: &Sample) -> Result<()> {
     let built = entry.build(kwargs)?;
     let module = built.module();
@@ -142,8 +142,8 @@ fn attempts_of_the_child() {
     std::fs::write(&file, counts).expect("a file for the counts");
 }
 
-/// Runs a test of this file in a child with little memory; it says last in its file what it does, and in the end how
-/// often.
+/// Runs a test of this file in a child with little memory; the child writes its current attempt to its file, and at the end
+/// the number of attempts.
 fn run_with_little_memory(test: &str) {
     let file = format!("extreme-arguments-{test}-{}", std::process::id());
     let file = std::env::temp_dir().join(file);
@@ -178,7 +178,7 @@ fn every_layer_survives_extreme_arguments() {
     run_with_little_memory("attempts_of_the_child");
 }
 
-/// Each count is refused by an error, or does what it says, at once.
+/// Each count is refused with an error, or works, immediately.
 #[test]
 fn counts_of_the_child() {
     let Some(file) = std::env::var_os(CHILD) else {

@@ -101,7 +101,7 @@ fn resetting_draws_what_the_constructor_drew() {
     }
 }
 
-/// The initializer that a call of `torch.nn.init` is.
+/// The initializer for a call of `torch.nn.init`.
 fn initializer(name: &str, kwargs: &Value) -> Box<dyn Init> {
     let number = |name: &str, default: f64| kwargs[name].as_f64().unwrap_or(default);
     let nonlinearity = match kwargs["nonlinearity"].as_str() {

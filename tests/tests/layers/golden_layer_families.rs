@@ -35,7 +35,7 @@ const EXACT: [&str; 19] = [
     "ZeroPad",
 ];
 
-/// Where a layer differs from PyTorch's database of layers: the layer, what the difference contains, the reason.
+/// The differences from PyTorch's database of layers: the layer, a part of the difference's text, the reason.
 /// The sample has none of these, and f64 agrees.
 const DIFFERENT: &[(&str, &str, &str)] = &[
     (
@@ -50,7 +50,7 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Nothing if a layer does what was recorded, else the difference.
+/// `None` if a layer matches the recording, otherwise the difference.
 type Check = Result<(), String>;
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -120,7 +120,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Compares every buffer, and finds that none was recorded besides.
+    /// Compares every buffer, and checks that no others were recorded.
     fn close_buffers(&self, module: &dyn Module, what: &str) -> Check {
         let recorded = self.part(what).len();
         let found = module.named_buffers().count();
@@ -144,7 +144,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What the layer is, before it runs.
+    /// The layer's properties before it runs.
     fn check_members(&self, module: &dyn Module) -> Check {
         let state = module.state_dict().map_err(text)?;
         let keys: Vec<Value> = state.keys().map(Value::from).collect();
@@ -168,7 +168,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The state right after the seed and the constructor.
+    /// The state immediately after seeding and construction.
     fn first(&self) -> StateDict {
         part(self.tensors, &format!("first/{}/", self.case["first"]))
     }
@@ -239,7 +239,7 @@ impl Case<'_> {
         self.close_buffers(module, "after")
     }
 
-    /// One pass back from all outputs that were followed: the gradient of Σ output · gradient.
+    /// One backward pass from all differentiated outputs: the gradient of Σ output · gradient.
     fn backward(&self, outputs: &[Tensor]) -> Result<()> {
         let mut followed = Vec::new();
         for (i, output) in outputs.iter().enumerate() {
@@ -254,7 +254,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// A typed error in lower case that quotes the values.
+    /// A typed error in lowercase that quotes the values.
     fn check_refused(&self) -> Check {
         let layer = find(self.case["layer"].as_str().expect("a layer"));
         let refusal = match layer.build(&self.case["kwargs"]) {
@@ -302,7 +302,7 @@ fn part(tensors: &StateDict, prefix: &str) -> StateDict {
     tensors.iter().filter_map(of_prefix).collect()
 }
 
-/// Runs all cases of one list of a file, and says what fails.
+/// Runs all cases in one list of a file, and reports failures.
 fn failures(
     name: &str,
     cases: &Value,
@@ -346,7 +346,7 @@ fn failures(
     cases.iter().enumerate().filter_map(check).collect()
 }
 
-/// How the files of PyTorch's own database start, which `golden/peer_databases.py` writes.
+/// The prefix of the files of PyTorch's own database, written by `golden/peer_databases.py`.
 const DATABASE: &str = "layers_module_db";
 
 #[test]

@@ -100,7 +100,7 @@ fn net() -> Net {
     }
 }
 
-/// The root of the mean square.
+/// The root mean square.
 fn spread(parameter: &Parameter) -> f64 {
     let square = parameter
         .detach()

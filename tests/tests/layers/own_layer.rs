@@ -17,7 +17,7 @@ mod scale {
     struct Option;
     struct String;
 
-    /// A scale for each feature, and perhaps a shift.
+    /// A scale for each feature, and an optional shift.
     #[derive(Module)]
     #[module(debug)]
     pub(crate) struct Scale {
@@ -34,7 +34,7 @@ mod scale {
                 features: usize,
             }
             optional {
-                /// What the scale is at first.
+                /// The initial scale.
                 start: f64 = 1.0,
                 /// Whether a shift is learned.
                 bias: bool = false,

@@ -67,7 +67,7 @@ fn apply_on_a_shared_root_is_an_error() {
     refused(Choice::Shared(layer), "Linear");
 }
 
-/// Fails from the second time on.
+/// Fails from the second call on.
 struct Once(AtomicBool);
 
 impl Init for Once {
@@ -96,7 +96,7 @@ fn a_reset_that_fails_changes_nothing() {
     assert_eq!(pair.first.tensor().to_vec::<f32>().unwrap(), [5.0, 6.0]);
 }
 
-/// Ignores the dtype that it is asked for.
+/// Ignores the requested dtype.
 struct Single;
 
 impl Init for Single {
@@ -159,7 +159,7 @@ impl Forward for One {
     }
 }
 
-/// The memory of a model that has gone is soon that of the next one.
+/// The memory of a dropped model is soon reused by the next one.
 #[test]
 fn an_optimizer_does_not_take_a_new_model_for_one_that_has_gone() {
     let model = || One {
@@ -204,8 +204,8 @@ fn a_borrowed_input_is_not_replaced_in_silence() {
     assert!(error.to_string().contains("borrowed"), "{error}");
 }
 
-/// The value of a tensor is shared by a load and stays until one of the two is trained. A file that
-/// took this for a tie would lack the second name for PyTorch, which knows no such sharing.
+/// Two tensors loaded from one value share it until one of them is trained. If a file treated this as a tie, PyTorch, which
+/// has no such sharing, would miss the second name.
 #[test]
 fn equal_weights_that_are_not_tied_are_both_written() {
     let pair = Pair {

@@ -59,7 +59,7 @@ struct Block {
     _secret: Secret,
 }
 
-/// No `Debug`, of which nothing is asked.
+/// A type without `Debug`, which is not required.
 struct Secret;
 
 #[derive(Module)]

@@ -242,7 +242,7 @@ fn cross_entropy_refuses_targets_that_do_not_fit() {
     );
 }
 
-/// A convolution deep inside.
+/// A deeply nested convolution.
 #[derive(Module)]
 struct Block {
     conv1: Conv2d,
@@ -257,7 +257,7 @@ impl Forward for Block {
     }
 }
 
-/// The second convolution takes other channels than the first one gives.
+/// The second convolution expects a different number of channels than the first one produces.
 fn block() -> Block {
     Block {
         conv1: Conv2d::new(1, 2, 1).unwrap(),

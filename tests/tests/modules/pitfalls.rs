@@ -67,7 +67,7 @@ fn changed(before: &StateDict, after: &StateDict) -> Vec<String> {
     keys.map(|(key, _)| key.to_owned()).collect()
 }
 
-/// A file of this test's own, removed at the end.
+/// A file for this test, removed at the end.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {

@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 
 const CHILD: &str = "CPU_CAPABILITY_CHILD";
 
-/// What this test prints when it runs with the variable.
+/// The output of this test when it runs with the variable.
 fn child(variable: &str) -> Output {
     let test = "cpu_capability::the_variable_lowers_the_instructions_and_a_wrong_name_is_reported";
     let mut command = Command::new(std::env::current_exe().unwrap());

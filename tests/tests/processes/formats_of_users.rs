@@ -105,7 +105,7 @@ fn a_registered_format_is_asked_first_and_replaced_by_its_name() {
     );
 }
 
-/// A reader that fails where it is told.
+/// A reader that fails at a given position.
 struct Failing(Cursor<Vec<u8>>, u64);
 
 impl Read for Failing {

@@ -40,7 +40,7 @@ static ALLOCATOR: Counting = Counting;
 const LAYERS: usize = 12;
 const WIDTH: usize = 256;
 
-/// The most bytes that a backward pass takes beyond what was held when it began.
+/// The peak memory of a backward pass beyond what was held at its start.
 fn peak_of_a_pass(net: &Sequential) -> usize {
     let y = net.call(Tensor::ones([1, WIDTH], DType::F32).unwrap());
     let loss = y.unwrap().mean(..).unwrap();
@@ -84,7 +84,7 @@ fn gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together() {
     assert!(together >= LAYERS * one, "{together} bytes");
 }
 
-/// The most bytes that some work takes beyond what was held before; what it returns is held to its end.
+/// The peak memory of a function beyond what was held before; its result is held until the end.
 fn peak_of<T>(work: impl FnOnce() -> Result<T>) -> usize {
     Device::cpu().empty_cache();
     let before = HELD.load(Ordering::Relaxed);
@@ -136,8 +136,7 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
     );
 }
 
-/// The most bytes that a forward and a backward pass take beyond what was held before, with gradients that are there
-/// already.
+/// The peak memory of a forward and a backward pass beyond what was held before, with existing gradients.
 fn peak_of_a_step(net: &impl Forward<Tensor, Output = Tensor>, x: &Tensor) -> usize {
     let step = || {
         let loss = net.call(x.clone())?.mean(..)?;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use module_nn::prelude::*;
 use module_tests::processes::ran_in_a_child;
 
-/// The bytes of the process that lie in memory.
+/// The resident memory of the process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));

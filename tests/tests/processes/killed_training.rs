@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use module_nn::prelude::*;
 use module_tests::long_run::{LongRun, differences};
 
-/// Set in a child: where its checkpoint is, and how many steps it makes.
+/// The environment variable that gives a child its checkpoint's location and its number of steps.
 const PLACE: &str = "KILLED_TRAINING_PLACE";
 const STEPS: &str = "KILLED_TRAINING_STEPS";
 
@@ -28,7 +28,7 @@ fn say(what: &str, step: u64) {
     output.flush().unwrap();
 }
 
-/// Not a test, but what the children run: it does nothing where nobody asks for it.
+/// Not a test but the code of the children: it does nothing unless the variable is set.
 #[test]
 fn child() {
     let (Ok(place), Ok(steps)) = (std::env::var(PLACE), std::env::var(STEPS)) else {
@@ -51,7 +51,7 @@ fn child() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// A child, and what it says.
+/// A child and its output.
 struct Life {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -73,13 +73,13 @@ impl Life {
         Self { child, lines }
     }
 
-    /// The step that it is said next of.
+    /// The next step that it reports.
     fn next(&mut self, what: &str) -> Option<u64> {
         let mut lines = self.lines.by_ref().map_while(Result::ok);
         lines.find_map(|line| line.strip_prefix(what)?.trim().parse().ok())
     }
 
-    /// Kills it; the last step that it said to be saved.
+    /// Kills it; returns the last step that it reported as saved.
     fn kill(mut self) -> Option<u64> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -87,7 +87,7 @@ impl Life {
     }
 }
 
-/// The step of the checkpoint, and whether a save was cut off: files that belong to none.
+/// The step of the checkpoint, and whether a save was cut off, leaving files that belong to no checkpoint.
 fn found(place: &Path) -> (u64, bool) {
     if !place.join("checkpoint.json").exists() {
         return (0, place.exists());

@@ -25,7 +25,7 @@ fn with_entry(options: ReadOptions, entry: Option<&str>) -> ReadOptions {
     }
 }
 
-/// Reads a copy of a file that is cut off as soon as it is read.
+/// Reads a copy of a file that is truncated immediately after it was read.
 fn read_and_cut(path: &str, entry: Option<&str>, options: ReadOptions) -> Result<StateDict> {
     let name = format!("cut-{}-{}", std::process::id(), path.replace('/', "-"));
     let copy = std::env::temp_dir().join(name);
@@ -52,7 +52,7 @@ fn pairs<'a>(value: &'a Value, state: &'a StateDict) -> Vec<[(&'a str, &'a Tenso
         .collect()
 }
 
-/// Every case that loads; how many there are.
+/// Every case that loads; returns their number.
 fn load_exactly(folder: &str) -> usize {
     let (cases, expected) = cases(folder);
     let mut files = 0;
@@ -123,7 +123,7 @@ fn lazy_views_and_the_tensors_beside_python_objects_load_exactly() {
     assert!(files >= 12, "only {files} files");
 }
 
-/// Every case that is refused, with what the message must say; how many there are.
+/// Every case that is refused, with the required parts of the message; returns their number.
 fn refuse(folder: &str) -> usize {
     let (cases, _) = cases(folder);
     let mut refused = 0;

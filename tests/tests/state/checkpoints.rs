@@ -223,7 +223,7 @@ struct Net {
     last: Linear,
 }
 
-/// The same network, written in another order.
+/// The same network with its members in a different order.
 #[derive(Module)]
 struct Reordered {
     last: Linear,
@@ -299,7 +299,7 @@ fn resume<M: Module, O: Stateful>(
     restored.unwrap();
 }
 
-/// Everything that training has come to.
+/// The complete state of the training.
 fn all<M: Module, O: Stateful>(model: &M, optimizer: &O) -> Vec<(String, DType, Shape, Vec<u8>)> {
     let end = checkpoint(model, optimizer);
     let parts = end

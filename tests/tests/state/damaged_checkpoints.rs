@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use module_core::{Error, FileError, ReadOptions, StateDict, Tensor};
 use module_tests::memory::height_of;
 
-/// A file that is written anew for each attempt, and removed in the end.
+/// A file that is rewritten for each attempt and removed at the end.
 pub(crate) struct Attempt {
     path: PathBuf,
     pub(crate) files: usize,
@@ -35,7 +35,7 @@ impl Attempt {
         }
     }
 
-    /// Loads a file of these bytes: the tensors can be read, or the error is of the file.
+    /// Loads a file of these bytes: either the tensors are readable, or the error is one of the file.
     pub(crate) fn load(
         &mut self,
         what: &str,

@@ -10,10 +10,10 @@ use module_nn::prelude::*;
 use module_tests::files::mapped;
 use module_tests::memory::height_with_moves_of;
 
-/// The most that reading may take for each byte of a file: descriptions of 24 bytes become tensors.
+/// The maximum memory for reading, per byte of a file: descriptions of 24 bytes become tensors.
 const FACTOR: usize = 32;
 
-/// A file that is written anew for each attempt.
+/// A file that is rewritten for each attempt.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -99,7 +99,7 @@ fn sound() -> Vec<u8> {
     file.to_bytes().unwrap()
 }
 
-/// The parts of a file that is put together by hand.
+/// The parts of a handmade file.
 struct Parts {
     tensors: u64,
     entries: u64,
@@ -116,7 +116,7 @@ fn entry(key: &str, kind: u32, value: &[u8]) -> Vec<u8> {
     [&text(key.as_bytes()), &kind.to_le_bytes()[..], value].concat()
 }
 
-/// The description of a tensor, whose sizes are those of the file.
+/// The description of a tensor, with its sizes in the file's order.
 fn tensor(name: &str, sizes: &[u64], kind: u32, start: u64) -> Vec<u8> {
     let sizes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
     let rank = (sizes.len() / 8) as u32;

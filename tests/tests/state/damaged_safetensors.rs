@@ -9,8 +9,8 @@ use module_tests::files::mapped;
 use module_tests::memory::{height_with_moves_of, held};
 use module_tests::processes::ran_in_a_child;
 
-/// The most that reading may take for each byte of a file. Names of a few letters become strings, and
-/// descriptions of fifty bytes become tensors.
+/// The maximum memory for reading, per byte of a file. Names of a few letters become strings, and descriptions of fifty
+/// bytes become tensors.
 const FACTOR: usize = 32;
 
 struct Scratch(PathBuf);
@@ -36,7 +36,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Reads a file in both ways and checks what it took; the size is that of all its files.
+/// Reads a file in both ways and checks the memory used; the size is that of all its files.
 fn read(path: &Path, size: usize) -> Result<StateDict> {
     let mut result = None;
     for options in [ReadOptions::new(), mapped()] {
@@ -92,7 +92,7 @@ fn sound() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// A file with this header and so many bytes of elements.
+/// A file with this header and this many bytes of elements.
 fn with_header(header: impl AsRef<[u8]>, elements: usize) -> Vec<u8> {
     let header = header.as_ref();
     let length = (header.len() as u64).to_le_bytes();

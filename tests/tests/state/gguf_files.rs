@@ -361,7 +361,7 @@ fn other_files_are_refused_by_name() {
     assert!(error.contains("it is big-endian"), "{error}");
 }
 
-/// Set to write the file anew, after which `golden/check_rust_gguf.py` must be run again.
+/// Set to rewrite the file, after which `golden/check_rust_gguf.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 /// A file of every type of elements and of values.

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use module_nn::prelude::*;
 
-/// Set in a child: what it is to save, and where.
+/// The environment variable that tells a child what to save, and where.
 const KIND: &str = "KILLED_TEST_KIND";
 const PLACE: &str = "KILLED_TEST_PLACE";
 
-/// Tensors of one number each, enough of them that a save is many writes.
+/// Tensors of one number each, enough of them that a save takes many writes.
 fn state(round: u64) -> StateDict {
     let tensor = |i: usize| {
         let value = Tensor::full([512 + 64 * i], round as i64, DType::I64);
@@ -23,7 +23,7 @@ fn state(round: u64) -> StateDict {
     StateDict::from_iter((0..6).map(tensor))
 }
 
-/// The number of which a state consists; it must be whole.
+/// The number that fills a state; all its tensors must agree.
 fn round_of(state: &StateDict) -> u64 {
     assert_eq!(state.len(), 6);
     let values: Vec<i64> = state
@@ -78,7 +78,7 @@ fn load(kind: &str, place: &Path) -> Result<u64> {
     })
 }
 
-/// Not a test, but what the children run: it does nothing where nobody asks for it.
+/// Not a test but the code of the children: it does nothing unless the variable is set.
 #[test]
 fn child() {
     let (Ok(kind), Ok(place)) = (std::env::var(KIND), std::env::var(PLACE)) else {
@@ -95,7 +95,7 @@ fn child() {
     }
 }
 
-/// Kills children so many times, and returns in how many of them a save was cut off.
+/// Kills this many children, and returns the number of saves that were cut off.
 fn kill(kind: &str, times: usize) {
     let place = std::env::temp_dir().join(format!("killed-{kind}-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();

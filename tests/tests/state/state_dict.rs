@@ -14,7 +14,7 @@ use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
 use serde_json::Value;
 
-/// Cases that end otherwise here, with the reason.
+/// Cases with a different outcome here, with the reason.
 const OURS: [(&str, &str); 5] = [
     (
         "missing num_batches_tracked, with version 2",
@@ -92,7 +92,7 @@ fn net() -> Net {
     make().unwrap()
 }
 
-/// The model of a recorded case; a linear layer is told by its tensors.
+/// The model of a recorded case; a linear layer is recognized by its tensors.
 fn model(case: &Value) -> Box<dyn Module> {
     let linear = |inputs, outputs, bias| {
         let config = LinearConfig::new(inputs, outputs).bias(bias);
@@ -165,7 +165,7 @@ fn assert_same(actual: &StateDict, expected: &StateDict, label: &str) {
     }
 }
 
-/// PyTorch's text with shapes as they are printed here.
+/// PyTorch's text with shapes printed as in this library.
 fn with_plain_shapes(text: &str) -> String {
     text.replace("torch.Size(", "").replace("])", "]")
 }
@@ -485,7 +485,7 @@ fn non_persistent_buffers_have_no_key() {
     assert_eq!(cache.kept.tensor().item::<f32>().unwrap(), 1.0);
 }
 
-/// The keys of a map are known when the program runs, where the derive can no longer compare them.
+/// The keys of a map are known only at run time, when the derive can no longer compare them.
 #[test]
 fn two_tensors_under_one_key_are_an_error() {
     #[derive(Module)]

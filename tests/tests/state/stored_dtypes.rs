@@ -42,7 +42,7 @@ fn tensor(dtype: DType, shape: &[usize], raw: &Tensor) -> Tensor {
     Tensor::from_host(HostData::from_le_bytes(dtype, &bytes(raw)), shape).unwrap()
 }
 
-/// Whether elements are equal, bit for bit but for which NaN a float is.
+/// Whether elements are equal bit for bit, except for the payload of NaN.
 fn same(actual: &Tensor, expected: &[u8]) -> bool {
     let actual_bytes = bytes(actual);
     let nan = |part: &[u8]| match *part {

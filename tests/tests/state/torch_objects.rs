@@ -75,7 +75,7 @@ fn a_training_checkpoint_of_pytorch_is_read_whole() {
     }
 }
 
-/// Of everything that is written.
+/// An object with everything that can be written.
 fn every_object() -> TorchObject {
     let base = Tensor::arange(0, 12, DType::F32)
         .unwrap()
@@ -145,7 +145,7 @@ fn every_object() -> TorchObject {
     ])
 }
 
-/// Set to write the file anew, after which `golden/check_rust_objects.py` must be run again.
+/// Set to rewrite the file, after which `golden/check_rust_objects.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 #[test]

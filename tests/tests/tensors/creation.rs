@@ -141,8 +141,8 @@ fn wrong_arguments_are_named() {
     }
 }
 
-/// What PyTorch's `full` takes and refuses, but for whole numbers that half precision cannot hold,
-/// which it makes infinite.
+/// The values that PyTorch's `full` accepts and refuses, except for integers outside the range of half precision, which it
+/// turns into infinity.
 #[test]
 fn a_value_that_does_not_fit_is_refused_and_quoted() {
     let cpu = Device::cpu();

@@ -8,10 +8,10 @@ use module_nn::functional::{
 };
 use module_nn::prelude::*;
 
-/// An operation on whole numbers.
+/// An operation on integers.
 type Operation = Box<dyn Fn(&Tensor) -> Result<Tensor>>;
 
-/// Each with numbers that it takes, and what they stand for.
+/// Each with integers that it accepts, and their meaning.
 fn operations() -> Vec<(&'static str, Tensor, Integers, Operation)> {
     use Integers::{Classes, Indices, Lengths};
     let x = || Tensor::from([[0.5_f32, -1.0, 2.0], [1.5, 0.25, -3.0]]);

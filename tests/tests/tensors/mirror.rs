@@ -109,7 +109,7 @@ fn values_are_made_where_the_options_say() -> Result<()> {
     })
 }
 
-/// A few steps; what the parameters are then.
+/// The parameters after a few steps.
 fn trained(device: &Device) -> Result<StateDict> {
     let model = fork_rng(0, || with_default_device(*device, || Digits::new(4, 0.25)))?;
     for (name, parameter) in model.named_parameters() {
@@ -260,7 +260,7 @@ fn initializers_draw_where_the_parameters_lie() -> Result<()> {
     })
 }
 
-/// An initializer that builds a layer of its own, which draws, while it runs.
+/// An initializer that builds a layer, which draws random numbers, while it runs.
 struct OfALayer;
 
 impl Init for OfALayer {

@@ -12,10 +12,10 @@ use module_nn::prelude::*;
 
 const SCHEME: &str = "q4_0";
 
-/// Elements of a block.
+/// The number of elements in a block.
 const BLOCK: usize = 32;
 
-/// A scale, and numbers from -8 to 7 in halves of bytes: the first sixteen in the lower ones.
+/// A scale, and numbers from -8 to 7 in half bytes: the first sixteen in the lower halves.
 #[derive(Clone)]
 struct Block {
     scale: f32,
@@ -48,7 +48,7 @@ impl Block {
     }
 }
 
-/// Rows of blocks in host memory, on any device that finds them there.
+/// Rows of blocks in host memory, on any device that can read them there.
 struct Q4 {
     blocks: Vec<Block>,
     device: Device,
@@ -95,7 +95,7 @@ impl Packed for Q4 {
     }
 }
 
-/// A matrix whose rows are packed; their length is a multiple of a block's.
+/// A matrix with packed rows; their length is a multiple of the block length.
 fn pack(x: &Tensor) -> Result<Tensor> {
     let values = x.to_vec::<f32>()?;
     let [_, columns] = x.dims()?;
@@ -110,7 +110,7 @@ fn pack(x: &Tensor) -> Result<Tensor> {
     ))
 }
 
-/// `x wᵀ` for a packed `w`: one row of blocks at a time, and never the whole matrix.
+/// `x wᵀ` for a packed `w`: one row of blocks at a time, never the whole matrix.
 fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let ([rows, inner], [outputs, width]) = (x.dims()?, w.dims()?);
     let packed = w.storage().downcast_ref::<Q4>();
@@ -136,7 +136,7 @@ fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     Ok(out.record([x], |_| Q4Linear { w: w.clone() }))
 }
 
-/// The weight stands still; the gradient flows to the input.
+/// The weight is constant; the gradient flows to the input.
 struct Q4Linear {
     w: Tensor,
 }

@@ -90,7 +90,7 @@ impl Case<'_> {
         self.check_gradients(&inputs, &outputs)
     }
 
-    /// The gradients, and theirs where they were recorded.
+    /// The gradients, and the second-order ones if they were recorded.
     fn check_gradients(&self, inputs: &[Tensor], outputs: &[Tensor]) -> Result<(), String> {
         let from = |tensors: &[Tensor], what: &str| -> Vec<(Tensor, Tensor)> {
             let start =
@@ -126,7 +126,7 @@ impl Case<'_> {
         self.compare_gradients(&leaves, &twice, "twice")
     }
 
-    /// What is not followed at all counts as zeros.
+    /// An untracked tensor counts as zeros.
     fn compare_gradients(
         &self,
         leaves: &[(usize, &Tensor)],
@@ -148,7 +148,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// A typed error in lower case, or no such argument.
+    /// A typed error in lowercase, or no such argument.
     fn check_refused(&self, op: &Op) -> Result<(), String> {
         let error = match self.outputs(op, &self.inputs()) {
             Ok(_) => return Err("it was accepted".to_owned()),
@@ -166,7 +166,7 @@ impl Case<'_> {
         }
     }
 
-    /// What differs, if anything does.
+    /// The difference, if there is one.
     fn difference(&self, op: &Op) -> Option<String> {
         let run = || match self.case["refused"].is_null() {
             true => self.check(op),
@@ -206,14 +206,14 @@ fn operations() -> BTreeMap<&'static str, Op> {
     operations
 }
 
-/// Operations of which each case is too large for the sample.
+/// Operations whose cases are all too large for the sample.
 const TOO_LARGE: [&str; 1] = ["nn.functional.ctc_loss"];
 
 fn lists(list: &str, name: &str) -> bool {
     list == "*" || list.split(' ').any(|part| part == name)
 }
 
-/// What is committed of PyTorch's databases stays small.
+/// The committed part of PyTorch's databases stays small.
 #[test]
 fn the_samples_of_the_databases_take_three_megabytes() {
     let files = ["peer_ops.safetensors", "layers_module_db.safetensors"];

@@ -21,7 +21,7 @@ use module_core::{
     Padding, Pool2dOptions, Result, Scalar, Shape, ShapeError, Tensor, Value, autograd,
 };
 
-/// Draws arguments, of which about half make sense.
+/// Draws arguments, about half of which are valid.
 struct Draw(CpuGenerator);
 
 impl Draw {
@@ -50,8 +50,8 @@ impl Draw {
         (0..rank).map(|_| self.of(&[1, 2, 3, 2, 3, 4, 0])).collect()
     }
 
-    /// A size that may be absurd. What lies between the sizes of memory and of the address space
-    /// is left out: a system may promise such memory and fail later.
+    /// A size that may be absurd. Sizes between those of memory and of the address space are excluded: a system may promise
+    /// such memory and fail later.
     fn size(&mut self) -> usize {
         if self.often() {
             self.below(6)
@@ -134,7 +134,7 @@ impl Draw {
         self.seen_otherwise(x)
     }
 
-    /// A view of the same rank, and perhaps tracked.
+    /// A view of the same rank, possibly tracked.
     fn seen_otherwise(&mut self, mut x: Tensor) -> Tensor {
         if self.below(3) == 0 && x.rank() > 1 {
             x = x
@@ -164,7 +164,7 @@ impl Draw {
         self.of_shape(&shape, dtype)
     }
 
-    /// A tensor, or one element seen as an absurd number of them.
+    /// A tensor, or one element expanded to an absurd number of elements.
     fn maybe_huge(&mut self) -> Tensor {
         let x = self.tensor();
         let shape = self.shape();
@@ -175,7 +175,7 @@ impl Draw {
         }
     }
 
-    /// Of a shape near to that of `x`.
+    /// A tensor with a shape similar to that of `x`.
     fn like(&mut self, x: &Tensor) -> Tensor {
         if !self.often() {
             return self.maybe_huge();
@@ -261,7 +261,7 @@ impl Draw {
     }
 }
 
-/// Runs an operation often and, where it answers, its gradient; both may fail and not panic.
+/// Runs an operation many times and, if it succeeds, its gradient; both may fail but not panic.
 fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
     const ROUNDS: u64 = 2000;
     let (mut good, mut bad) = (0, 0);

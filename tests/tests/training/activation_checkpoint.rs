@@ -131,7 +131,7 @@ fn gradients_are_those_of_pytorch_and_of_a_plain_pass_to_the_bit() {
     }
 }
 
-/// The layers of each part in a checkpoint of its own.
+/// Each layer in a separate checkpoint.
 fn in_parts(net: &Arc<Sequential>, parts: &Value, mut x: Tensor) -> Result<Tensor> {
     let mut done = 0;
     for part in parts.as_array().unwrap() {
@@ -161,13 +161,13 @@ fn assert_equal(a: &Option<Tensor>, b: &Option<Tensor>, what: &str) {
     );
 }
 
-/// Two tensors in, two out, of which one goes through a captured one.
+/// Two input tensors and two outputs, one of which uses a captured tensor.
 fn two(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<(Tensor, Tensor)> {
     let h = x.matmul(w)?.tanh()?.dropout(0.3)?;
     Ok((h.mul(y)?.exp()?, h.sigmoid()?.mul(w.sum(..)?)?))
 }
 
-/// The loss of [`two`] with its results used unequally, and `w` outside as well.
+/// The loss of [`two`], with different weights for its results, and `w` also used outside.
 fn loss_of_two(w: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.sum(..)?
         .add(&b.square()?.mean(..)?)?
@@ -344,7 +344,7 @@ fn what_is_not_the_same_again_is_an_error_and_changes_no_gradient() {
     assert!(x.grad().is_some());
 }
 
-/// A layer that multiplies by how often it was called.
+/// A layer that multiplies by its number of calls.
 #[derive(Module)]
 struct Counter {
     calls: Buffer,

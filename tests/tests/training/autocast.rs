@@ -21,7 +21,7 @@ fn dtype(name: &Value) -> DType {
     }
 }
 
-/// Compares results that were computed in `lower`, whatever dtype they have by now.
+/// Compares results that were computed in `lower`, whatever their dtype is now.
 fn compare_rounded(actual: &Tensor, expected: &Tensor, lower: DType) -> Result<(), String> {
     if actual.dtype() != expected.dtype() {
         return Err(format!(

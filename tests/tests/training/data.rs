@@ -18,7 +18,7 @@ fn numbers(len: i64) -> Vec<i64> {
     (0..len).collect()
 }
 
-/// A data set of a function of the index.
+/// A data set defined by a function of the index.
 struct Of<F>(usize, F);
 
 impl<T: Send, F: Fn(usize) -> Result<T> + Send + Sync> Dataset for Of<F> {

@@ -33,8 +33,8 @@ fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Optimizer>> {
     }
 }
 
-/// Every tensor of the state has PyTorch's name and value, so that a resumed run, or another program,
-/// finds what it looks for. The recorded names begin with `prefix`.
+/// Every tensor of the state has PyTorch's name and value, so that a resumed run or another program finds what it needs.
+/// The recorded names begin with `prefix`.
 pub(super) fn compare_states(
     state: &Snapshot,
     tensors: &StateDict,

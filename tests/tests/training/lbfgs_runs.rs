@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
 use serde_json::Value;
 
-/// Where the run that is resumed was stopped.
+/// The step at which the resumed run was stopped.
 const STOPPED: usize = 57;
 
 struct Run<'a> {

@@ -44,7 +44,7 @@ fn tensor(value: &Value, dtype: DType) -> Tensor {
     tensor.to_dtype(dtype).unwrap()
 }
 
-/// The batches of a case: classes in the narrowest integers that hold them, of another dtype in each batch.
+/// The batches of a case: classes in the narrowest integers that can hold them, in a different dtype in each batch.
 fn batches(case: &Value) -> Vec<(Tensor, Tensor)> {
     let rows = case["batches"].as_array().unwrap().iter().enumerate();
     let batch = |(i, row): (usize, &Value)| {

@@ -4,7 +4,7 @@
 use module_nn::prelude::*;
 use module_tests::long_run::{LongRun, differences};
 
-/// The end of a training that nothing interrupts.
+/// The end of a training without interruptions.
 fn whole() -> TrainingCheckpoint {
     let mut run = LongRun::new(5).unwrap();
     run.train(LongRun::STEPS, |_| Ok(())).unwrap();

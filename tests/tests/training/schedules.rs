@@ -17,7 +17,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// What is driven as a test needs it.
+/// A schedule in the form that a test needs.
 enum Driven {
     Plain(Box<dyn Schedule>),
     Restarts(CosineAnnealingWarmRestarts),
@@ -53,7 +53,7 @@ fn lambda(name: &Value) -> LRLambda {
     }
 }
 
-/// The arguments as a configuration, under PyTorch's names in lower case.
+/// The arguments as a configuration, with PyTorch's names in lowercase.
 fn config<C: DeserializeOwned>(kwargs: &Map<String, Value>) -> Text<C> {
     let kwargs = kwargs
         .iter()
@@ -133,7 +133,7 @@ fn build(case: &Value, optimizer: &mut dyn Optimizer) -> Text<Driven> {
     Ok(Driven::Plain(schedule))
 }
 
-/// An optimizer of two groups with these learning rates.
+/// An optimizer with two groups with these learning rates.
 fn optimizer(name: &str, rates: &[f64]) -> Box<dyn Optimizer> {
     let model = Linear::new(1, 1).unwrap();
     let (first, second) = (rates[0], rates[1]);

@@ -14,7 +14,7 @@ use module_nn::lora::PeftAdapter;
 use module_nn::prelude::*;
 use serde_json::Value;
 
-/// A folder of its own, which is removed in the end.
+/// A directory for the test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -31,7 +31,7 @@ impl Drop for Folder {
     }
 }
 
-/// Makes a link, a FIFO or a folder under a name, with what errors call it.
+/// Creates a special file at a path.
 type Make = fn(&Path);
 
 const SPECIAL: [(&str, Make); 3] = [
@@ -45,7 +45,7 @@ const SPECIAL: [(&str, Make); 3] = [
     }),
 ];
 
-/// Reads a file of this name in a folder.
+/// Reads a file with this name in a directory.
 type Read = fn(&Path) -> Result<()>;
 
 #[test]

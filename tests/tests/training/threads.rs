@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 
 const THREADS: usize = 64;
 const STEPS: usize = 1000;
-/// Rows of the data that one thread takes in a step.
+/// The rows of data that one thread uses per step.
 const SHARE: usize = 2;
 
 #[derive(Module)]
@@ -47,7 +47,7 @@ fn rows(x: &Tensor, first: usize, count: usize) -> Tensor {
     x.narrow(0, first..first + count).unwrap()
 }
 
-/// The squares of the errors, over the number of all rows.
+/// The sum of the squared errors, divided by the number of all rows.
 fn loss(net: &Net, x: Tensor, y: Tensor) -> Tensor {
     let error = net.call(x).unwrap().sub(y).unwrap();
     let squares = error.square().unwrap().sum(..).unwrap();

@@ -5,7 +5,7 @@ use module_nn::functional::{self, LinearCrossEntropyArguments, LinearCrossEntrop
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
 
-/// Five steps of a small network on made-up images, dropout included.
+/// Five steps of a small network on synthetic images, including dropout.
 fn trained(seed: u64) -> StateDict {
     fork_rng(seed, || {
         let model = Digits::new(4, 0.3).unwrap();

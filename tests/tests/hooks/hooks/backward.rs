@@ -7,7 +7,7 @@ use module_nn::{BackwardCall, BackwardOptions, IndexMap, hooks};
 
 use super::input;
 
-/// Twice each tensor, whatever they come in.
+/// Doubles each tensor, whatever structure contains them.
 #[derive(Module)]
 struct Double {
     marker: Marker,

@@ -9,7 +9,7 @@ use module_nn::{ForwardCall, HookHandle};
 
 use super::{Counter, input};
 
-/// Fails as it is told by the first element: 1 by an error, 2 by a panic.
+/// Fails depending on the first element: 1 gives an error, 2 a panic.
 #[derive(Module)]
 struct Fragile {
     marker: Marker,

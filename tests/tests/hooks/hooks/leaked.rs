@@ -15,7 +15,7 @@ struct Table {
     table: Buffer,
 }
 
-/// Holds nothing by which it could be told from another one.
+/// Contains nothing that distinguishes it from another instance.
 #[derive(Module)]
 struct Add {
     number: f64,
@@ -37,7 +37,7 @@ impl Forward for Add {
     }
 }
 
-/// How often a leaked hook fires on modules that come to the place of the one it was registered on.
+/// How often a leaked hook runs on modules at the address of the one on which it was registered.
 fn strange<M: Call<Tensor>>(make: impl Fn() -> M) -> usize {
     let count = Rc::new(Cell::new(0));
     let x = || Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
@@ -113,7 +113,7 @@ fn modes_and_statistics_do_not_see_the_mark_of_a_hook() {
     assert_eq!(counter.tensor().item::<i64>().unwrap(), 1);
 }
 
-/// Drops handles in an order that has no system.
+/// Drops handles in an irregular order.
 fn drop_shuffled(mut handles: Vec<hooks::HookHandle<'_>>) {
     let mut random = 1_u64;
     while !handles.is_empty() {

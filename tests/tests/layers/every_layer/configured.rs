@@ -40,10 +40,10 @@ fn every_layer_is_built_again_from_its_configuration() {
     }
 }
 
-/// What `weight()` and `bias()` of a layer give.
+/// The results of `weight()` and `bias()` of a layer.
 type Accessor = fn(&dyn Any) -> [Option<TensorId>; 2];
 
-/// One line for each layer with a parameter `weight`.
+/// One line per layer with a parameter `weight`.
 macro_rules! accessors {
     ($($layer:ident $weight:ident $($bias:ident)?,)*) => {
         &[$((stringify!($layer), |layer| {
@@ -53,7 +53,7 @@ macro_rules! accessors {
     };
 }
 
-/// A weight that is always there.
+/// A weight that always exists.
 fn own(parameter: &Parameter) -> Option<TensorId> {
     Some(parameter.id())
 }

@@ -7,12 +7,12 @@ use module_tests::layers::{Arguments, Built};
 
 use super::{Sample, samples};
 
-/// What a pass leaves: outputs, gradients of inputs and of parameters, and the state.
+/// The results of a pass: outputs, gradients of inputs and of parameters, and the state.
 struct Pass {
     named: Vec<(String, Tensor)>,
 }
 
-/// A pass forward and backward of a built layer with its inputs on a device.
+/// A forward and a backward pass of a built layer with its inputs on a device.
 fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     let built: Box<dyn Built> = sample.built(0);
     let module = built.module();
@@ -88,7 +88,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     Ok(Pass { named })
 }
 
-/// What keeps two tensors from being the same.
+/// The difference between two tensors, if any.
 type Compare = fn(&Tensor, &Tensor) -> std::result::Result<(), String>;
 
 fn check(device: &Device, compare: Compare) {
@@ -131,7 +131,7 @@ fn every_layer_gives_the_same_bits_on_a_mirror() {
     check(&device, |a, b| compare(a, b, Tolerance::EXACT));
 }
 
-/// Rounding differs; a gradient that is zero but for it is as small beside the others.
+/// Rounding differs; a gradient that is zero except for rounding is equally small compared with the others.
 fn close(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
     let close = || -> Result<bool> {
         let [a, b] = [a, b].map(|x| x.to_dtype(DType::F64));

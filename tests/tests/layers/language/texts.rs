@@ -172,7 +172,7 @@ fn a_cache_changes_no_text() {
     }
 }
 
-/// Keys and values of the target, and what the encoder made of the source, unless there is none.
+/// Keys and values of the target, and the encoder's output for the source, if there is one.
 type Memory = (KeyValueCache, Option<Tensor>);
 
 #[derive(Module)]

@@ -299,7 +299,7 @@ fn small() -> Result<Sequential> {
     Ok(net.push(weight_norm(Linear::new(2, 3)?, Some(0))?))
 }
 
-/// Recipes of every kind over a tree, in the constructor or after it.
+/// Initialization of every kind over a tree, in the constructor or afterwards.
 #[test]
 fn pitfall_56_recipes_are_repeated_to_the_bit() {
     let small_normal = Normal {

@@ -60,8 +60,8 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every test by its name, with its file. A program that must not compile counts as a test if its message is recorded, and so does
-/// a file about one pitfall that the derive accepts: both are identified by file name.
+/// Every test by its name, with its file. A program that must not compile counts as a test if its message is recorded, as
+/// does a file about one pitfall that the derive accepts: both are identified by file name.
 fn tests() -> BTreeMap<String, String> {
     let mut files = Vec::new();
     for folder in [
@@ -104,7 +104,7 @@ fn tests() -> BTreeMap<String, String> {
     tests
 }
 
-/// The tests of a row, those of a file together.
+/// The tests of a row, with those of a file together.
 fn shown_by(row: &Row, tests: &BTreeMap<String, String>) -> String {
     let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
     for name in &row.tests {

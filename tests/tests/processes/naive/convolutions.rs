@@ -60,7 +60,7 @@ impl Sizes {
     }
 }
 
-/// The setting of exact convolutions belongs to the process, so that both are one test.
+/// The setting for exact convolutions is global to the process, so both cases are in one test.
 #[test]
 fn convolutions() {
     set_exact_convolutions(true);

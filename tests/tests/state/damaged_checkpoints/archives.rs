@@ -382,7 +382,7 @@ fn lies_about_arrays_are_refused() {
     refuse("checksum", &[wrong]);
 }
 
-/// A compressed entry that says to inflate to `size` bytes.
+/// A compressed entry that claims to inflate to `size` bytes.
 fn deflated(stream: Vec<u8>, size: usize) -> Entry {
     let mut entry = Entry::new("x.npy", stream);
     entry.method = 8;

@@ -15,7 +15,7 @@ fn beside(object: &[u8], first: bool) -> Vec<u8> {
     }
 }
 
-/// The tensor loads although an object lies beside it; that object and the whole do not.
+/// The tensor loads although there is an object next to it; that object and the whole file do not.
 fn ignored(attempt: &mut Attempt, what: &str, words: &str, object: &[u8]) {
     for first in [true, false] {
         let pickle = beside(object, first);

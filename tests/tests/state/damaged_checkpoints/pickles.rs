@@ -35,7 +35,7 @@ fn tuple_items(keys: &[&str]) -> Vec<u8> {
     [b"(", &items.concat()[..], b"e"].concat()
 }
 
-/// Both files with a pickle of a state that holds nothing but `value`.
+/// Both files with the pickle of a state that contains only `value`.
 pub(crate) fn refuse_value(attempt: &mut Attempt, what: &str, words: &str, value: &[u8]) {
     refuse_program(attempt, what, words, &program(&[&dict("w", value)]));
 }
@@ -84,7 +84,7 @@ fn the_same_programs_without_harm_load() {
     assert_eq!(state.len(), 1);
 }
 
-/// Names of functions, most of which do harm when they are called.
+/// Names of functions, most of which would do harm if called.
 pub(crate) const HARMFUL: [(&str, &str); 65] = [
     ("os", "system"),
     ("posix", "system"),

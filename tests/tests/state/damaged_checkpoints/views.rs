@@ -5,7 +5,7 @@ use super::archive::{Entry, archive};
 use super::pickles::{good, legacy, refuse_value, zip};
 use super::programs::*;
 
-/// Elements of more than one place that are one, as many as `sizes` make.
+/// Several elements at one position, as many as `sizes` requires.
 fn file(sizes: &[i128], strides: &[i128]) -> [Vec<u8>; 2] {
     let pickle = program(&[&dict("w", &tensor(storage("0", 2), 0, sizes, strides))]);
     [zip(&pickle), legacy(&pickle, &["0"])]

@@ -14,7 +14,7 @@ fn keys(state: &StateDict, prefix: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
-/// PyTorch loads and runs the hooks of one module after the other; here loading is in two phases.
+/// PyTorch loads and runs the hooks of one module after another; here loading has two phases.
 fn by_kind(log: &Value, kind: &str) -> Vec<Value> {
     let entries = log.as_array().unwrap().iter();
     entries.filter(|entry| entry[0] == kind).cloned().collect()

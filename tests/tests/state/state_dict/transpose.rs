@@ -4,7 +4,7 @@ use module_nn::prelude::*;
 
 use super::assert_same;
 
-/// One block of GPT-2, whose projections a checkpoint of Hugging Face's holds as `Conv1D`, transposed.
+/// One block of GPT-2, whose projections are `Conv1D`, and thus transposed, in a Hugging Face checkpoint.
 #[derive(Module)]
 struct Block {
     ln_1: LayerNorm,
@@ -43,7 +43,7 @@ fn is_conv1d(key: &str) -> bool {
     key.contains(".c_") && key.ends_with("weight")
 }
 
-/// The model's state as the checkpoint has it: other keys, masks, and transposed projections.
+/// The model's state as in the checkpoint: different keys, masks, and transposed projections.
 fn checkpoint(model: &Gpt) -> StateDict {
     let state = model.state_dict().unwrap();
     let foreign = |(key, value): (&str, &Tensor)| {

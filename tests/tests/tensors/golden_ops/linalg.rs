@@ -8,7 +8,7 @@ fn symmetric(x: &Tensor) -> Result<Tensor> {
     x.add(&x.transpose(-1, -2)?)
 }
 
-/// A matrix whose values of any kind lie apart.
+/// A matrix whose singular values and eigenvalues are well separated.
 fn example(m: usize, n: usize) -> Tensor {
     let value = |i: usize| {
         let (row, column) = (i / n, i % n);

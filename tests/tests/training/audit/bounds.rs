@@ -10,8 +10,8 @@ use super::support::{
     Net, audited, classes, cross_entropy_of, rows, shows_all, trained, trained_by,
 };
 
-/// Expects a finding just above a bound, and none just below it: at what `measured` reads off the finding of a bound of
-/// which everything is beyond.
+/// Expects a finding just above a bound and none just below it; the bound is set to the value that `measured` reads from
+/// the finding of a bound that everything exceeds.
 #[track_caller]
 fn begins_at(
     kind: FindingKind,

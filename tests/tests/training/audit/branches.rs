@@ -7,7 +7,7 @@ use super::support::{cross_entropy_of, shows, trained, trained_by};
 
 const KIND: FindingKind = FindingKind::VanishingGradient;
 
-/// Layers behind each other, through which hardly any gradient comes; their biases start at zero.
+/// A stack of layers through which almost no gradient flows; their biases start at zero.
 fn shrinking() -> Result<Sequential> {
     let mut model = Sequential::new();
     for _ in 0..6 {
@@ -20,10 +20,10 @@ fn shrinking() -> Result<Sequential> {
     Ok(model)
 }
 
-/// What a gate makes of its parameter.
+/// The value of a gate, computed from its parameter.
 type Opening = fn(&Tensor) -> Result<Tensor>;
 
-/// What some layers make of the input, scaled and added to it.
+/// The scaled output of some layers, added to the input.
 #[derive(Module)]
 struct Branch {
     layers: Sequential,
@@ -59,7 +59,7 @@ impl Forward for Branch {
     }
 }
 
-/// A network with a layer before a branch and one behind it.
+/// A network with a layer before a branch and one after it.
 fn with_branch(branch: Branch) -> Result<AuditReport> {
     let model = Sequential::new()
         .push(Linear::new(6, 16)?)
@@ -146,7 +146,7 @@ fn a_small_head_opens_no_branch() {
     });
 }
 
-/// Experts of which a mask leaves one for each row.
+/// Experts, with a mask that selects one for each row.
 #[derive(Module)]
 struct Masked {
     experts: Vec<Linear>,

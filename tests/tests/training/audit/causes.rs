@@ -5,12 +5,12 @@ use module_nn::prelude::*;
 
 use super::support::{Net, classes, cross_entropy_of, rows, step, trained};
 
-/// The causes of the findings of a kind.
+/// The causes in the findings of a kind.
 fn causes(report: &AuditReport, kind: FindingKind) -> Vec<String> {
     report.of_kind(kind).map(|it| it.cause.clone()).collect()
 }
 
-/// An optimizer of the head alone, whose step is small or not, beside one that is only shown to the audit.
+/// An optimizer of the head alone, whose step is small or not, next to one that is only shown to the audit.
 fn head_alone(dtype: DType, rates: [f64; 2]) -> Result<AuditReport> {
     let model = Net::new(Net::plain)?;
     model.to_dtype(dtype)?;

@@ -7,7 +7,7 @@ use super::support::{
     audited, classes, cross_entropy_of, rows, shows, shows_all, trained, trained_by,
 };
 
-/// Multiplies its input with a scale, which a slip made zero.
+/// Multiplies its input by a scale that is zero by mistake.
 #[derive(Module)]
 struct Scaled {
     layer: Linear,
@@ -54,7 +54,7 @@ fn a_loss_that_does_not_depend_on_the_input_where_the_time_is_first() {
     });
 }
 
-/// A layer with a vector for each time, in front of which its input may be lost.
+/// A layer with a vector for each time step, before which its input may be lost.
 #[derive(Module)]
 struct Timed {
     layer: Linear,
@@ -128,7 +128,7 @@ fn gradients_of_many_passes_in_half_precision() {
     });
 }
 
-/// Two results of two inputs: one that is lost on the way perhaps, and the other.
+/// Two results of two inputs, one of which may be lost on the way.
 #[derive(Module)]
 struct Half {
     layer: Linear,
@@ -145,7 +145,7 @@ impl Forward<(Tensor, Tensor)> for Half {
     }
 }
 
-/// How many findings there are where the input of each result is scaled so, on so many rows.
+/// The number of findings if the input of each result has this scale, with this many rows.
 fn independent(count: usize, scales: [f64; 2]) -> usize {
     let report = fork_rng(0, || {
         let model = Half {
@@ -173,7 +173,7 @@ fn all_results_must_be_the_same_for_all_rows() {
     assert_eq!(independent(1, [0.0, 0.0]), 0);
 }
 
-/// A layer whose input fades now and then.
+/// A layer whose input is occasionally lost.
 #[derive(Module)]
 struct Fading {
     layer: Linear,
@@ -188,7 +188,8 @@ impl Forward for Fading {
     }
 }
 
-/// The paths of what is found where two models scale their inputs so in each step; one that has no scale is not called.
+/// The paths of the findings for two models that scale their inputs like this in each step; one without a scale is not
+/// called.
 fn fading(scales: [[Option<f32>; 2]; 2]) -> Vec<String> {
     let report = fork_rng(0, || {
         let part = || -> Result<Fading> {

@@ -7,15 +7,15 @@ use super::support::{Net, cross_entropy_of, rows, shows, step};
 
 const MOVED: FindingKind = FindingKind::FrozenParameterMoved;
 
-/// A parameter that is trained, and one that is not.
+/// A trained parameter and a frozen one.
 #[derive(Module)]
 struct Two {
     trained: Parameter,
     frozen: Parameter,
 }
 
-/// How many findings there are where the frozen one goes a part of the way to the other, and so far aside of it. The way
-/// is of length one, and the other one of this shape.
+/// The number of findings if the frozen parameter moves this fraction of the way to the other one, and this far aside. The
+/// distance between the two, whose shape is given, is one.
 fn followed(part: f32, aside: f32, shape: [usize; 2]) -> usize {
     let report = fork_rng(0, || {
         let model = Two {
@@ -77,8 +77,8 @@ fn decay_is_not_meant_beside_a_parameter_of_the_same_shape() {
 
 const DRIFT: FindingKind = FindingKind::FrozenStatisticsDrift;
 
-/// How many findings there are of statistics behind a layer, of which some parameters are trained, by an optimizer of a
-/// part of the model, and changed after each step.
+/// The number of findings about statistics after a layer some of whose parameters are trained, by an optimizer of part of
+/// the model, and changed after each step.
 fn drifting(
     trained: &[&str],
     optimized: &str,

@@ -5,7 +5,7 @@ use module_nn::prelude::*;
 
 use super::support::{classes, cross_entropy_of, rows, shows, shows_all, step, trained};
 
-/// A network with dropout and statistics, which tells modes apart.
+/// A network with dropout and statistics, in which the modes differ.
 fn net() -> Result<Sequential> {
     Ok(Sequential::new()
         .push(Linear::new(6, 16)?)
@@ -123,7 +123,7 @@ fn pitfall_36_evaluation_in_training_mode() {
     });
 }
 
-/// A network that keeps the mean of what a layer of it gives, which in PyTorch ties each step to the one before.
+/// A network that keeps the mean of a layer's output; in PyTorch, this would link each step to the previous one.
 #[derive(Module)]
 struct Running {
     hidden: Linear,

@@ -8,7 +8,7 @@ use module_nn::{Backward, Function, Gradients};
 
 use super::support::{classes, cross_entropy_of, rows, trained};
 
-/// Which gradients of its two factors each pass asked a product for.
+/// The factors for whose gradients each pass asked a product.
 type Log = Arc<Mutex<Vec<[bool; 2]>>>;
 
 struct Product {
@@ -33,7 +33,7 @@ impl Function for Product {
     }
 }
 
-/// Multiplies its input with a row.
+/// Multiplies its input by a row.
 #[derive(Module)]
 struct Noting {
     scale: Parameter,
@@ -74,7 +74,7 @@ fn each_call_costs_one_gradient_of_the_input_and_the_training_none() {
     assert_eq!(*log.lock().unwrap(), expected);
 }
 
-/// Leaves out parts of its input, another for each row perhaps.
+/// Omits parts of its input, possibly different ones for each row.
 #[derive(Module)]
 struct Masked {
     mask: Buffer,
@@ -89,12 +89,12 @@ impl Forward for Masked {
     }
 }
 
-/// The places of what is unused, where each row leaves out some features.
+/// The positions that are reported as unused if each row omits some features.
 fn masked(left_out: impl Fn(usize, usize) -> bool) -> AuditReport {
     masked_rows(16, left_out)
 }
 
-/// The same of so many rows.
+/// The same for this many rows.
 fn masked_rows(count: usize, left_out: impl Fn(usize, usize) -> bool) -> AuditReport {
     let report = fork_rng(0, || {
         let mask = (0..count * 6).map(|i| f32::from(u8::from(!left_out(i / 6, i % 6))));

@@ -27,7 +27,7 @@ fn a_layer_that_is_called_without_a_graph() {
     });
 }
 
-/// A layer that forgets one of its parameters.
+/// A layer that ignores one of its parameters.
 #[derive(Module)]
 struct Forgetting {
     layer: Linear,
@@ -75,7 +75,7 @@ fn an_unused_layer_beside_one_of_the_same_input() {
     });
 }
 
-/// Its pass runs a network and then computes something else, after a video about modules.
+/// A forward pass that runs a network and then computes something else, as in a tutorial video about modules.
 #[derive(Module)]
 struct Discarding {
     mlp: Linear,
@@ -111,7 +111,7 @@ fn pitfall_35_an_output_that_is_computed_and_discarded() {
     });
 }
 
-/// Scales by a parameter that it makes in its pass, or by one of its own.
+/// Scales by a parameter that it creates in its forward pass, or by a registered one.
 #[derive(Module)]
 struct Making {
     hidden: Linear,
@@ -176,7 +176,7 @@ fn pitfall_34_a_graph_that_is_cut() {
     });
 }
 
-/// The findings of one step of a [`Net`] whose pass is given, with their paths.
+/// The findings of one step of a [`Net`] with the given forward pass, with their paths.
 fn found(pass: Pass) -> Vec<(FindingKind, String)> {
     let report = fork_rng(0, || {
         let model = Net::new(pass)?;

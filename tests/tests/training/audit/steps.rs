@@ -5,7 +5,7 @@ use module_nn::prelude::*;
 
 use super::support::{Net, audited, cross_entropy_of, shows, shows_all};
 
-/// Two steps, of which the gradients are made here and the rest elsewhere.
+/// Two steps, with the gradients computed here and everything else elsewhere.
 fn trained(net: &Net, mut update: impl FnMut(&Net) -> Result<()>) -> Result<AuditReport> {
     audited(net, || {
         net.zero_grad();
@@ -134,8 +134,8 @@ fn gradients_that_are_added_up_over_steps() {
     });
 }
 
-/// The step of the finding, if there is one, where steps of the optimizer are made in some of three, and gradients are
-/// dropped after them or never.
+/// The step of the finding, if there is one, when the optimizer steps in some of three steps, and gradients are cleared
+/// after those or never.
 fn stale(stepped: [bool; 3], dropped: bool) -> Option<f64> {
     let report = fork_rng(0, || {
         let model = Net::new(Net::plain)?;

@@ -16,7 +16,7 @@ fn only(report: &AuditReport, kind: FindingKind) -> Option<&Finding> {
     first
 }
 
-/// Silences the first units of a layer in front of a ReLU.
+/// Makes the first units of a layer before a ReLU inactive.
 fn silence(layer: &Linear, count: usize) -> Result<()> {
     let bias = layer.get_parameter("bias")?;
     let units = bias.numel() as i64;
@@ -24,7 +24,7 @@ fn silence(layer: &Linear, count: usize) -> Result<()> {
     bias.set(bias.detach().masked_fill(&silent, -50.0)?)
 }
 
-/// A perceptron of 20 units, of which some are silent, that sees so many rows in a step.
+/// A perceptron with 20 units, some of which are inactive, that sees this many rows per step.
 fn silent(count: usize, samples: usize) -> Result<AuditReport> {
     let hidden = Linear::new(6, 20)?;
     silence(&hidden, count)?;
@@ -115,7 +115,7 @@ fn channels_of_images_and_volumes_stand_behind_the_batch() {
     });
 }
 
-/// One ReLU between all layers, of which any may be silent.
+/// One ReLU between all layers, any of which may be inactive.
 #[derive(Module)]
 struct Shared {
     first: Linear,
@@ -218,8 +218,8 @@ fn rows_that_are_equal_and_stay_so_are_an_error_and_others_a_warning() {
     );
 }
 
-/// The severity and the end of the message where a layer of so many rows starts with this value, is trained or not, and by
-/// a rate.
+/// The severity and the end of the message if a layer with this many rows starts with this value, and is trained at a rate
+/// or not at all.
 fn equal(rows: usize, value: f64, is_frozen: bool, rate: f64) -> Option<(Severity, String)> {
     let report = fork_rng(0, || {
         let layer = Linear::new(6, rows)?;

@@ -13,7 +13,7 @@ struct Norms {
     layer: LayerNorm,
 }
 
-/// What a layer gives for an input, in PyTorch's order.
+/// The outputs of a layer for an input, in PyTorch's order.
 type Outputs = Vec<Tensor>;
 
 fn loaded<M: Module>(layer: M, state: &StateDict) -> M {

@@ -142,7 +142,7 @@ fn the_state_has_the_names_of_pytorch() -> Result<()> {
     Ok(())
 }
 
-/// The scales that `torch.amp.GradScaler` gives for gradients that are finite, not, finite and finite.
+/// The scales of `torch.amp.GradScaler` for gradients that are finite, not finite, finite and finite.
 #[test]
 fn steps_are_counted_anew_after_one_that_is_left_out() -> Result<()> {
     let model = Linear::new(2, 1)?;

@@ -45,7 +45,7 @@ fn different_dtypes_are_an_error_outside() -> Result<()> {
     Ok(())
 }
 
-/// The gradients 256 and 1 of two uses are one number in bf16, and 257 in f32.
+/// The gradients 256 and 1 of two uses sum to 256 in bf16, and to 257 in f32.
 #[test]
 fn a_parameter_is_cast_once_in_a_scope() -> Result<()> {
     let (_, tensors) = golden::load("autocast.safetensors");

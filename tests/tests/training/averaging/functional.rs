@@ -72,7 +72,7 @@ fn gradients_of_gradient_steps_are_those_of_pytorch() {
     }
 }
 
-/// A net and the values of another, whose output differs.
+/// A net and the values of another one, whose output differs.
 fn two() -> (Net, StateDict, Tensor) {
     let (net, other) = (trained(), trained());
     for parameter in other.parameters() {

@@ -58,7 +58,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The net at a step, and an average of it that takes that in.
+    /// The net at a step, and an average that includes it.
     fn step(&self, step: usize, average: &mut dyn Average) {
         let dtype = self.prefix.split('/').take(2).collect::<Vec<_>>().join("/");
         self.net.set(self.recorded, &format!("{dtype}/{step}"));

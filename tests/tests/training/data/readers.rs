@@ -30,7 +30,7 @@ fn same(actual: &Tensor, tensors: &StateDict, key: &str) {
     assert_close(actual, tensors.get(key).unwrap(), Tolerance::EXACT, key);
 }
 
-/// The typed error of a reader, in its file or not.
+/// The typed error of a reader, with or without its file.
 fn problem(error: &Error) -> &ReaderError {
     match error.downcast_ref::<ReaderError>().expect("a typed error") {
         ReaderError::File { source, .. } => source,

@@ -51,7 +51,7 @@ fn data_order_is_the_same_for_every_number_of_workers() {
     }
 }
 
-/// The count a while after it has come to `least`, which may take long on a machine that is busy.
+/// The count some time after it has reached `least`, which may take long on a busy machine.
 fn settled(count: &AtomicUsize, least: usize) -> usize {
     let begun = Instant::now();
     while count.load(Ordering::SeqCst) < least && begun.elapsed() < Duration::from_secs(20) {

@@ -104,7 +104,7 @@ fn lines(all: &[Element]) -> Vec<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// From a number to its place on the page, by two of the names on an axis.
+/// Maps a number to its position on the page, given two labels of an axis.
 fn scale(all: &[Element], class: &str, of: fn(f64) -> f64) -> impl Fn(f64) -> f64 {
     let named = all
         .iter()

@@ -178,7 +178,7 @@ fn build(name: &str) -> Result<Box<dyn Layer>> {
     })
 }
 
-/// One case, with the model that PEFT had, after the same seed.
+/// One case, with PEFT's model after the same seed.
 struct Run<'a> {
     case: &'a Value,
     recorded: &'a StateDict,
@@ -195,7 +195,7 @@ impl Run<'_> {
             .unwrap_or_else(|| panic!("{} {key}", self.what))
     }
 
-    /// What is recorded under a prefix.
+    /// The values recorded under a prefix.
     fn all(&self, prefix: &str) -> Vec<(&str, &Tensor)> {
         let prefix = format!("{}/{prefix}/", self.n);
         let all = self.recorded.iter();
@@ -222,7 +222,7 @@ impl Run<'_> {
     }
 }
 
-/// Every case, in which `adapt` tells what is done to the configuration.
+/// Runs every case; `adapt` modifies the configuration.
 fn each_case(mut check: impl FnMut(&mut Run<'_>)) {
     each_case_of("lora.safetensors", 41, &mut check);
     each_case_of("lora_more.safetensors", 16, &mut check);

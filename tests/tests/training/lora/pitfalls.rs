@@ -53,7 +53,7 @@ fn pitfall_43_a_selection_that_adapts_nothing_or_too_little() {
     );
 }
 
-/// A language model whose head is its table.
+/// A language model whose head shares the embedding's table.
 #[derive(Module)]
 struct Tied {
     table: Embedding,

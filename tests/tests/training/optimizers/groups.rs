@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Run, goes_on, network, regress};
 
-/// Trains by groups whose rates `set_lr` scales, as a `LambdaLR` of PyTorch does.
+/// Trains with groups whose rates `set_lr` scales, like a `LambdaLR` of PyTorch.
 fn trains_as_recorded<O: Optimizer>(
     name: &str,
     build: impl Fn(&Value, &Value, &dyn Module) -> Result<O>,

@@ -101,7 +101,7 @@ fn an_optimizer_with_other_groups_is_refused() {
     assert!(error.contains("2 group(s)"), "{error}");
 }
 
-/// An optimizer that keeps nothing but its learning rate.
+/// An optimizer that stores nothing but its learning rate.
 struct Own(f64);
 
 impl Stateful for Own {

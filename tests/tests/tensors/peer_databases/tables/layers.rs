@@ -179,7 +179,7 @@ pub(crate) const OPS: &[Op] = &[
     }),
 ];
 
-/// Truth values count as numbers.
+/// Bools count as numbers.
 fn whole(number: Scalar) -> Scalar {
     match number {
         Scalar::Bool(value) => Scalar::Int(value.into()),

@@ -12,7 +12,7 @@ struct Gan {
     critic: Sequential,
 }
 
-/// The loss of calling these rows real, or drawn.
+/// The loss of labeling these rows as real or as drawn.
 fn judge(critic: &Sequential, x: Tensor, real: bool) -> Result<Tensor> {
     let logits = critic.call(x)?;
     let target = logits.detach().full_like(f64::from(u8::from(real)))?;

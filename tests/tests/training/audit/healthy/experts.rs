@@ -4,7 +4,7 @@ use module_nn::prelude::*;
 
 use super::{classes, healthy, rows, step};
 
-/// Experts of which a router chooses one for each row.
+/// Experts, with a router that chooses one for each row.
 #[derive(Module)]
 struct Experts {
     router: Linear,
@@ -59,7 +59,7 @@ fn experts_that_no_row_takes_yet() {
     });
 }
 
-/// The mean of the words of each of some texts, which lie behind each other.
+/// The mean of the words of each text; the texts are concatenated.
 #[derive(Module)]
 struct Bags {
     words: EmbeddingBag,

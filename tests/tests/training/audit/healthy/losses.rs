@@ -55,7 +55,7 @@ fn a_loss_that_compares_the_rows_of_a_batch() {
     });
 }
 
-/// Two encoders, and how alike each image is to each text.
+/// Two encoders, and the similarity of each image to each text.
 #[derive(Module)]
 struct Contrastive {
     images: Sequential,

@@ -5,7 +5,7 @@ use module_nn::prelude::*;
 
 use super::{classes, healthy, rows, step};
 
-/// A linear layer that is frozen, and beside it one of low rank, which starts at zero.
+/// A frozen linear layer, and next to it one of low rank, which starts at zero.
 #[derive(Module)]
 struct LowRank {
     base: Linear,
@@ -52,7 +52,7 @@ fn branches_of_low_rank_beside_a_frozen_base() {
     });
 }
 
-/// A backbone that is not trained, and a head.
+/// A frozen backbone, and a head.
 #[derive(Module)]
 struct Transfer {
     backbone: Sequential,
@@ -105,7 +105,7 @@ fn an_average_beside_the_training() {
     });
 }
 
-/// Two heads upon one trunk.
+/// Two heads on one trunk.
 #[derive(Module)]
 struct Heads {
     trunk: Linear,

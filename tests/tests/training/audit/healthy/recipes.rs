@@ -119,7 +119,7 @@ fn activations_that_are_computed_again() {
     });
 }
 
-/// A block that is computed again by its own `forward`.
+/// A block that recomputes itself with its own `forward`.
 #[derive(Module)]
 struct Again {
     block: Arc<Sequential>,

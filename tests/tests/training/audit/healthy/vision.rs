@@ -68,7 +68,7 @@ fn convolutions_with_batch_norm() {
     });
 }
 
-/// Two convolutions around which the input passes.
+/// Two convolutions with a skip connection.
 #[derive(Module)]
 struct Residual {
     conv1: Conv2d,
@@ -145,7 +145,7 @@ fn resnet_18() {
     });
 }
 
-/// A residual block whose branch starts at nearly nothing, as ConvNeXt and CaiT have it.
+/// A residual block whose branch starts close to zero, as in ConvNeXt and CaiT.
 #[derive(Module)]
 struct ScaledBlock {
     norm: LayerNorm,

@@ -36,7 +36,7 @@ pub fn count_net(net: &Net) -> usize {
 ///
 /// # Errors
 ///
-/// None, as the state is the module's own.
+/// None, because the state is the module's own.
 pub fn reload_net(net: &Net) -> Result<()> {
     net.load_state_dict(&net.state_dict()?).map(drop)
 }

@@ -13,13 +13,13 @@ use module_nn::data::DataLoaderConfig;
 use module_nn::optim::AnnealStrategy;
 use module_nn::prelude::*;
 
-/// Steps whose losses are compared.
+/// The number of steps whose losses are compared.
 const COMPARED: usize = 20;
 
 fn main() -> Result<()> {
     let threads = std::env::var("THREADS").ok().and_then(|n| n.parse().ok());
     module_nn::set_num_threads(threads.unwrap_or(1));
-    // Cargo adds an argument of its own.
+    // Cargo adds an argument.
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.find(|argument| !argument.starts_with("--"));
     let data = FashionMnist::load(directory.unwrap_or_default().as_ref())?;

@@ -3,8 +3,8 @@
 
 pub mod derived;
 
-/// Criterion with its defaults, and one thread for each operation unless `THREADS` says how many; the
-/// peers do likewise.
+/// Criterion with its defaults, and one thread for each operation unless `THREADS` is set; the peers
+/// do the same.
 pub fn criterion() -> criterion::Criterion {
     let threads = std::env::var("THREADS").ok();
     let threads = threads.and_then(|threads| threads.parse().ok());

@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     common::read("file.pt", legacy, Some("a.b"));
     let zip = archive(&[(b"n/data.pkl", input), (b"n/data/0", ELEMENTS)]);
     common::read("file.pt", zip.clone(), None);
-    // Where what lies beside the tensors may be opaque.
+    // Where objects other than tensors may be opaque.
     common::read("file.pt", zip, Some("state"));
 });
 

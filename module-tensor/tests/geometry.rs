@@ -166,7 +166,7 @@ fn places(size: usize, w: PoolWindow, ceil_mode: bool) -> Option<usize> {
         true => rest.div_ceil(w.stride),
         false => rest / w.stride,
     } + 1;
-    // None starts after the input.
+    // None starts after the end of the input.
     if (count - 1) * w.stride >= size + w.padding {
         count -= 1;
     }
@@ -391,7 +391,7 @@ fn copies_in_another_order_are_what_their_geometry_says() {
         let mut dims = vec![GatherDim::Same, GatherDim::Flip];
         for before in 1 - most..=most {
             for after in 1 - most..=most {
-                // Nothing is cut off beyond what there is.
+                // Nothing is cut off beyond the end.
                 if (before + after + most) < 0 || before.min(0) + after.min(0) + most <= 0 {
                     continue;
                 }
@@ -405,7 +405,7 @@ fn copies_in_another_order_are_what_their_geometry_says() {
             }
         }
         for (number, &dim) in dims.iter().enumerate() {
-            // Beside another order, and before a dimension that stays.
+            // Together with another permutation, and before an unchanged dimension.
             let other = dims[(number * 7 + 3) % dims.len()];
             let dims = vec![other, dim, GatherDim::Same];
             let input: Shape = [n, n, 2].into();

@@ -363,7 +363,7 @@ impl Program {
             5 | 6 => self.generic(&name),
             _ => self.enumeration(&name),
         };
-        // Alone, a type that stands for no module shows what it stands for as member `0`.
+        // On its own, a type that is not a module shows its value as member `0`.
         let root = match &shape {
             Shape::Module(tree) => tree.clone(),
             Shape::Nothing => Tree::new(&name, Vec::new()),
@@ -397,7 +397,7 @@ impl Program {
 
     fn structure(&mut self, name: &str, named: bool) -> (String, String, Shape, Vec<String>) {
         let mut fields = self.fields(named, 8);
-        // A module occupies memory, which an array of empty arrays does not.
+        // A module occupies memory, but an array of empty arrays does not.
         let i = fields.len();
         let key = if named {
             "last".to_owned()

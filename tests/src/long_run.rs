@@ -88,11 +88,11 @@ impl LongRun {
         let mut optimizer = config.build(&model)?;
         let schedule = WarmupCosine::new(&mut optimizer, 10, Self::STEPS as usize)?;
         let average = EMA::new(&model, 0.9)?;
-        // Products in `f16`: the first scales overflow, and so does what they grow to every few steps.
+        // Products in `f16`: the first scales overflow, and so do those to which the scale grows every few steps.
         let scaler = GradScalerConfig::new()
             .init_scale(2.0_f64.powi(20))
             .growth_interval(3);
-        // The data are no part of a checkpoint: they are those of every run.
+        // The data are not part of a checkpoint: they are the same in every run.
         let (x, y) = fork_rng(0, || {
             let x = Tensor::randn([SAMPLES, FEATURES], DType::F32)?;
             Ok::<_, Error>((x, Tensor::randint(0, 3, [SAMPLES], DType::I64)?))

@@ -18,7 +18,7 @@ pub struct Counting;
 
 /// Counts a change, during which this many additional bytes are held.
 fn count(change: isize, moved: isize) {
-    // While a thread ends, its counters are gone.
+    // While a thread ends, its counters no longer exist.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + change);
         let _ = HEIGHT.try_with(|height| height.set(height.get().max(now.get())));
@@ -32,8 +32,8 @@ fn size(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: everything is passed to the allocator of the system; counting allocates nothing, since
-// the counters have constant initial values and are never dropped.
+// SAFETY: everything is forwarded to the system's allocator; counting allocates nothing, because the counters have constant
+// initial values and are never dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout.size()), 0);

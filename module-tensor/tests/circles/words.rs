@@ -25,7 +25,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
                 }
                 i += 1;
             }
-            // A lifetime has no second quote behind its first letter.
+            // A lifetime has no second quote after its first letter.
             ('\'', '\\') => i += 3 + text[i + 3..].iter().take_while(|&&c| c != '\'').count() + 1,
             ('\'', _) if at(i + 2) == '\'' => i += 3,
             (':', ':') => i += 2,

@@ -58,13 +58,13 @@ pub(crate) fn differences(
         found.push(error.to_string());
         return found;
     }
-    // The gradient of what was stretched is a sum, also where the values are exact.
+    // The gradient of a broadcast input is a sum, even if the values are exact.
     let tolerance = match case.op.as_str() {
         "add" | "sub" | "mul" | "div" | "where" | "gather" | "index_select" | "softmax"
         | "log_softmax" | "var" | "gelu" | "masked_fill" | "masked_select" => {
             Tolerance::CONTRACTION
         }
-        // Scattering adds to zeros, which makes 0 of -0.
+        // Scattering adds to zeros, which turns -0 into 0.
         "max_pool2d" | "flip" | "roll" => Tolerance::ELEMENTWISE,
         "layer_norm" | "rms_norm" | "group_norm" | "batch_norm" => Tolerance::DIFFERENCE,
         op if data::adds_up(op) => Tolerance::CONTRACTION,

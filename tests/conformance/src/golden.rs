@@ -225,7 +225,7 @@ pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resu
         ));
     }
     if !expected.dtype().is_floating_point() {
-        // Integers do not all fit `f64`, so that they are compared as they are.
+        // Not all integers fit in `f64`, so they are compared directly.
         let equal = actual.eq(expected).unwrap().to_vec::<bool>().unwrap();
         return match equal.iter().position(|equal| !equal) {
             None => Ok(()),

@@ -78,7 +78,7 @@ impl Mirror {
         let find = || {
             let all = Device::all().into_iter();
             let mut own = all.filter(|d| d.kind() == KIND && d.index() == self.index);
-            // Kernels are called of tensors on the device, which is registered by then.
+            // Kernels are called with tensors on the device, which is registered by then.
             own.next().unwrap_or_default()
         };
         *self.device.get_or_init(find)

@@ -743,7 +743,7 @@ fn backward_removed_by_a_pre_hook(log: &Log) -> Result<()> {
 }
 
 fn backward_removed_by_a_backward_hook(log: &Log) -> Result<()> {
-    // A handle stays on its thread, and a hook of the backward pass may not: it sends word.
+    // A handle stays on its thread, but a backward hook may run on another: it sends a message.
     let times = times(3.0);
     let (remove, removed) = std::sync::mpsc::channel();
     let (remover, later) = (log.clone(), log.clone());

@@ -98,7 +98,7 @@ fn a_hook_by_path_fires_once_for_every_call() {
     let net = net();
     for (path, module) in net.named_modules() {
         let calls = match (module.kind(), path.as_str()) {
-            // Lists are not called, and the shared module stands at two paths.
+            // Lists are not called, and the shared module has two paths.
             ("ModuleList" | "ModuleDict", _) => 0,
             (_, "shared") => 2,
             _ => 1,
@@ -315,7 +315,7 @@ fn a_hook_may_call_modules() {
     let (layer, probe) = (linear(), Rc::new(linear()));
     let counter = Counter::default();
     let _on_probe_counts = {
-        // The handle borrows its module, so that the hook gets another pointer to it.
+        // The handle borrows its module, so the hook uses another pointer to it.
         let inner = probe.clone();
         layer.register_forward_hook(move |call| {
             let y = inner.call(call.output()?)?;

@@ -77,7 +77,7 @@ fn pitfall_57_a_call_on_another_thread_that_misses_a_hook_is_reported_once() {
     );
     drop(hook);
 
-    // A thread that has its own hook on the module, or a hook that is gone, is no mistake.
+    // A thread with its own hook on the module, or a removed hook, is not a mistake.
     let begin = line!();
     let _hook = net.first.register_forward_pre_hook(|_| ());
     drop(net.second.register_forward_pre_hook(|_| ()));
@@ -141,7 +141,7 @@ fn shared_hooks_run_on_every_thread_until_they_are_dropped() {
     run();
     let counted = || counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     assert_eq!(counted(), [81, 162, 81, 81]);
-    // Dropped by another thread than the one that made it.
+    // Dropped by a different thread than the one that created it.
     thread::scope(|scope| drop(scope.spawn(move || drop(hooks))));
     run();
     call_elsewhere(&net);

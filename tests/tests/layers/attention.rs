@@ -66,7 +66,7 @@ fn an_older_cache_is_as_it_was() {
         assert_eq!((cache.len(), longer.len()), (3, 4));
         assert_close(&again, &once, Tolerance::EXACT, "the same cache again");
         assert_close(&back, &once, Tolerance::EXACT, "a truncated cache");
-        // A beam search that goes on with the second sequence only.
+        // A beam search that continues only with the second sequence.
         let second_twice = Tensor::from([1_i64, 1]);
         let chosen = second.index_select(0, &second_twice)?;
         let (beams, _) = attention.call((chosen, cache.select(&second_twice)?))?;

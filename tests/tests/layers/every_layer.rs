@@ -162,7 +162,7 @@ fn every_layer_saves_and_loads() {
 #[test]
 fn every_layer_resets_to_what_it_was_built_with() {
     for sample in samples() {
-        // Its vectors are drawn by the construction alone: a reset gives those of the construction.
+        // Only construction draws its vectors: a reset restores those of the construction.
         if sample.case["kwargs"]["norm"] == "spectral_norm" {
             continue;
         }
@@ -342,7 +342,7 @@ fn no_exported_layer_is_missing_from_the_registry() {
         .filter(|name| !name.ends_with("Config") && !name.ends_with("Input"))
         .filter(|name| !NO_MODULES.contains(&name.as_str()))
         .filter(|name| !names.contains(&name.as_str()))
-        // What stands behind `Conv1d`, `Conv2d` and `Conv3d`.
+        // The layers behind `Conv1d`, `Conv2d` and `Conv3d`.
         .filter(|name| !names.contains(&format!("{name}2d").as_str()))
         .collect();
     assert!(missing.is_empty(), "not in the registry: {missing:?}");

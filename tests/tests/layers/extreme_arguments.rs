@@ -133,7 +133,7 @@ fn attempts_of_the_child() {
         }
     }
     assert!(problems.is_empty(), "{problems:#?}");
-    // Otherwise the arguments would show nothing.
+    // Otherwise the arguments would have no effect.
     assert!(
         built > 500 && refused > 500,
         "{built} built, {refused} refused"
@@ -155,7 +155,7 @@ fn run_with_little_memory(test: &str) {
         .args(["-c", &limited])
         .arg(program)
         .env(CHILD, &file)
-        // Threads reserve address space for themselves, which says nothing of the memory in use.
+        // Threads reserve address space, which says nothing about the memory in use.
         .env("MALLOC_ARENA_MAX", "2")
         .output()
         .expect("a shell");

@@ -174,7 +174,7 @@ fn every_function_of_torch_nn_init_draws_the_same() {
             Ok::<_, Error>((out, next))
         });
         let (out, next) = made.unwrap();
-        // An orthogonal factor is rounded in another order.
+        // An orthogonal factor is rounded in a different order.
         let tolerance = match name {
             "orthogonal_" => Tolerance::CONTRACTION,
             _ => Tolerance::EXACT,

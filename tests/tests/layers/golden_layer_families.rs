@@ -157,7 +157,7 @@ impl Case<'_> {
         }
         for (key, first) in self.first().iter() {
             let value = state.get(key).ok_or(format!("no {key}"))?;
-            // Lengths and singular vectors are computed, by sums that no two programs round alike.
+            // Lengths and singular vectors are computed by sums that no two programs round alike.
             let computed = ["._u", "._v", ".original0"];
             let tolerance = match computed.iter().any(|end| key.ends_with(end)) {
                 true => Tolerance::CONTRACTION,
@@ -325,7 +325,7 @@ fn failures(
                 run.check()
             }
         };
-        // A panic of one case must not hide the others.
+        // A panic in one case must not hide the others.
         let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err("it panicked".to_owned()));
         let problem = result.err()?;
         let layer = case["layer"].as_str().expect("a layer");
@@ -351,7 +351,7 @@ const DATABASE: &str = "layers_module_db";
 
 #[test]
 fn layers_do_what_pytorch_does() {
-    // In place of the sample, every case of another folder.
+    // Instead of the sample, every case in another directory.
     let (database, everything) = golden::peers(DATABASE);
     let mut names = golden::layer_families();
     names.retain(|name| !name.starts_with(DATABASE));

@@ -166,7 +166,7 @@ fn an_optimizer_does_not_take_a_new_model_for_one_that_has_gone() {
         weight: Parameter::new(Tensor::from([1.0_f32, 1.0])).unwrap(),
     };
     for spare in 0..8 {
-        // Blocks that are free when the new model is made, so that it finds the old one's.
+        // Blocks that are free when the new model is created, so that it gets the old one's.
         let leaves: Vec<Tensor> = (0..spare)
             .map(|_| Tensor::from(1.0_f32).with_grad().unwrap())
             .collect();

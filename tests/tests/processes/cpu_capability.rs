@@ -43,7 +43,7 @@ fn the_variable_lowers_the_instructions_and_a_wrong_name_is_reported() {
     };
     let (name, bits, errors) = line("default");
     assert_eq!((&*name, &*errors), ("default", ""));
-    // Elementwise operations have the same bits whatever computes them.
+    // Elementwise operations have the same bits at every level.
     let (highest, same, errors) = line("avx3");
     assert_eq!(same, bits);
     let expected = format!("`default`; `{highest}` is used");

@@ -47,7 +47,7 @@ fn ten_thousand_extractions_keep_memory_flat() {
             let x = leaf.detach().record([&leaf], |_| Probe { _alive });
             let features = extractor.extract(x).unwrap();
             assert_eq!(features.get("1").unwrap().shape().to_string(), "[16, 256]");
-            // Features that are still there hold no graph.
+            // Features that still exist hold no graph.
             assert_eq!(Arc::strong_count(&alive), 1);
         }
     };

@@ -87,7 +87,7 @@ fn a_registered_format_is_asked_first_and_replaced_by_its_name() {
     let error = StateDict::from_bytes_with(content(mark), &options).unwrap_err();
     assert!(error.to_string().contains("there is no entry `model`"));
 
-    // Before those of the library: this one looks like safetensors, whose ninth byte is a brace.
+    // Tried before those of the library: this one looks like safetensors, whose ninth byte is a brace.
     let mark = b"12345678{";
     register_format(Rows { mark, key: "brace" });
     assert!(

@@ -17,19 +17,19 @@ struct Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: all is passed on to the system's allocator.
+// SAFETY: everything is forwarded to the system's allocator.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -105,7 +105,7 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
     let drawn = |shape: &[usize]| Tensor::randn(shape, DType::F32).unwrap();
     let (a, b) = (drawn(&[16, 1, 64, 64]), drawn(&[1, 16, 64, 64]));
     let product = 16 * 16 * 64 * 64 * 4;
-    // What is packed of the factors is a part of this.
+    // The packed factors are a part of this.
     let slack = product / 4;
     let peak = peak_of_a_product(&a, &b);
     assert!(
@@ -113,7 +113,7 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
         "{peak} bytes, a product of {product}"
     );
 
-    // The heads of attention, which lie beside each other.
+    // The heads of attention, which are adjacent in memory.
     let heads = |x: Tensor| x.transpose(1, 2).unwrap();
     let (q, k) = (
         heads(drawn(&[4, 256, 8, 64])),

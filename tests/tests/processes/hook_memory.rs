@@ -46,7 +46,7 @@ fn ten_thousand_captures_keep_memory_flat() {
         .unwrap();
     let pass = |i: usize| {
         let y = net.call(x.clone()).unwrap();
-        // The graph of every other pass is dropped as it is.
+        // The graph of every other pass is dropped without a backward pass.
         if i.is_multiple_of(2) {
             y.sum(..).unwrap().backward().unwrap();
         }

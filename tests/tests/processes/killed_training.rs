@@ -47,7 +47,7 @@ fn child() {
         Ok(())
     };
     run.train(until, save).unwrap();
-    // Until it is killed, or the parent is gone.
+    // Until it is killed, or the parent exits.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
@@ -111,10 +111,10 @@ fn a_training_killed_at_50_moments_ends_with_the_same_bits() {
         let mut life = Life::begin(&place, STEPS_OF_A_LIFE);
         let mut saved = last;
         if kill % 5 == 4 {
-            // At any moment, also while it restores.
+            // At any moment, including during a restore.
             std::thread::sleep(up_to(whole_life));
         } else {
-            // At any moment of the step after the first one, and of its save.
+            // At any moment of the step after the first one, including its save.
             assert_eq!(life.next("begun "), Some(last));
             let begun = Instant::now();
             saved = life.next("saved ").expect("a step that is saved");
@@ -123,7 +123,7 @@ fn a_training_killed_at_50_moments_ends_with_the_same_bits() {
         }
         saved = life.kill().unwrap_or(saved);
         let (step, is_cut_off) = found(&place);
-        // The save after the last one that was heard of may have come to its end.
+        // The save after the last reported one may have completed.
         assert!(
             step == saved || step == saved + 1,
             "{step} was found, and {saved} had been saved"
@@ -132,7 +132,7 @@ fn a_training_killed_at_50_moments_ends_with_the_same_bits() {
         last = step;
         cut_off += usize::from(is_cut_off);
     }
-    // Otherwise nothing was shown of a save that is cut off.
+    // Otherwise the test would not have covered an interrupted save.
     assert!(cut_off > 0, "no save was cut off");
 
     let mut life = Life::begin(&place, LongRun::STEPS);

@@ -29,7 +29,7 @@ fn with_entry(options: ReadOptions, entry: Option<&str>) -> ReadOptions {
 fn read_and_cut(path: &str, entry: Option<&str>, options: ReadOptions) -> Result<StateDict> {
     let name = format!("cut-{}-{}", std::process::id(), path.replace('/', "-"));
     let copy = std::env::temp_dir().join(name);
-    // Its mode may be that of a file that nobody writes.
+    // It may have the mode of a read-only file.
     std::fs::write(&copy, std::fs::read(golden::path(path))?)?;
     let state = StateDict::load_with(&copy, &with_entry(options, entry));
     std::fs::OpenOptions::new()
@@ -83,7 +83,7 @@ fn load_exactly(folder: &str) -> usize {
             for (key, tensor) in state.iter() {
                 assert!(!tensor.requires_grad());
                 let recorded = format!("{file}/{}/{key}", entry.unwrap_or_default());
-                // Where ties matter alone, elements are not recorded.
+                // If only ties matter, elements are not recorded.
                 let Some(recorded) = expected.get(&recorded) else {
                     assert!(file.starts_with("ties."), "{name}");
                     continue;
@@ -143,7 +143,7 @@ fn refuse(folder: &str) -> usize {
         for words in case["error"].as_array().unwrap().iter().map(text) {
             assert!(message.contains(words), "{file}: {message}\nlacks: {words}");
         }
-        // What the message tells to do helps.
+        // Following the message's advice works.
         if let Some(shapes) = case["expanded"].as_object() {
             let state = read(&path, entry, ReadOptions::new().expanded(true)).expect(file);
             assert_eq!(state.len(), shapes.len(), "{file}");

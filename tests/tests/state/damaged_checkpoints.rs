@@ -100,7 +100,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        // A test that fails leaves no more behind than one that passes.
+        // A failing test leaves no more behind than a passing one.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -159,7 +159,7 @@ fn sound_files_are_read() {
     let scratch = Scratch::new("control");
     let file = scratch.read(&sound()).unwrap();
     assert_eq!((file.tensors.len(), file.metadata.len()), (5, 5));
-    // The crafted headers below are such ones with one thing wrong.
+    // The crafted headers below are like these, with one error each.
     let parts = Parts::of(
         &[entry("a", 4, &[1, 0, 0, 0])],
         &[tensor("x", &[2], 0, 0)],
@@ -173,7 +173,7 @@ fn sound_files_are_read() {
             .tensors
             .is_empty()
     );
-    // In whichever order tensors are described.
+    // In any order of the descriptions.
     let swapped = [tensor("x", &[8], 0, 32), tensor("y", &[8], 0, 0)];
     assert_eq!(
         scratch
@@ -189,7 +189,7 @@ fn sound_files_are_read() {
 fn every_truncation_and_every_surplus_is_refused() {
     let scratch = Scratch::new("cut");
     let file = sound();
-    // The padding of the last tensor is nothing that could be missed: it has eight bytes.
+    // Missing padding of the last tensor cannot be noticed: it has eight bytes.
     for end in 0..=file.len() - 9 {
         assert!(
             scratch.read(&file[..end]).is_err(),
@@ -284,7 +284,7 @@ fn crafted_metadata_is_refused() {
     }
     scratch.refuse(&alone(&[array(13, 0, &[])]), "the type 13");
     scratch.refuse(&alone(&[array(7, 2, &[1, 3])]), "a truth value is 3");
-    // Arrays in arrays, deeper than any stack.
+    // Nested arrays, deeper than any stack.
     let one = [9_u32.to_le_bytes().to_vec(), 1_u64.to_le_bytes().to_vec()].concat();
     let deep = one.repeat(100_000);
     scratch.refuse(
@@ -385,7 +385,7 @@ fn crafted_tensors_are_refused() {
     scratch.refuse(&file(&twice, 64), "the name of a tensor `x` stands twice");
     let name = [&text(b"\xff")[..], &[0; 16]].concat();
     scratch.refuse(&file(&[name], 64), "the name `\u{fffd}` is not UTF-8");
-    // Names that would steer a terminal, or fill it.
+    // Names that would control a terminal, or fill it.
     let long = "\u{1b}[2J".repeat(1000);
     let error = scratch
         .read(&file(&[tensor(&long, &[16], 3, 0)], 64))

@@ -123,7 +123,7 @@ fn the_committed_file_holds_what_is_written_today() {
     for key in keys {
         assert!(sorted.binary_search(&key).is_ok(), "{key}");
         let (now, then) = (state.get(key).unwrap(), committed.get(key).unwrap());
-        // The statistics of a batch are sums, which another processor may add in another order.
+        // The statistics of a batch are sums, which another CPU may add in a different order.
         assert_close(now, then, Tolerance::CONTRACTION, key);
     }
     // The same tensors give the same bytes.
@@ -225,7 +225,7 @@ fn the_committed_shards_hold_what_is_written_today() {
         let found = serde_json::json!([bytes.len(), adler32(&bytes)]);
         assert_eq!(*record, found, "run check_rust_shards.py again");
     }
-    // Hugging Face's own division into shards is this one.
+    // Hugging Face's own sharding gives the same result.
     let index = std::fs::read_to_string(rust_file("sharded/model.safetensors.index.json")).unwrap();
     let index: Value = serde_json::from_str(&index).unwrap();
     assert_eq!(recorded["hub"]["weight_map"], index["weight_map"]);
@@ -233,7 +233,7 @@ fn the_committed_shards_hold_what_is_written_today() {
         recorded["hub"]["total_size"],
         index["metadata"]["total_size"]
     );
-    // What PyTorch read is what was written.
+    // PyTorch read what was written.
     let described = state.iter().map(|(key, value)| {
         let shape: Vec<usize> = value.shape().to_vec();
         serde_json::json!([key, shape, value.dtype().to_string()])

@@ -88,7 +88,7 @@ fn child() {
     let first = load(&kind, &place).unwrap() + 1;
     for round in first.. {
         save(&kind, &place, round).unwrap();
-        // The parent reads of it what came before the kill.
+        // The parent reads from it what was written before the kill.
         let mut output = std::io::stdout().lock();
         writeln!(output, "\nsaved {round}").unwrap();
         output.flush().unwrap();
@@ -126,7 +126,7 @@ fn kill(kind: &str, times: usize) {
         let mut lines = BufReader::new(child.stdout.take().unwrap())
             .lines()
             .map_while(Result::ok);
-        // From the first save on any moment is as good as another.
+        // After the first save, any moment is equally good.
         let saved = |line: String| line.strip_prefix("saved ")?.parse::<u64>().ok();
         let mut acknowledged = lines.by_ref().find_map(saved).expect("a first save");
         std::thread::sleep(Duration::from_micros(u64::from(
@@ -136,14 +136,14 @@ fn kill(kind: &str, times: usize) {
         child.wait().unwrap();
         acknowledged = lines.filter_map(saved).last().unwrap_or(acknowledged);
         let found = load(kind, &place).unwrap();
-        // The save after the last one that was acknowledged may have come to its end.
+        // The save after the last acknowledged one may have completed.
         assert!(
             found == acknowledged || found == acknowledged + 1,
             "{found} was found, and {acknowledged} had been saved"
         );
         assert!(found > last);
         last = found;
-        // What the kills before left was swept by the saves of this child.
+        // This child's saves removed the remains of earlier kills.
         let left = temporary();
         assert!(left <= 1, "{left} temporary files");
         left_behind += left;
@@ -151,7 +151,7 @@ fn kill(kind: &str, times: usize) {
     save(kind, &place, last + 1).unwrap();
     assert_eq!(temporary(), 0);
     std::fs::remove_dir_all(&place).unwrap();
-    // Otherwise no save was ever cut off in the middle, and nothing was shown.
+    // Otherwise no save was ever interrupted, and the test proved nothing.
     assert!(
         left_behind > times / 10,
         "{left_behind} of {times} saves were cut off"

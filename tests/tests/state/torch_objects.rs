@@ -53,7 +53,7 @@ fn a_training_checkpoint_of_pytorch_is_read_whole() {
             "a complex number",
         ];
         assert_eq!(described, expected, "{file}");
-        // 2⁸⁰ fits no `i64`.
+        // 2⁸⁰ does not fit in `i64`.
         assert!(matches!(whole.get("big"), Some(TorchObject::Other(_))));
         let Some(TorchObject::Tuple(shape)) = whole.get("shape") else {
             panic!("no tuple")

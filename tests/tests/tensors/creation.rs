@@ -77,7 +77,7 @@ fn sequences_and_draws_are_those_of_pytorch() {
             Err(error) => Err(error.to_string()),
         };
         failures.extend(found.err().map(|problem| format!("{case}: {problem}")));
-        // What comes next shows that as much was drawn.
+        // The next draw shows that the same number of values was consumed.
         if let Some(expected) = part("next") {
             let found = golden::compare(&next.unwrap(), expected, Tolerance::EXACT);
             failures.extend(
@@ -207,7 +207,7 @@ fn arrays_go_both_ways() {
     let expected: Vec<f64> = (0..12).map(f64::from).collect();
     let values = |x: Tensor| x.to_vec::<f64>().unwrap();
     assert_eq!(values(Tensor::try_from(array.view()).unwrap()), expected);
-    // Transposed and cut arrays, and one that owns more than its elements.
+    // Transposed and sliced arrays, and one that owns more than its elements.
     assert_eq!(
         values(Tensor::try_from(array.t()).unwrap()),
         values(Tensor::try_from(array.clone()).unwrap().t().unwrap())
@@ -236,7 +236,7 @@ fn arrays_go_both_ways() {
     assert!(ArrayD::<f32>::try_from(&x).is_err());
     let empty = x.narrow(0, 3..3).unwrap();
     assert_eq!(ArrayViewD::<f64>::try_from(&empty).unwrap().shape(), [0, 4]);
-    // Sizes beside a zero must still be countable.
+    // Sizes next to a zero must still be countable.
     let absurd = ArrayD::<f64>::from_shape_vec(vec![0, 1 << 61], vec![]).unwrap();
     assert!(Tensor::try_from(absurd).is_err());
 }

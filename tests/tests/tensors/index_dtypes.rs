@@ -78,7 +78,7 @@ fn operations() -> Vec<(&'static str, Tensor, Integers, Operation)> {
         (
             "multilabel_margin_loss",
             Tensor::from([[2_i64, 0, 1], [1, 2, 0]]),
-            // Classes up to the first -1, which bytes have not.
+            // Classes up to the first -1, which bytes cannot represent.
             Indices,
             Box::new(move |target| multilabel_margin_loss(&x(), target, Reduction::None)),
         ),

@@ -67,7 +67,7 @@ fn kernels_refuse_memory_of_another_device() -> Result<()> {
         ),
         "{error}"
     );
-    // Not even behind the checks of the operations.
+    // Not even beyond the checks of the operations.
     let cpu = Device::cpu().backend();
     assert!(cpu.contiguous(x.operand()).is_err());
     Ok(())
@@ -103,7 +103,7 @@ fn values_are_made_where_the_options_say() -> Result<()> {
         ] {
             assert_eq!(x.device(), device, "{x}");
         }
-        // What the program has lies where it is.
+        // The program's own tensors stay where they are.
         assert_eq!(Tensor::from([1.0_f32]).device(), Device::cpu());
         Ok(())
     })
@@ -165,7 +165,7 @@ fn a_checkpoint_goes_to_a_mirror_and_back() -> Result<()> {
     let (first, second) = (folder.join("a.safetensors"), folder.join("b.safetensors"));
     let here = fork_rng(0, || Digits::new(4, 0.0))?;
     here.save(&first)?;
-    // Moved before there is a value, then loaded.
+    // Moved before it has a value, then loaded.
     let device = mirror(&[])?;
     let there = deferred(|| Digits::new(4, 0.0))?;
     there.to_device(&device)?;
@@ -202,7 +202,7 @@ fn a_device_may_draw_its_own_random_numbers() -> Result<()> {
         let before = default_generator().get_state();
         let x = Tensor::rand([1000], (DType::F64, device))?;
         assert_eq!(x.device(), device);
-        // The CPU's generator has given nothing.
+        // The CPU's generator was not used.
         assert_eq!(default_generator().get_state(), before);
         let own = device.default_generator();
         assert_eq!((own.device(), own.initial_seed()), (device, 5));

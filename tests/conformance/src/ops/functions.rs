@@ -104,7 +104,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         "fmod" | "remainder" | "floor_divide" | "copysign" if !args["number"].is_null() => {
             (by_number(x, name, &args["number"]), Tolerance::ELEMENTWISE)
         }
-        // Where the second is stretched its gradient is a sum.
+        // If the second operand is broadcast, its gradient is a sum.
         "fmod" => (x.fmod(&inputs[1]), Tolerance::CONTRACTION),
         "remainder" => (x.remainder(&inputs[1]), Tolerance::CONTRACTION),
         "floor_divide" => (x.floor_divide(&inputs[1]), Tolerance::EXACT),

@@ -103,7 +103,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         _ => norm(case, inputs).or_else(|| loss(case, inputs))?,
     };
     let tolerance = match case.op.as_str() {
-        // Far from 0, the variance is what is left of the squares.
+        // Far from 0, the variance is the small difference of large squares.
         "batch_norm_var" => Tolerance::DIFFERENCE,
         _ => Tolerance::CONTRACTION,
     };

@@ -50,7 +50,7 @@ fn runs() {
         &["skip: ModuleList", "skip.0: Scale", "skip.0.w"],
     );
 
-    // Alone, the enum shows the payload's members, or the payload as member `0`.
+    // On its own, the enum shows the payload's members, or the payload as member `0`.
     assert_shown(&mut Skip::Project(scale()), &["w"]);
     assert_shown(&mut Skip::Weight(parameter()), &["0"]);
     assert_eq!(Skip::Project(scale()).kind(), "Skip");

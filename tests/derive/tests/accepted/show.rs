@@ -113,7 +113,7 @@ impl<'a> VisitorMut<'a> for Show {
     }
 
     fn module(&mut self, name: &str, module: &'a mut dyn Module) {
-        // An enum answers itself for exclusive access, so that its variant can be replaced.
+        // For exclusive access, an enum shows itself, so that its variant can be replaced.
         self.lines.push(format!(
             "{}{name}: {}",
             self.prefix,

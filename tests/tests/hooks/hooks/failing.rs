@@ -92,7 +92,7 @@ fn a_panic_of_a_hook_that_always_runs_does_not_hide_the_first_failure() {
     let panic = catch_unwind(AssertUnwindSafe(|| net.call(vector(2.0)))).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"forward panicked"));
     assert_eq!(counter.take(), 2);
-    // Where it is the first failure itself, it is what counts.
+    // If it is the first failure itself, it is the one reported.
     let panic = catch_unwind(AssertUnwindSafe(|| net.call(vector(0.0)))).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
     assert_eq!(counter.take(), 1);

@@ -47,7 +47,7 @@ fn strange<M: Call<Tensor>>(make: impl Fn() -> M) -> usize {
         forget(place.register_forward_hook(move |_| seen.set(seen.get() + 1)));
         let before = count.get();
         assert!(place.call(x()).is_ok());
-        // It fires as long as its module is there.
+        // It runs as long as its module exists.
         assert!(count.get() > before);
         place = make();
         count.set(0);
@@ -55,7 +55,7 @@ fn strange<M: Call<Tensor>>(make: impl Fn() -> M) -> usize {
         if count.get() > 0 {
             return count.get();
         }
-        // A hook of the new one does.
+        // A hook of the new module runs.
         let seen = count.clone();
         let hook = place.register_forward_hook(move |_| seen.set(seen.get() + 1));
         assert!(place.call(x()).is_ok());
@@ -79,7 +79,7 @@ fn a_leaked_hook_never_fires_on_another_module() {
         table: Buffer::new(Tensor::from(1.0_f32)),
     };
     assert_eq!(strange(table), 0);
-    // As the page of `HookHandle` says, it does where nothing tells them apart.
+    // As the documentation of `HookHandle` says, it runs if nothing distinguishes them.
     assert_eq!(strange(|| Add { number: 1.0 }), 1);
 }
 
@@ -135,6 +135,6 @@ fn a_hundred_thousand_handles_are_dropped_in_any_order() {
     drop_shuffled(own.collect());
     let everywhere = (0..COUNT).map(|_| hooks::register_module_forward_hook(|_| ()));
     drop_shuffled(everywhere.collect());
-    // A search of the whole list for each took a quarter of a minute.
+    // Searching the whole list for each one took a quarter of a minute.
     assert!(start.elapsed() < Duration::from_secs(8));
 }

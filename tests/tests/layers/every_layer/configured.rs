@@ -93,7 +93,7 @@ fn every_weight_and_bias_has_an_accessor() {
     for sample in samples() {
         let built = sample.built(0);
         for (path, module) in built.module().named_modules() {
-            // Their weight is computed, and the layer that they hold has the accessors.
+            // Their weight is computed, and the inner layer has the accessors.
             if module.kind().starts_with("Parametrized") || module.kind() == "ParametrizationList" {
                 continue;
             }

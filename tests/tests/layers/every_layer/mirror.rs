@@ -23,7 +23,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     }
     let mut inputs = Vec::new();
     for input in &sample.inputs {
-        // What is moved is contiguous, and draws follow the order in memory.
+        // Moved tensors are contiguous, and draws follow the order in memory.
         let input = input.contiguous()?.to_device(device)?;
         inputs.push(match input.dtype().is_floating_point() {
             true => input.with_grad()?,
@@ -47,7 +47,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
         }
         named.push((format!("output {i}"), output.to_device(&Device::cpu())?));
         if output.requires_grad() {
-            // Each element with a weight of its own.
+            // A different weight for each element.
             let count = i64::try_from(output.numel()).expect("few elements");
             let weights = Tensor::arange(0, count, output.dtype())?.sin()?;
             let weights = weights.reshape(output.shape())?.to_device(device)?;
@@ -100,7 +100,7 @@ fn check(device: &Device, compare: Compare) {
             let actual = pass(&sample, device, training);
             let (expected, actual) = match (expected, actual) {
                 (Ok(expected), Ok(actual)) => (expected, actual),
-                // What the CPU refuses, such as the training of a batch of one.
+                // Cases that the CPU refuses, such as training with a batch of one.
                 (Err(expected), Err(actual)) if expected.to_string() == actual.to_string() => {
                     continue;
                 }

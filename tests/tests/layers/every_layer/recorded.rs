@@ -189,7 +189,7 @@ impl Records {
     fn refuse(&mut self, entry: &Entry, case: &Case<'_>) {
         let kwargs = &case.case["kwargs"];
         let quotes = case.case["quotes"].as_array().expect("a list of texts");
-        // Not an empty sequence, which is refused where an empty batch is not.
+        // Except for an empty sequence, which is refused where an empty batch is not.
         let of_batch = case.case["label"] == "empty batch" && case.is_empty();
         self.refused_empty |= of_batch && !case.case["torch"].is_null();
         if quotes.is_empty() {

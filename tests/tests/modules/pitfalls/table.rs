@@ -96,7 +96,7 @@ fn tests() -> BTreeMap<String, String> {
                     marked = false;
                 }
                 _ if line == "#[test]" => marked = true,
-                // Other attributes and comments may stand between.
+                // Other attributes and comments may come between.
                 _ => marked &= line.starts_with('#') || line.starts_with("//"),
             }
         }

@@ -93,14 +93,14 @@ fn convolutions() {
     let convolve = || x.conv2d(&weight, sizes.options());
     let exact = convolve().unwrap();
     set_exact_convolutions(false);
-    // Otherwise nothing would be by tiles.
+    // Otherwise nothing would use tiles.
     assert!(!convolve().unwrap().equal(&exact).unwrap());
     check_within(&[&x, &weight], convolve, |grad| {
         let [x, weight] = [&x, &weight].map(numbers);
         let magnitudes = [&x, &weight, grad].map(|x| x.iter().map(|x| x.abs()).collect::<Vec<_>>());
         let [of_x, of_weight, of_grad] = &magnitudes;
         let (out, grads) = sizes.convolved(of_x, of_weight, of_grad);
-        // The bound that `set_exact_convolutions` names, and a third for other draws.
+        // The bound documented for `set_exact_convolutions`, and a third more for other draws.
         let bound = |magnitudes: &Vec<f64>| 4e-6 * largest(magnitudes);
         let bounds = (bound(&out), grads.iter().map(bound).collect());
         (sizes.convolved(&x, &weight, grad), bounds)

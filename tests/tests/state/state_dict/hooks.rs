@@ -164,7 +164,7 @@ fn extra_state_of_any_type_is_saved_and_loaded() {
     std::fs::remove_file(path).unwrap();
     assert_eq!(other.extra.value::<Value>().unwrap()["words"][1], "b");
     assert!(other.extra.value::<Vec<i64>>().is_err());
-    // It is neither cast nor drawn anew.
+    // It is neither cast nor redrawn.
     other.half().unwrap();
     assert!(other.inner.reset_parameters().is_ok());
     assert_eq!(other.extra.value::<Value>().unwrap()["count"], 2);

@@ -38,7 +38,7 @@ impl Drop for Stop<'_> {
 
 fn check(model: &(dyn Module + Sync), snapshot: impl Fn() -> StateDict) {
     const SNAPSHOTS: usize = 300;
-    // A busy machine may run one thread alone for a while.
+    // A busy machine may run only one thread for a while.
     const MOST: usize = 1_000_000;
     let versions = [1.0, 2.0].map(|number| filled(model, number));
     assert!(model.load_state_dict(&versions[0]).is_ok());

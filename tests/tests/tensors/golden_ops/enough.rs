@@ -222,7 +222,7 @@ impl Recorded {
         has(SPECIAL, inputs.iter().any(|x| is_special(x)));
         has(EMPTY, inputs[0].numel() == 0);
         has(SCALAR, inputs[0].rank() == 0);
-        // What gives no numbers, or no floating-point ones, has none.
+        // Operations whose results are not floating-point have no gradient.
         let out = part("out".to_owned()).unwrap();
         let mut gradients = (0..inputs.len()).filter_map(|i| part(format!("gin{i}")));
         let floating = out.dtype().is_floating_point();

@@ -176,7 +176,7 @@ fn what_has_no_solution_is_a_typed_error() {
     );
     let three = Tensor::from([1.0_f64, 1.0, 1.0]);
     assert!(message(linalg::solve(&zero, &three)).contains("each of the 2 unknowns"));
-    // The gradients that PyTorch lacks too.
+    // The gradients that PyTorch does not have either.
     let x = example(3, 2).with_grad().unwrap();
     for mode in [QrMode::Complete, QrMode::R] {
         let error = linalg::qr(&x, mode).unwrap().1.sum(..).unwrap().backward();

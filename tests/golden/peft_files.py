@@ -1,4 +1,4 @@
-"""peft/: adapters that PEFT wrote, with what its models answer.
+"""peft/: adapters that PEFT wrote, with the outputs of its models.
 
 `<model>.safetensors` are the values of the models in `peft_models.py`, whose metadata `case` has nothing. A folder of
 a case has what `save_pretrained` wrote: `adapter_config.json` and `adapter_model.safetensors`. `expected.safetensors`

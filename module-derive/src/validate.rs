@@ -199,7 +199,7 @@ fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
         ("__", "the file format", ""),
         (
             "_extra_state",
-            "what PyTorch saves that is no tensor",
+            "PyTorch's state other than tensors",
             "such state is a field of type `ExtraState`, whatever its name; for anything else, ",
         ),
     ];

@@ -95,7 +95,7 @@ fn check_version(version: u32) -> Result<(), FormatError> {
                 .to_owned(),
         )),
         _ => Err(FormatError::Unsupported(format!(
-            "its version is {version}, but 2 and 3 are read; write it anew by a present llama.cpp"
+            "its version is {version}, but 2 and 3 are read; write it again with a current llama.cpp"
         ))),
     }
 }

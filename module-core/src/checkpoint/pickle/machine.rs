@@ -303,7 +303,7 @@ impl<'a> Machine<'a> {
         let (_tag, class, key, count, view) = match *parts {
             [tag, class, key, _, count] => (tag, class, key, count, None),
             [tag, class, key, _, count, view] => (tag, class, key, count, Some(view)),
-            _ => return Err("an outside object that is no storage".to_owned()),
+            _ => return Err("an external object that is not a storage".to_owned()),
         };
         if view.is_some_and(|view| view != Value::Other(Kind::None)) {
             return Err(

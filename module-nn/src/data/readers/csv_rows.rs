@@ -98,7 +98,7 @@ impl<'a> Rows<'a> {
         }
         if cell.contains(&b'"') {
             return Err(self.error(
-                "a quote stands inside of a cell without quotes; put the cell in quotes and double the quote",
+                "a cell without quotes contains a quote; put the cell in quotes and double the quote",
             ));
         }
         self.rest = rest;

@@ -53,8 +53,8 @@ impl fmt::Display for AveragingError {
         match self {
             Self::Tensors { name, keys } => write!(
                 f,
-                "{name}: {} of the model and of what the average was built with differ; build it anew \
-                 after replacing layers",
+                "{name}: the model differs from the one that the average was built with in {}; build the \
+                 average again after replacing layers",
                 list(keys)
             ),
             Self::Swapped { name, key } => write!(

@@ -360,7 +360,7 @@ fn tables_that_are_not_are_refused() {
     for (text, expected) in cells {
         assert_eq!(read(text), expected, "{text:?}");
     }
-    assert!(read("x,y\n1\"2,3\n").starts_with("csv: line 2: a quote stands inside"));
+    assert!(read("x,y\n1\"2,3\n").starts_with("csv: line 2: a cell without quotes contains"));
     let config = CsvConfig::new;
     let refused = |config: CsvConfig| config.read(&b"1,2\n"[..]).unwrap_err().to_string();
     assert!(refused(config().delimiter('"')).starts_with("csv: delimiter = '\"'"));

@@ -215,7 +215,7 @@ fn a_device_may_draw_its_own_random_numbers() -> Result<()> {
         assert_eq!(again.to_vec::<f64>()?, x.to_vec::<f64>()?);
         assert_eq!(Tensor::rand([1000], DType::F64)?.to_vec::<f64>()?, of_cpu);
 
-        // Its state goes on where it was.
+        // Its state continues from where it was.
         let state = own.get_state();
         let next = Tensor::randn([7], device)?.to_vec::<f32>()?;
         own.set_state(&state)?;
@@ -240,7 +240,7 @@ fn initializers_draw_where_the_parameters_lie() -> Result<()> {
         layer.reset_parameters()?;
         assert_eq!(values(&layer)?, first);
 
-        // A generator of the CPU gives its own values everywhere, that of a device only there.
+        // A CPU generator gives its own values on every device; a device's generator only on that device.
         layer.reset_parameters_with(&Generator::new(0))?;
         let here = fork_rng(0, || Linear::new(3, 4))?;
         assert_eq!(values(&layer)?, values(&here)?);
@@ -294,13 +294,13 @@ fn what_fails_later_is_told_when_it_is_waited_for() -> Result<()> {
     let mirror: &Mirror = device.backend_as().unwrap();
     let x = Tensor::ones([4], device)?;
     mirror.fail_later(std::io::Error::other("a kernel was stopped"));
-    // What is asked for meanwhile goes on.
+    // Operations in the meantime continue.
     let y = x.add(&x)?;
     let error = device.synchronize().unwrap_err();
     assert_eq!(error.to_string(), format!("{device}: a kernel was stopped"));
     let source = std::error::Error::source(&error).unwrap();
     assert!(source.downcast_ref::<std::io::Error>().is_some());
-    // It is told once, by a wait or by whatever else needs the values.
+    // It is reported once, by a wait or by anything else that needs the values.
     device.synchronize()?;
     assert_eq!(y.to_vec::<f32>()?, [2.0; 4]);
     mirror.fail_later(std::io::Error::other("again"));

@@ -184,7 +184,7 @@ fn a_packed_tensor_has_the_shape_and_dtype_of_its_elements() {
         .amax(..)
         .unwrap();
     assert!(distance.item::<f32>().unwrap() <= 1.01 * step);
-    // What is plain stays what it is.
+    // Plain tensors do not change.
     assert!(plain.unpack().unwrap().shares_memory_with(&plain));
     assert_eq!(w.to_string(), "tensor(..., size=(6, 64), packed='q4_0')");
 }
@@ -351,7 +351,7 @@ fn every_family_of_operations_refuses_it() {
         for (name, op) in ops {
             let there = |w: &Tensor, x: &Tensor| match device == Device::cpu() {
                 true => op(w, x).map(|_| ()),
-                // Indices lie on the default device.
+                // Indices are on the default device.
                 false => module_core::with_default_device(device, || op(w, x).map(|_| ())),
             };
             let problem = refused(name, there(&w, &x));

@@ -97,7 +97,7 @@ impl Case<'_> {
                 |(i, tensor): (usize, &Tensor)| Some((tensor.clone(), self.get(what, i)?.clone()));
             tensors.iter().enumerate().filter_map(start).collect()
         };
-        // What ours does not follow has a gradient of zeros in PyTorch, which `compare_gradients` finds.
+        // Gradients that we do not track are zeros in PyTorch, which `compare_gradients` checks.
         let mut starts = from(outputs, "gout");
         starts.retain(|(output, _)| output.requires_grad());
         if self.get("gout", 0).is_none() && starts.is_empty() {
@@ -172,7 +172,7 @@ impl Case<'_> {
             true => self.check(op),
             false => self.check_refused(op),
         };
-        // A panic of one case must not hide the others.
+        // A panic in one case must not hide the others.
         let result = catch_unwind(AssertUnwindSafe(run));
         result.unwrap_or(Err("it panicked".to_owned())).err()
     }

@@ -18,7 +18,7 @@ fn tensors_print_as_in_pytorch() {
         if x.to_string() != expected {
             failures.push(format!("{x}\ninstead of\n{expected}"));
         }
-        // How the elements lie in memory does not show.
+        // The memory layout does not show.
         if x.rank() > 1 {
             let turned = x.transpose(0, -1).unwrap().contiguous().unwrap();
             let again = turned.transpose(0, -1).unwrap().detach();

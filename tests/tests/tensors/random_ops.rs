@@ -140,7 +140,7 @@ impl Chain {
             chain.push(step);
             let last = &chain.values[chain.last];
             if last.data.len() > 150 || last.rank() > 4 {
-                // Too large to go on with; the step before is taken up again.
+                // Too large to continue; the chain resumes from the step before.
                 chain.values.truncate(leaves);
                 chain.steps.truncate(leaves);
                 chain.last = (0..leaves)
@@ -290,7 +290,7 @@ fn gradients_of_random_chains_agree_with_differences_of_their_definitions() {
                 let (after, here, before) = (at(STEP), at(0.0), at(-STEP));
                 let numeric = (after - before) / (2.0 * STEP);
                 let scale = numeric.abs().max(1.0);
-                // A step over a kink or a jump has two slopes.
+                // A step across a kink or a jump has two slopes.
                 if ((after - here) - (here - before)).abs() > 1e-2 * STEP * scale {
                     kinks += 1;
                     continue;

@@ -270,7 +270,7 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
             let y = op(&mut Draw(CpuGenerator::new(seed)))?;
             if y.requires_grad() {
                 let grad = y.detach().ones_like();
-                // The elements of a view may be too many for memory.
+                // A view may have too many elements for memory.
                 if let Ok(grad) = grad {
                     let _ = y.backward_with(&grad, BackwardOptions::default());
                 }
@@ -286,7 +286,7 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
             Err(_) => panic!("{name} panics with the arguments of seed {seed}"),
         }
     }
-    // Otherwise the arguments would show nothing.
+    // Otherwise the arguments would have no effect.
     assert!(good >= ROUNDS / 40, "{name}: {good} good, {bad} bad");
 }
 
@@ -862,7 +862,7 @@ fn absurd_sizes_are_typed_errors() {
         );
         assert!(typed, "{i}: {error}");
     }
-    // Far steps in a small result are no reason to refuse.
+    // Large strides in a small result are no reason to refuse.
     assert_eq!(
         padded(1 << 40, 1 << 40).unwrap().shape().to_string(),
         "[1, 1, 3, 3]"

@@ -228,15 +228,15 @@ impl Recorded {
             let expected = self.numbers(&format!("after.{key}"));
             let mut found = value.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
             if key.ends_with("in_proj_bias") {
-                // The softmax takes no notice of the bias of the keys: its gradient is rounding, of which Adam makes
-                // whole steps.
+                // The softmax is invariant to the bias of the keys: its gradient is rounding, which Adam turns into full
+                // steps.
                 found[WIDTH..2 * WIDTH].copy_from_slice(&expected[WIDTH..2 * WIDTH]);
             }
             let largest = each(&expected).into_iter().fold(0.0, f64::max);
             let scale = vec![largest; expected.len()];
             close(key, &found, &expected, &scale, parameters);
         }
-        // As many numbers were drawn as there.
+        // The same number of values was drawn as in PyTorch.
         let next = Tensor::rand([4], DType::F32).unwrap();
         compare(&next, self.get("next"), Tolerance::EXACT).unwrap();
     }

@@ -82,7 +82,7 @@ fn samples_that_differ_are_named() {
     assert!(error.to_string().contains("has length 0"), "{error}");
     assert!(<Vec<f32>>::collate(Vec::new()).is_err());
 
-    // The loader says which samples of the data set they are.
+    // The loader reports the samples' indices in the data set.
     let samples = vec![one.clone(), one.clone(), one, two];
     let loader = DataLoaderConfig::new()
         .batch_size(2)

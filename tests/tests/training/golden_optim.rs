@@ -95,7 +95,7 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
             optimizer.step(&model)?;
             for (name, parameter) in model.named_parameters() {
                 let expected = row(&format!("after.{name}"), step)?;
-                // Half precision is rounded so often that only PyTorch's own steps give these.
+                // Half precision rounds so often that only PyTorch's own steps give these values.
                 let tolerance = match expected.dtype() {
                     DType::F16 | DType::BF16 => Tolerance::EXACT,
                     _ => Tolerance::CONTRACTION,

@@ -283,7 +283,7 @@ fn arguments_that_pytorch_refuses_are_refused() {
         };
         let quotes = refused["quotes"].as_str().unwrap();
         assert!(message.contains(quotes), "{refused}: {message}");
-        // The schedules inside another were built before that was refused.
+        // The nested schedules were built before the outer one was refused.
         if refused["kwargs"]["schedulers"].is_null() {
             let after = (optimizer.group_lrs(), optimizer.group_momentums());
             assert_eq!(after, before, "{refused}");

@@ -83,7 +83,7 @@ fn only_regular_files_are_read() {
 fn a_configuration_without_end_is_not_read() {
     let folder = Folder::new("long-configuration");
     let file = std::fs::File::create(folder.0.join("adapter_config.json")).unwrap();
-    // A file of holes, which take no room.
+    // A sparse file, which takes no space.
     file.set_len(1 << 40).unwrap();
     let error = PeftAdapter::load(&folder.0).unwrap_err().to_string();
     assert!(error.contains("more than the 16777216 bytes"), "{error}");

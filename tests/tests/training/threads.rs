@@ -87,7 +87,7 @@ fn sixty_four_threads_train_what_one_trains() {
                 let (x, y) = (rows(x, first, SHARE), rows(y, first, SHARE));
                 for _ in 0..STEPS {
                     loss(shared, x.clone(), y.clone()).backward().unwrap();
-                    // One of them steps when all gradients are there; none goes on before.
+                    // One thread steps when all gradients are there; none continues before that.
                     if start.wait().is_leader() {
                         optimizer.lock().unwrap().step(shared).unwrap();
                         shared.zero_grad();
@@ -97,7 +97,7 @@ fn sixty_four_threads_train_what_one_trains() {
             });
         }
     });
-    // Sums in another order differ in the last places, and training does not let that grow here.
+    // Sums in a different order differ in the last digits, and training does not amplify that here.
     let (one, many) = (values(&serial), values(&shared));
     for (a, b) in one.iter().zip(&many) {
         assert!((a - b).abs() < 1e-9, "{a} and {b}");

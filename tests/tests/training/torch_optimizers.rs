@@ -540,13 +540,13 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         assert!(optimizer.states().get("p0").is_none());
     }
 
-    // What changes no result is not asked for, and rates may be tensors.
+    // Options that do not affect the result are ignored, and rates may be tensors.
     let rate = TorchObject::Tensor(Tensor::from(0.25_f64));
     let accepted = changed(&state, true, "lr", Some(rate));
     let accepted = changed(&accepted, true, "fused", Some(true.into()));
     let accepted = changed(&accepted, true, "capturable", Some(true.into()));
     let accepted = changed(&accepted, true, "max_lr", Some(0.5.into()));
-    // As releases before 2.0 and before 1.12 saved them.
+    // As saved by releases before 2.0 and before 1.12.
     let accepted = changed(&accepted, true, "decoupled_weight_decay", None);
     let accepted = changed(&accepted, true, "maximize", None);
     let accepted = changed(&accepted, false, "step", Some(int(10)));

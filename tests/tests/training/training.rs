@@ -66,7 +66,7 @@ fn a_state_that_a_cast_left_behind_is_an_error_before_anything_moves() {
             "{error}"
         );
         assert_eq!(bytes(&model.state_dict().unwrap()), before);
-        // The state is whole: back in its dtype, training goes on.
+        // The state is intact: back in its dtype, training continues.
         model.float().unwrap();
         step(&model, &mut *optimizer).unwrap();
     }

@@ -224,7 +224,7 @@ fn reduction(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     let dims: Vec<usize> = (0..chain.shape().len())
         .filter(|_| d.below(2) == 0)
         .collect();
-    // No dimension means all of them to PyTorch.
+    // To PyTorch, no dimensions means all of them.
     (!dims.is_empty()).then_some(())?;
     let keep = d.below(2) == 0;
     let signed = d.signed(&dims, chain.shape().len());

@@ -37,7 +37,7 @@ fn a_loss_that_does_not_depend_on_the_input() {
 
 #[test]
 fn a_loss_that_does_not_depend_on_the_input_where_the_time_is_first() {
-    // Each time has an output of its own, though no row has.
+    // Each time step has a different output, but the rows are equal.
     shows(FindingKind::InputIndependentLoss, "", |bug| {
         let model = Timed {
             layer: Linear::new(6, 3)?,
@@ -77,7 +77,7 @@ fn pitfall_60_a_size_of_which_the_strides_crop_the_end() {
     // In the height and in the width.
     let paths = ["", ""];
     shows_all(FindingKind::UnusedInput, &paths, "indices 8 to 9", |bug| {
-        // Patches of 4: of 10 pixels the last two are in none.
+        // Patches of 4: of 10 pixels, the last two are in no patch.
         let size = if bug { 10 } else { 8 };
         let model = Sequential::new()
             .push(Conv2dConfig::new(1, 8, 4).stride(4).build()?)
@@ -95,7 +95,7 @@ fn sums_in_half_precision() {
     shows(FindingKind::PrecisionLoss, "", |bug| {
         let model = Linear::new(6, 3)?;
         trained(&model, |model| {
-            // The losses of parts of a batch, added in a loop.
+            // The losses of parts of a batch, summed in a loop.
             let dtype = if bug { DType::BF16 } else { DType::F32 };
             let mut total = Tensor::zeros((), dtype)?;
             for _ in 0..40 {
@@ -152,7 +152,7 @@ fn independent(count: usize, scales: [f64; 2]) -> usize {
             layer: Linear::new(6, 3)?,
             scales,
         };
-        // Another input is the same for all rows, and of another size.
+        // Another input is the same for all rows, and has a different size.
         let bias = Tensor::ones([3], DType::F32)?;
         trained(&model, |model| {
             let (first, second) = model.call((rows(count, 6)?, bias.clone()))?;
@@ -224,6 +224,6 @@ fn what_is_lost_in_each_step_alone_is_a_finding() {
     assert_eq!(fading([[kept, lost], [kept, lost]]), ["1"]);
     assert!(fading([[lost, kept], [kept, kept]]).is_empty());
     assert!(fading([[kept, lost], [lost, kept]]).is_empty());
-    // One that is not called any more may not have learned yet.
+    // A layer that is no longer called may not have learned yet.
     assert!(fading([[lost, kept], [None, kept]]).is_empty());
 }

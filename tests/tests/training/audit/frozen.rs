@@ -23,7 +23,7 @@ fn followed(part: f32, aside: f32, shape: [usize; 2]) -> usize {
             frozen: Parameter::new(Tensor::from([[0.0_f32, 1.0]]))?,
         };
         model.frozen.freeze();
-        // So slow that the goal stands still.
+        // So slow that the target is practically constant.
         let mut optimizer = SGD::new(&model, 1e-6)?;
         Audit::new(&model).steps(1).run(|_| {
             let x = rows(2, 2)?.mul(model.trained.tensor())?;
@@ -48,7 +48,7 @@ fn what_goes_towards_another_parameter_is_meant_to() {
     // Of the square of a step of a tenth, 1.5 and 3 hundredths are aside.
     assert_eq!(followed(0.1, 0.01234, [1, 2]), 0);
     assert_eq!(followed(0.1, 0.01759, [1, 2]), 1);
-    // Another shape is no goal.
+    // A different shape cannot be a target.
     assert_eq!(followed(0.1, 0.0, [2, 1]), 1);
 }
 
@@ -115,15 +115,15 @@ fn statistics_of_what_is_trained_or_moves_are_meant_to_drift() {
     let none = |_: &Sequential, _| Ok(());
     assert_eq!(drifting(&["1.weight"], "1", none), 1);
     assert_eq!(drifting(&["0.bias", "1.weight"], "", none), 0);
-    // Trained, and missed by the optimizer.
+    // Trained, but missed by the optimizer.
     assert_eq!(drifting(&["0.weight", "0.bias", "1.weight"], "1", none), 0);
-    // Set by hand in one of the steps, as a teacher that follows now and then.
+    // Set by hand in one of the steps, like a teacher that is updated occasionally.
     let set = |model: &Sequential, number| {
         let weight = model.get_parameter("0.weight")?;
         weight.set(weight.detach().add(if number == 1 { 0.1 } else { 0.0 })?)
     };
     assert_eq!(drifting(&["1.weight"], "1", set), 0);
-    // Fixed in one of the steps, and not in the other.
+    // Frozen in one of the steps but not in the other.
     let fixed = |model: &Sequential, number: usize| {
         model.get_submodule("0")?.set_training(number > 0);
         Ok(())

@@ -114,7 +114,7 @@ fn loss_of(model: &Sentences) -> Result<Tensor> {
 
 #[test]
 fn sentences_that_attend_to_others() {
-    // PyTorch's default is to have the time first.
+    // By default, PyTorch has the time dimension first.
     shows(KIND, "attention", |bug| {
         trained(&Sentences::new(!bug, false)?, loss_of)
     });
@@ -122,7 +122,7 @@ fn sentences_that_attend_to_others() {
 
 #[test]
 fn sentences_that_attend_to_others_with_a_class_for_each_word() {
-    // A model that has the time first would do the same, so that the batch must be declared.
+    // A model with the time dimension first would do the same, so the batch dimension must be declared.
     let audited = |batch_first: bool, dim: usize| {
         let model = Sentences::new(batch_first, true)?;
         trained_by(Audit::new(&model).batch_dim(dim), &model, loss_of)

@@ -19,7 +19,7 @@ fn net() -> Result<Sequential> {
 fn pitfall_36_training_in_evaluation_mode() {
     shows(FindingKind::EvalModeTraining, "", |bug| {
         let model = net()?;
-        // As a loop that evaluates once and does not go back.
+        // Like a loop that evaluates once and does not switch back.
         model.set_training(!bug);
         let report = trained(&model, cross_entropy_of)?;
         for finding in report.of_kind(FindingKind::EvalModeTraining) {
@@ -97,7 +97,7 @@ fn pitfall_29_statistics_that_drift_in_a_frozen_part() {
                     .push(BatchNorm1d::new(16)?),
                 head: Linear::new(16, 3)?,
             };
-            // Parameters alone are paused, as `requires_grad_(False)` does, and statistics go on.
+            // Only parameters are paused, as with `requires_grad_(False)`; statistics are still updated.
             model.backbone.freeze_parameters(Select::all())?;
             if !bug {
                 model.backbone.eval();

@@ -112,8 +112,8 @@ fn masked_rows(count: usize, left_out: impl Fn(usize, usize) -> bool) -> AuditRe
 
 #[test]
 fn what_rows_leave_out_by_chance_is_no_finding() {
-    // Each row leaves out half of what others use, and all of them the third feature. That all leave out one of six by
-    // chance in both steps is likely for two rows, 6/16, and not for six, 6/4096.
+    // Each row omits half of the features that others use, and all rows omit the third one. The probability that all rows
+    // omit one of six by chance in both steps is high for two rows, 6/16, and low for six, 6/4096.
     let half = |row: usize, feature: usize| feature == 2 || (row + feature / 2).is_multiple_of(2);
     for (count, found) in [(2, 0), (4, 0), (6, 1)] {
         let report = masked_rows(count, half);
@@ -124,7 +124,7 @@ fn what_rows_leave_out_by_chance_is_no_finding() {
 
 #[test]
 fn what_any_row_uses_is_used() {
-    // Each leaves out one feature, and half of them another half.
+    // Each omits one feature, and half of them another half.
     let report = masked(|row, feature| row % 6 == feature);
     assert!(report.is_clean(), "{report}");
     let report = masked(|row, feature| row % 2 == feature % 2);

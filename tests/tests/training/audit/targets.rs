@@ -29,7 +29,7 @@ fn ignored(bug: bool, ignore_index: i64) -> Result<Tensor> {
 #[test]
 fn pitfall_58_targets_that_are_all_ignored() {
     shows(KIND, "CrossEntropyLoss", |bug| {
-        // The sum is 0, so that nothing but the targets tells.
+        // The sum is 0, so that only the targets reveal it.
         let criterion = CrossEntropyLossConfig::new()
             .reduction(Reduction::Sum)
             .build()?;
@@ -46,7 +46,7 @@ fn targets_of_functions_that_are_all_ignored() {
         })
     });
     shows(KIND, "nll_loss", |bug| {
-        // The class that fills sentences up.
+        // The padding class of sentences.
         let options = NllLossOptions::new()
             .ignore_index(0)
             .reduction(Reduction::Sum);
@@ -143,7 +143,7 @@ fn targets_of_functions_that_are_all_equal() {
 
 #[test]
 fn targets_that_are_no_probabilities() {
-    // Labels of 0 and 255, as they stand in a mask.
+    // Labels of 0 and 255, as in a mask.
     let labels = |bug| {
         let labels = classes(16, 2)?.to_dtype(DType::F32)?.unsqueeze(1)?;
         labels.mul(if bug { 255.0 } else { 1.0 })
@@ -157,7 +157,7 @@ fn targets_that_are_no_probabilities() {
             functional::binary_cross_entropy_with_logits(x, &labels(bug)?, weight, reduction, None)
         })
     });
-    // Of -1 and 1, as a margin has them.
+    // -1 and 1, as margin losses use them.
     shows(KIND, "binary_cross_entropy_with_logits", |bug| {
         perceptron(1, |x| {
             let labels = labels(false)?;
@@ -195,7 +195,7 @@ fn targets_beyond_what_the_last_layer_can_give() {
     });
     for (name, loss) in OF_NUMBERS {
         shows(KIND, name, |bug| {
-            // Another shape of what the activation gives is as bounded.
+            // The activation's output is equally bounded in another shape.
             perceptron(4, |x| {
                 let target = bounded(bug, Tensor::tanh)?.flatten(0, 1)?;
                 loss(&x.tanh()?.flatten(0, 1)?, &target)

@@ -72,7 +72,7 @@ fn no_silent_unit_is_no_finding_whatever_the_bound() {
 
 #[test]
 fn a_single_unit_may_be_silent() {
-    // As the score of a ranking that is cut at zero.
+    // Like the score of a ranking that is clipped at zero.
     for units in [1, 2] {
         let report = fork_rng(0, || {
             let hidden = Linear::new(6, units)?;
@@ -157,7 +157,7 @@ fn units_that_no_pass_goes_through_may_be_silent() {
             .push(Linear::new(16, 3)?);
         trained(&model, |model| {
             let loss = cross_entropy_of(model)?;
-            // Shown to somebody who looks at the weights: nothing comes out of rows like these.
+            // Visible in the weights: rows like these give no output.
             let bias = model.get_parameter("0.bias")?;
             let before = bias.detach();
             bias.set(before.sub(50.0)?)?;
@@ -196,7 +196,7 @@ fn rows_that_are_equal_and_stay_so_are_an_error_and_others_a_warning() {
         let found = found.map(|it| (it.path.clone(), it.severity));
         found.collect::<Vec<_>>()
     };
-    // Random weights behind them part the rows.
+    // Random weights after them make the rows different.
     let report = audited(false, true);
     assert_eq!(
         severities(&report),
@@ -248,7 +248,7 @@ fn what_equal_rows_do_is_said() {
     let copies = "so that its units start as copies of one";
     for rows in [2, 16] {
         assert_eq!(equal(rows, 0.1, false, 0.1), warning(copies));
-        // Rows that nothing moves do not stay equal by being trained.
+        // At a rate of 0 the rows stay equal as well, but not because of training.
         assert_eq!(equal(rows, 0.1, false, 0.0), warning(copies));
         assert_eq!(equal(rows, 0.1, true, 0.1), None);
     }

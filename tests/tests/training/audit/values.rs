@@ -175,7 +175,7 @@ fn data_that_holds_what_is_not_finite() {
         |bug| {
             let model = Linear::new(6, 3)?;
             trained(&model, |model| {
-                // A column that is the same in all rows, normalized by its deviation.
+                // A column that is the same in all rows, normalized by its standard deviation.
                 let x = rows(16, 6)?;
                 let zero = x.narrow(1, 0..1)?.mul(if bug { 0.0 } else { 1.0 })?;
                 let x = Tensor::cat(&[x.narrow(1, 1..6)?, zero.div(&zero.square()?.sqrt()?)?], 1)?;
@@ -223,7 +223,7 @@ fn pitfall_50_units_that_start_equal() {
 
 #[test]
 fn probabilities_that_a_loop_makes_of_logits() {
-    // No module gives them, so that nothing but the graph tells.
+    // No module produces them, so only the graph shows them.
     shows(FindingKind::DoubleSoftmax, "", |bug| {
         let model = Net::new(Net::plain)?;
         trained(&model, |model| {
@@ -391,7 +391,7 @@ fn a_gradient_that_is_not_finite_of_values_that_are() {
     let report = fork_rng(0, || {
         passing(true, |net, x| {
             let x = net.first.call(x)?;
-            // The root of zero has no slope.
+            // The square root has no slope at zero.
             let x = x.add(&x.mul(0.0)?.abs()?.sqrt()?)?;
             net.head.call(net.second.call(x)?)
         })
@@ -415,7 +415,7 @@ fn a_loss_that_is_not_finite_of_gradients_that_are() {
         |bug| {
             let model = Net::new(Net::plain)?;
             trained(&model, |model| {
-                // A term that is shown with the loss.
+                // A term that is returned with the loss.
                 let ratio = if bug { f32::NAN } else { 0.0 };
                 cross_entropy_of(model)?.add(Tensor::from(ratio))
             })

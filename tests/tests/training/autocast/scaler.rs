@@ -92,7 +92,7 @@ fn a_scaler_that_is_not_enabled_only_steps() -> Result<()> {
     let moved = model.weight().detach().to_vec::<f32>()?;
     assert_eq!(moved, before.sub(0.5)?.to_vec::<f32>()?);
     assert_eq!(scaler.get_scale(), 1.0);
-    // What PyTorch refuses too: the state of one that was not enabled.
+    // PyTorch refuses this too: the state of a disabled scaler.
     let empty = scaler.state()?;
     assert!(GradScaler::new().load_state(&empty).is_err());
     Ok(())

@@ -100,7 +100,7 @@ fn each_run(mut check: impl FnMut(&Run<'_>)) {
 fn averages_are_those_of_pytorch() {
     let mut compared = 0;
     each_run(|run| {
-        // PyTorch's `lerp` rounds a product and its sum at once.
+        // PyTorch's `lerp` uses a fused multiply-add.
         let is_fused = run.case["kind"] != "swa" && run.case["dtype"] != "bf16";
         let tolerance = match is_fused {
             true => Tolerance::ELEMENTWISE,
@@ -155,7 +155,7 @@ fn names_are_those_of_pytorchs_averaged_model() {
     let net = trained();
     assert_eq!(Average::keys(&EMA::new(&net, 0.9).unwrap()), keys);
 
-    // And a state under these names is taken up.
+    // A state under these names is accepted.
     let mut swa = SWA::new(&net).unwrap();
     swa.update(&net).unwrap();
     swa.update(&net).unwrap();
@@ -180,7 +180,7 @@ fn a_checkpoint_of_training_holds_an_average() {
     let checkpoint = TrainingCheckpoint::load(&directory).unwrap();
     let mut resumed = EMA::new(&net, 0.9).unwrap();
     let report = checkpoint.restore("ema", &mut resumed).unwrap();
-    // The options are those that were saved.
+    // The options are the saved ones.
     assert_eq!(resumed.rule().decay, 0.5);
     assert!(format!("{report}").contains("decay"), "{report}");
     for average in [&mut ema, &mut resumed] {

@@ -13,7 +13,7 @@ use super::{Of, numbers, values};
 
 #[test]
 fn data_order_is_the_same_for_every_number_of_workers() {
-    // Later samples are loaded faster than earlier ones, and each draws.
+    // Later samples load faster than earlier ones, and each draws random numbers.
     let augmented = |index: usize| {
         sleep(Duration::from_micros(500 / (index as u64 + 1)));
         Ok((index, Tensor::rand([2], DType::F32)?))
@@ -163,7 +163,7 @@ fn data_workers_end_when_the_loop_is_left() {
             epoch.next().unwrap().unwrap();
         }
         drop(epoch);
-        // The threads have ended: nothing is loaded any more.
+        // The threads have ended: nothing more is loaded.
         let now = loaded.load(Ordering::SeqCst);
         assert_eq!(settled(&loaded, now), now);
         assert!(now < 600, "{now}");

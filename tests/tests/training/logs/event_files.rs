@@ -396,7 +396,7 @@ fn what_stands_before_a_cut_is_read() {
     fs::write(file, &content[..content.len() - 1]).unwrap();
     assert_eq!(records(file).len(), last);
 
-    // A second writer has a file of its own.
+    // A second writer has a separate file.
     SummaryWriter::new(&scratch).unwrap();
     assert_eq!(files(scratch.as_ref()).len(), 2);
 }

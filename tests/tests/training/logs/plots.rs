@@ -208,7 +208,7 @@ fn points_lie_where_logarithmic_axes_say() {
         let (x, y) = (scale(&all, "x", f64::log10), scale(&all, "y", f64::log10));
         assert_at(&lines(&all)[0], points, &x, &y);
     }
-    // What has no logarithm is a gap.
+    // Values without a logarithm leave a gap.
     let points = [
         (0.0, 1.0),
         (1.0, 10.0),
@@ -296,7 +296,7 @@ fn names_stand_in_the_legend_as_they_are() {
     );
     let texts: Vec<&str> = all.iter().map(|element| element.text.as_str()).collect();
     assert!(texts.contains(&"a < b") && texts.contains(&"x&y"));
-    // Each curve has a line of its own kind, and the legend fits the page.
+    // Each curve has a different line style, and the legend fits on the page.
     let looks: std::collections::HashSet<String> = all
         .iter()
         .filter(|element| element.is_of("curve"))

@@ -149,7 +149,7 @@ impl<'a> Call<'a> {
         name: &str,
     ) -> Result<Option<T>, Stop> {
         let value = self.value(place, name);
-        // Numbers that JSON does not have are read by `number`.
+        // `number` reads numbers that JSON cannot represent.
         match serde_json::from_value(value.clone()) {
             _ if value.is_null() => Ok(None),
             Ok(value) => Ok(Some(value)),
@@ -248,7 +248,7 @@ impl<'a> Call<'a> {
         name: &str,
     ) -> Result<Option<[usize; N]>, Stop> {
         match self.value(place, name) {
-            // A list of one stands for all too.
+            // A list of one element also applies to all.
             Value::Array(list) if list.len() == 1 => match list[0].as_u64() {
                 Some(size) => Ok(Some([size as usize; N])),
                 None => not_ours(format!("{name} = {list:?}")),

@@ -15,7 +15,7 @@ struct Experts {
 impl Experts {
     fn new() -> Result<Self> {
         let router = Linear::new(6, 4)?;
-        // The last one is not chosen yet.
+        // The last one is not yet chosen.
         let bias = router.get_parameter("bias")?;
         let last = Tensor::arange(0, 4, DType::I64)?.eq(3_i64)?;
         bias.set(bias.detach().masked_fill(&last, -50.0)?)?;

@@ -78,7 +78,7 @@ fn a_frozen_backbone_with_a_head() {
             head: Linear::new(16, 4)?,
         };
         model.freeze("backbone")?;
-        // Frozen, and as it was trained: its norms use the statistics that they have.
+        // Frozen as trained: its norms use their running statistics.
         model.backbone.eval();
         let mut optimizer = SGD::new(&model, 0.1)?;
         Ok((model, move |model: &Transfer| {

@@ -133,7 +133,7 @@ fn scales_that_a_small_rate_moves_by_less_than_their_rounding() {
             .push(GELU::new())
             .push(Linear::new(16, 3)?);
         let mut optimizer = AdamW::new(&model, 1e-4)?;
-        // The first steps of ten thousand that warm up.
+        // The first of ten thousand warmup steps.
         let mut schedule = LambdaLR::new(&mut optimizer, |step| step as f64 / 1e4)?;
         Ok((model, move |model: &Sequential| {
             let loss = step(model, &mut optimizer, cross_entropy_of(model)?)?;

@@ -55,7 +55,7 @@ fn a_teacher_that_follows_its_student() {
             student: normed()?,
             teacher: normed()?,
         };
-        // Its parameters alone: the statistics are its own.
+        // Only its parameters: the statistics are its own.
         model.teacher.freeze_parameters(Select::all())?;
         let mut optimizer = SGD::new(&model, 0.1)?;
         Ok((model, move |model: &Pair| {
@@ -168,7 +168,7 @@ fn logits_that_have_one_half_of_what_probabilities_have() {
     // Between 0 and 1.
     let net = || Net::new(|net, x| net.plain(x)?.sigmoid());
     healthy_by_sgd(net, cross_entropy_of);
-    // Of the sum one.
+    // With a sum of one.
     let net = || {
         Net::new(|net, x| {
             let x = net.plain(x)?.mul(5.0)?;
@@ -252,7 +252,7 @@ fn gradients_that_are_kept_as_zeros() {
             let loss = cross_entropy_of(model)?;
             loss.backward()?;
             optimizer.step(model)?;
-            // As `zero_grad(set_to_none=False)`.
+            // Like `zero_grad(set_to_none=False)`.
             for parameter in model.parameters() {
                 parameter.set_grad(parameter.detach().zeros_like()?)?;
             }

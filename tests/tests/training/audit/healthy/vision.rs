@@ -116,7 +116,7 @@ fn a_residual_network_as_torchvision_starts_it() {
             .push(AdaptiveAvgPool2d::new(1)?)
             .push(Flatten::new())
             .push(Linear::new(8, 10)?);
-        // The last norm of a branch starts at zero, so that each block is the identity: no mistake.
+        // The last norm of a branch starts at zero, so that each block is the identity, which is not a mistake.
         for block in ["3", "4"] {
             let weight = model.get_parameter(&format!("{block}.bn2.weight"))?;
             weight.set(weight.detach().zeros_like()?)?;
@@ -179,7 +179,7 @@ fn branches_that_are_scaled_to_nearly_nothing() {
             });
         }
         let model = model.push(LayerNorm::new(16)?).push(Linear::new(16, 4)?);
-        // The first steps of a schedule that warms up.
+        // The first steps of a schedule with a warmup.
         let mut optimizer = AdamW::new(&model, 1e-7)?;
         Ok((model, move |model: &Sequential| {
             let logits = model.call(rows(16, 10)?)?;

@@ -1,6 +1,6 @@
-//! What an audited step of training costs beside a plain one: a small convolutional network on images of 8 by 8, and
-//! the MLP row (784-512-256-10), both with batches of 64. The two take turns, and the ratio is the median of those of
-//! the turns; it is to be below 3.
+//! The cost of an audited training step compared with a plain one, for a small convolutional network on images of 8 by 8
+//! and for the MLP row (784-512-256-10), both with batches of 64. The two variants take turns, and the ratio is the median
+//! of the ratios of the turns; the limit is 3.
 //!
 //! `cargo bench -p module-benches --bench audit`
 

@@ -1,8 +1,8 @@
-//! How long a checkpoint of 1 GiB takes to open, to load and to save, beside plain copies of as many bytes.
+//! The time to open, load and save a checkpoint of 1 GiB, compared with plain copies of as many bytes.
 //!
-//! `cargo bench --bench checkpoint -- DIRECTORY`, by default the one for temporary files; `python
-//! benches/peers/checkpoint.py DIRECTORY` runs this and
-//! `safetensors.torch` in turn. 3 GiB lie there meanwhile.
+//! `cargo bench --bench checkpoint -- DIRECTORY` uses the directory for temporary files by default;
+//! `python benches/peers/checkpoint.py DIRECTORY` runs this and `safetensors.torch` in turn. The files take 3 GiB there
+//! during the run.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -43,14 +43,14 @@ fn empty() -> Result<Model> {
     })
 }
 
-/// Options by which tensors borrow from the file.
+/// Options that let tensors borrow from the file.
 #[allow(unsafe_code)]
 fn mapped() -> ReadOptions {
     // SAFETY: nobody else writes the files of this bench, and they are removed in the end alone.
     unsafe { ReadOptions::new().mapped() }
 }
 
-/// Prints the least time of some rounds, with what each leaves behind dropped outside of it.
+/// Prints the minimum time of several rounds; their results are dropped outside of the measurement.
 fn time<T>(what: &str, mut run: impl FnMut() -> Result<T>) -> Result<()> {
     let mut least = f64::INFINITY;
     for _ in 0..5 {
@@ -58,7 +58,7 @@ fn time<T>(what: &str, mut run: impl FnMut() -> Result<T>) -> Result<()> {
         let result = black_box(run()?);
         least = least.min(start.elapsed().as_secs_f64());
         drop(result);
-        // The memory that is kept for tensors would spare one round what another pays.
+        // Otherwise memory cached for tensors would make later rounds cheaper.
         Device::cpu().empty_cache();
     }
     let rate = BYTES as f64 / f64::from(1 << 30) / least;
@@ -92,7 +92,7 @@ fn main() -> Result<()> {
         let report = model.load_state_dict(&state)?;
         Ok((model, report))
     })?;
-    // In turn, because the machine is fast in one second and slow in another.
+    // In turn, because the machine's speed varies from second to second.
     for _ in 0..2 {
         time("load into a deferred model, copying", || {
             let model = empty()?;
@@ -109,7 +109,7 @@ fn main() -> Result<()> {
     drop((warm, bytes));
 
     let model = Model::new(0.25)?;
-    // In turn, because disks are fast in one minute and slow in another.
+    // In turn, because the speed of disks varies from minute to minute.
     time("save", || model.save(&saved))?;
     time("cp and fsync", || copied(&path, &copy))?;
     time("save", || model.save(&saved))?;

@@ -1,6 +1,6 @@
-//! What `peers/compile_cost.py` repeats to measure what a derived struct costs to compile. The two
-//! lines of comment that end with a colon cut it: what stands once, what stands for each struct,
-//! and what is added by `--reload`.
+//! The source that `peers/compile_cost.py` repeats to measure what a derived struct costs to compile. The two comment lines
+//! that end with a colon divide it into the part that occurs once, the part for each struct, and the part that `--reload`
+//! adds.
 
 use module_nn::{Linear, Module, ModuleExt, Parameter, ReLU, Result};
 
@@ -36,7 +36,7 @@ pub fn count_net(net: &Net) -> usize {
 ///
 /// # Errors
 ///
-/// None, as the state is the module's own.
+/// None, because the state is the module's own.
 pub fn reload_net(net: &Net) -> Result<()> {
     net.load_state_dict(&net.state_dict()?).map(drop)
 }

@@ -1,8 +1,9 @@
-//! Steps of `examples/fashion_mnist.rs`, with all that belongs to one: a batch that is augmented, the step, the schedule and
-//! the average.
+//! Steps of `examples/fashion_mnist.rs` with everything that belongs to one: augmenting a batch, the step itself, the
+//! schedule and the weight average.
 //!
-//! `python benches/peers/fashion_mnist.py` starts it, and PyTorch in turn: it answers a number of steps with the milliseconds of one,
-//! and the path of a file with first weights, batches and the losses of their steps, which it writes there.
+//! `python benches/peers/fashion_mnist.py` starts it and PyTorch in turn. It answers a number of steps with the
+//! milliseconds of one step, and a path by writing a file there with the initial weights, the batches and the losses of
+//! their steps.
 
 use std::io::BufRead;
 use std::time::Instant;
@@ -12,13 +13,13 @@ use module_nn::data::DataLoaderConfig;
 use module_nn::optim::AnnealStrategy;
 use module_nn::prelude::*;
 
-/// Steps whose losses are compared.
+/// The number of steps whose losses are compared.
 const COMPARED: usize = 20;
 
 fn main() -> Result<()> {
     let threads = std::env::var("THREADS").ok().and_then(|n| n.parse().ok());
     module_nn::set_num_threads(threads.unwrap_or(1));
-    // Cargo adds an argument of its own.
+    // Cargo adds an argument.
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.find(|argument| !argument.starts_with("--"));
     let data = FashionMnist::load(directory.unwrap_or_default().as_ref())?;

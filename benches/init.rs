@@ -1,4 +1,4 @@
-//! How long the first values of layers and models take to be drawn.
+//! The time to initialize layers and models.
 //!
 //! `cargo bench --bench init`; `python benches/peers/init.py` runs this and PyTorch in turn.
 
@@ -11,13 +11,13 @@ use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::init::{self, Normal, zeros};
 use module_nn::prelude::*;
 
-/// The network of torchvision.
+/// torchvision's network.
 fn resnet_18() -> Result<ResNet> {
     ResNet::new(&ResNetConfig::new("resnet18"))
 }
 
-/// How long this thread has run on a processor, in nanoseconds, so that other programs disturb little;
-/// where the system does not tell, how long the program has run.
+/// The CPU time of this thread in nanoseconds, which other programs affect little; if the system does
+/// not report it, the wall time of the program.
 fn now() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -25,7 +25,7 @@ fn now() -> f64 {
     first.unwrap_or_else(|| START.elapsed().as_secs_f64() * 1e9)
 }
 
-/// Prints the least time of some rounds, with what each leaves behind dropped outside of it.
+/// Prints the minimum time of several rounds; their results are dropped outside of the measurement.
 fn time<T>(what: &str, mut run: impl FnMut() -> Result<T>) -> Result<()> {
     let mut least = f64::INFINITY;
     for _ in 0..7 {
@@ -33,7 +33,7 @@ fn time<T>(what: &str, mut run: impl FnMut() -> Result<T>) -> Result<()> {
         let result = black_box(run()?);
         least = least.min(now() - start);
         drop(result);
-        // The memory that is kept for tensors would spare one round what another pays.
+        // Otherwise memory cached for tensors would make later rounds cheaper.
         Device::cpu().empty_cache();
     }
     println!("{what:32} {:9.2} ms", 1e-6 * least);
@@ -60,7 +60,7 @@ struct Block {
     mlp: Mlp,
 }
 
-/// The members of GPT-2 with 124 million parameters, and the recipe of its first values.
+/// The members of GPT-2 with 124 million parameters, and its initialization.
 #[derive(Module)]
 struct Gpt2 {
     wte: Embedding,

@@ -1,10 +1,10 @@
-//! Criterion benches, each a program of its own beside this file, and in `peers/` the same work
-//! written for other frameworks, to be run on the same machine in the same minutes.
+//! Criterion benchmarks, each a separate program next to this file, and in `peers/` the same work written for other
+//! frameworks, to be run on the same machine within the same minutes.
 
 pub mod derived;
 
-/// Criterion with its defaults, and one thread for each operation unless `THREADS` says how many; the
-/// peers do likewise.
+/// Criterion with its defaults, and one thread for each operation unless `THREADS` is set; the peers
+/// do the same.
 pub fn criterion() -> criterion::Criterion {
     let threads = std::env::var("THREADS").ok();
     let threads = threads.and_then(|threads| threads.parse().ok());

@@ -1,8 +1,8 @@
-//! How much memory a training step of a transformer encoder takes: no times, but bytes.
+//! The memory that a training step of a transformer encoder needs, in bytes rather than time.
 //!
 //! `cargo bench --bench memory`; `python benches/peers/memory.py` measures PyTorch's.
 
-// An allocator that counts is an `unsafe` trait's implementation.
+// A counting allocator implements an `unsafe` trait.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,7 +18,7 @@ const HIDDEN: usize = 1024;
 const BATCH: usize = 8;
 const LENGTH: usize = 128;
 
-/// The system's allocator, counting the bytes that are asked for and not given back.
+/// The system's allocator, which counts the bytes that are allocated and not freed.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -28,11 +28,11 @@ fn count(bytes: usize) {
     PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's promises are the system's.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -84,7 +84,7 @@ impl Forward for Norm {
     }
 }
 
-/// A layer that normalizes first.
+/// A pre-norm layer.
 #[derive(Module)]
 struct EncoderLayer {
     norm1: Norm,
@@ -153,13 +153,13 @@ impl Forward for Encoder {
     }
 }
 
-/// The greatest number of live bytes since the last call, in MiB.
+/// The peak number of live bytes since the last call, in MiB.
 fn report(what: &str) {
     let peak = PEAK.swap(LIVE.load(Relaxed), Relaxed);
     println!("{what:30} {:8.1} MiB", peak as f64 / f64::from(1 << 20));
 }
 
-/// A line of what the system says about this process, in MiB.
+/// A line of the system's status of this process, in MiB.
 fn resident(name: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;

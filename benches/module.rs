@@ -1,4 +1,4 @@
-//! What the module mechanism costs: calls, hooks, walks.
+//! The cost of the module mechanism: calls, hooks, traversals.
 //!
 //! `cargo bench --bench module`; `python benches/peers/module.py` measures PyTorch's.
 
@@ -10,7 +10,7 @@ use module_nn::{
     Call, Forward, Identity, Marker, Module, ModuleExt, Parameter, Result, Tensor, hooks,
 };
 
-/// A module that computes nothing, so that only the mechanism is left.
+/// A module that computes nothing, so that only the mechanism is measured.
 #[derive(Module)]
 struct Empty {
     marker: Marker,
@@ -47,7 +47,7 @@ fn deep(layers: usize) -> Result<Vec<Pair>> {
     (0..layers).map(|_| pair()).collect()
 }
 
-/// Counts parameters without names of its own.
+/// Counts parameters without building names.
 #[derive(Default)]
 struct Count(usize);
 
@@ -88,7 +88,7 @@ fn calls(c: &mut Criterion) {
     calls_of_a_layer(c);
 }
 
-/// What hooks cost that see a tensor.
+/// The cost of hooks that see a tensor.
 fn calls_of_a_layer(c: &mut Criterion) {
     let layer = Identity::new();
     let Ok(x) = Tensor::from([0.0_f32]).with_grad() else {

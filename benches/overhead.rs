@@ -1,5 +1,5 @@
-//! What groups, clipping and a schedule add to a training step of the MLP row (784-512-256-10, batch 64, AdamW): the
-//! variants take turns, and each ratio is the median of those of the turns.
+//! The cost that parameter groups, clipping and a schedule add to a training step of the MLP row (784-512-256-10, batch 64,
+//! AdamW). The variants take turns, and each ratio is the median of the ratios of the turns.
 //!
 //! `cargo bench -p module-benches --bench overhead`
 
@@ -51,7 +51,7 @@ impl Run {
         })
     }
 
-    /// Microseconds for a step.
+    /// Microseconds per step.
     fn time(&mut self) -> Result<f64> {
         let start = Instant::now();
         for _ in 0..STEPS {
@@ -60,7 +60,7 @@ impl Run {
             self.model.zero_grad();
             loss.backward()?;
             if self.clips {
-                // So little that every step scales.
+                // So small that every step scales the gradients.
                 clip_grad_norm(&self.model, 1e-3)?;
             }
             self.optimizer.step(&self.model)?;

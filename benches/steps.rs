@@ -1,5 +1,5 @@
-//! Training steps of a small transformer, of which `peers/build_cost.py --steps` builds a program in
-//! several profiles: what is generic is compiled in the program's own.
+//! Training steps of a small transformer, which `peers/build_cost.py --steps` builds as a program in several profiles:
+//! generic code is compiled in the program's own profile.
 
 use std::time::Instant;
 

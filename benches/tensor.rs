@@ -1,4 +1,4 @@
-//! What tensors and autograd cost beside the arithmetic.
+//! The cost of tensors and autograd beyond the arithmetic.
 //!
 //! `cargo bench --bench tensor`; `python benches/peers/tensor.py` measures PyTorch's.
 
@@ -65,7 +65,7 @@ fn training_step(c: &mut Criterion) {
     }
 }
 
-/// A pass through all parts of a tensor: its time for one part must not grow with their number.
+/// A loop over all parts of a tensor: the time per part must not grow with their number.
 fn parts(c: &mut Criterion) {
     let mut group = c.benchmark_group("unbind and backward");
     for count in [10, 100, 1000, 10_000] {

@@ -1,5 +1,5 @@
-//! A layer of a transformer's encoder, forward and with all gradients, without dropout and with it; one
-//! token of a decoder with a cache.
+//! A transformer encoder layer, forward and with all gradients, without dropout and with it; one token of a decoder with a
+//! cache.
 //!
 //! `cargo bench --bench transformer`; `python benches/peers/transformer.py` measures PyTorch's.
 

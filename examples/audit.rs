@@ -1,4 +1,4 @@
-//! Five networks that train without an error and do not learn what they should, and what the audit says of each.
+//! Five networks that train without an error but do not learn properly, and the audit's findings for each.
 //!
 //! ```text
 //! cargo run --release --example audit
@@ -10,13 +10,13 @@ use module_nn::prelude::*;
 #[derive(Clone, Copy, PartialEq)]
 enum Mistake {
     None,
-    /// What the hidden layers give is not used.
+    /// The hidden layers' output is not used.
     Discards,
-    /// The graph is cut before the head.
+    /// The graph is detached before the head.
     Detaches,
-    /// The output is made of probabilities, of which the loss makes logarithms of probabilities.
+    /// The output is probabilities, but the loss expects logits.
     DoubleSoftmax,
-    /// Gradients of all steps add up.
+    /// Gradients accumulate over all steps.
     KeepsGradients,
     /// The model was evaluated before.
     StaysInEval,
@@ -59,7 +59,7 @@ impl Forward for Net {
     }
 }
 
-/// Trains two steps, and watches them.
+/// Trains two steps under the audit.
 fn audit(mistake: Mistake) -> Result<AuditReport> {
     let net = Net::new(mistake)?;
     let mut optimizer = SGD::new(&net, 0.1)?;
@@ -93,7 +93,7 @@ fn main() -> Result<()> {
     for (mistake, kind) in mistakes {
         let report = audit(mistake)?;
         println!("{report}");
-        // In continuous integration, `report.deny(Severity::Error)?` is all that it takes.
+        // In continuous integration, `report.deny(Severity::Error)?` is enough.
         assert!(report.of_kind(kind).count() > 0 && report.deny(Severity::Error).is_err());
     }
     let report = audit(Mistake::None)?;

@@ -1,16 +1,16 @@
-//! A differentiable operation of your own, with its gradient checked to second order.
+//! A custom differentiable operation, with its gradient checked to second order.
 
 use module_nn::autograd::{gradcheck, gradgradcheck};
 use module_nn::prelude::*;
 use module_nn::{Backward, Function, Gradients};
 
-/// `mish(x) = x · tanh(log(1 + eˣ))` as one operation, whatever it is computed with.
+/// `mish(x) = x · tanh(log(1 + eˣ))` as one operation, regardless of how it is computed.
 fn mish(x: &Tensor) -> Result<Tensor> {
     let y = no_grad(|| x.exp()?.log1p()?.tanh()?.mul(x))?;
     Ok(y.record([x], |_| Mish { x: x.clone() }))
 }
 
-/// Its gradient, with what the forward pass saves for it.
+/// Its gradient, with the values that the forward pass saves for it.
 struct Mish {
     x: Tensor,
 }
@@ -20,8 +20,8 @@ impl Function for Mish {
         "mish"
     }
 
-    /// `tanh s + x · σ(x) · (1 - tanh² s)` where `s = log(1 + eˣ)`: written with operations that
-    /// have gradients, so that second derivatives follow.
+    /// `tanh s + x · σ(x) · (1 - tanh² s)` where `s = log(1 + eˣ)`, written with differentiable operations, so that second
+    /// derivatives work.
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let x = &self.x;
         let tanh = x.exp()?.log1p()?.tanh()?;

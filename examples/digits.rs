@@ -1,5 +1,5 @@
-//! The main example: a residual network learns to read handwritten digits, is
-//! saved, loaded into a fresh model and shown to give the same answers.
+//! The main example: a residual network learns to read handwritten digits, is saved, is loaded into a new model, and gives
+//! the same answers.
 //!
 //! ```text
 //! cargo run --release --example digits
@@ -13,7 +13,7 @@ use module_nn::prelude::*;
 const EPOCHS: usize = 10;
 const FILE: &str = "target/digits.safetensors";
 
-/// The share of images that the model reads right.
+/// The fraction of images that the model reads correctly.
 fn accuracy<D>(model: &DigitsNet, loader: &DataLoader<D>) -> Result<f64>
 where
     D: Dataset<Item = (Tensor, Tensor)> + 'static,
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
         return Err(Error::argument("digits", "accuracy", again, problem));
     }
 
-    // A checkpoint with one key renamed: the load says what is wrong and changes nothing.
+    // A checkpoint with one renamed key: loading reports the problem and changes nothing.
     let mut state = StateDict::load(FILE)?;
     if let Some(weight) = state.remove("head.weight") {
         state.insert("head.wieght", weight);

@@ -1,5 +1,5 @@
-//! A residual network learns to tell clothes apart, with what a whole training has: augmentation, a learning rate of one cycle,
-//! averaged weights, a log, and checkpoints: stop it at any moment, and the same command goes on bit for bit.
+//! A residual network learns to classify clothes in a complete training setup: augmentation, a one-cycle learning rate,
+//! averaged weights, a log, and checkpoints. Stop it at any time, and the same command resumes bit for bit.
 //!
 //! ```text
 //! examples/fetch_fashion_mnist.sh                                   31 MB, once
@@ -8,7 +8,7 @@
 //! tensorboard --logdir target/fashion_mnist/log
 //! ```
 //!
-//! Without Fashion-MNIST it learns the digits that are part of the program. To begin anew, remove the directory.
+//! Without Fashion-MNIST it learns the digits that are built into the program. To start over, remove the directory.
 //!
 //! Source: Xiao, Rasul and Vollgraf, *Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms* (2017).
 
@@ -27,7 +27,7 @@ const EPOCHS: u64 = 15;
 /// Steps between two checkpoints.
 const SAVE: u64 = 50;
 
-/// The accuracy with the averaged weights, and which classes are taken for which.
+/// Prints the accuracy with the averaged weights and which classes are confused, and returns the accuracy.
 fn test<D>(model: &FashionNet, ema: &EMA, loader: &DataLoader<D>) -> Result<(f64, Tensor)>
 where
     D: Dataset<Item = (Tensor, i64)> + 'static,
@@ -45,14 +45,14 @@ where
     Ok((accuracy.value()?, confusion.compute()?))
 }
 
-/// Trains into a directory, or goes on with what is there; the accuracy that was reached.
+/// Trains in a directory, or resumes what is there, and returns the accuracy.
 pub(crate) fn train(directory: &Path, data: &FashionMnist, epochs: u64, save: u64) -> Result<f64> {
     manual_seed(0);
     let mut model = FashionNet::new([16, 32, 64, 96])?;
     let config = DataLoaderConfig::new().batch_size(128).num_workers(1);
     let config = config.shuffle(true).drop_last(true).seed(1);
     let mut loader = config.build(data.augmented()?)?;
-    // It has a generator of its own, so that testing leaves the training as it is.
+    // It has a separate generator, so that testing does not affect the training.
     let tested = DataLoaderConfig::new().batch_size(500).seed(2);
     let tested = tested.build(data.tested()?)?;
     let steps = epochs * loader.len() as u64;

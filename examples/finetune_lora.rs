@@ -1,7 +1,7 @@
-//! Adapters: a network that reads digits learns to read them upside down, by a few weights beside its own.
+//! LoRA adapters: a network that reads digits learns to read them upside down with a few additional weights.
 //!
-//! The network was trained in PyTorch, and a first adapter by PEFT, whose files are read here. A second one is trained
-//! here, saved for PEFT, read again and merged into the weights.
+//! The network was trained in PyTorch, and the first adapter by PEFT, whose files are read here. A second adapter is
+//! trained here, saved for PEFT, read back and merged into the weights.
 //!
 //! ```text
 //! cargo run --release --example finetune_lora
@@ -11,7 +11,7 @@ use module_examples::Digits;
 use module_nn::lora::{self, LoraConfig, PeftAdapter};
 use module_nn::prelude::*;
 
-/// What PyTorch and PEFT wrote.
+/// The files of PyTorch and PEFT.
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/turned_digits");
 const OWN: &str = "target/turned_digits";
 
@@ -40,7 +40,7 @@ impl Forward for Mlp {
     }
 }
 
-/// Images with their labels, a part of all.
+/// Some of the images, with their labels.
 struct Part {
     upright: Tensor,
     turned: Tensor,
@@ -57,7 +57,7 @@ impl Part {
         })
     }
 
-    /// How many images the network reads right: upright, and upside down.
+    /// The number of images that the network reads correctly: upright, and upside down.
     fn right(&self, net: &Mlp) -> Result<[i64; 2]> {
         let right = |images: &Tensor| {
             let found = no_grad(|| net.call(images.clone()))?.argmax(1)?;
@@ -93,7 +93,7 @@ fn main() -> Result<()> {
         Part::of(&digits, train..digits.len())?,
     );
 
-    // PEFT's adapter gives what it gave in PEFT, and is written as it was read.
+    // PEFT's adapter gives the same outputs as in PEFT, and is written the way it was read.
     let mut net = Mlp::trained()?;
     held_back.print(&net, "without an adapter")?;
     check(
@@ -117,7 +117,7 @@ fn main() -> Result<()> {
     }
     print!("\n{report}\n");
 
-    // One of our own, on the same weights.
+    // Our own adapter, on the same weights.
     manual_seed(0);
     let mut net = Mlp::trained()?;
     let config = LoraConfig::new().r(4).lora_alpha(8);

@@ -1,5 +1,5 @@
-//! Two networks and two optimizers in turn: a generator learns to draw digits that a discriminator
-//! does not tell from handwritten ones.
+//! Two networks and two optimizers in turn: a generator learns to draw digits that a discriminator cannot distinguish from
+//! handwritten ones.
 //!
 //! ```text
 //! cargo run --release --example gan                   40 epochs
@@ -38,7 +38,7 @@ fn discriminator() -> Result<Sequential> {
         .push(Linear::new(64, 1)?))
 }
 
-/// The loss of calling these images real, or drawn.
+/// The loss of labeling these images as real or as drawn.
 fn judge(discriminator: &Sequential, images: Tensor, real: bool) -> Result<Tensor> {
     let logits = discriminator.call(images)?;
     let target = Tensor::full(
@@ -46,12 +46,12 @@ fn judge(discriminator: &Sequential, images: Tensor, real: bool) -> Result<Tenso
         f64::from(u8::from(real)),
         DType::F32,
     )?;
-    // Real images are called real with some doubt, so that the discriminator does not win at once.
+    // The labels of real images are smoothed, so that the discriminator does not win immediately.
     let target = if real { target.mul(0.9)? } else { target };
     BCEWithLogitsLoss::new().loss(&logits, &target)
 }
 
-/// Rows of images, a character for each pixel.
+/// Images side by side, one character per pixel.
 fn print(images: &Tensor) -> Result<()> {
     const SHADES: [char; 5] = [' ', '.', 'o', 'O', '@'];
     for row in 0..8 {
@@ -94,7 +94,7 @@ fn main() -> Result<()> {
             let noise = Tensor::randn([images.size(0)?, NOISE], DType::F32)?;
             let drawn = generator.call(noise)?;
 
-            // The discriminator learns from both; `detach` keeps its gradients from the generator.
+            // The discriminator learns from both; `detach` keeps its gradients away from the generator.
             discriminator.zero_grad();
             let real = judge(&discriminator, images, true)?;
             let loss = real.add(&judge(&discriminator, drawn.detach(), false)?)?;
@@ -102,8 +102,8 @@ fn main() -> Result<()> {
             of_discriminator.step(&discriminator)?;
             losses[0] += loss.item::<f32>()?;
 
-            // The generator wants its images called real. The discriminator is paused: gradients
-            // pass through it and do not stay in it.
+            // The generator wants its images to be labeled as real. The discriminator is frozen: gradients flow through it
+            // but do not accumulate in it.
             discriminator.set_requires_grad(false);
             generator.zero_grad();
             let logits = discriminator.call(drawn)?;

@@ -1,4 +1,4 @@
-//! What is in a checkpoint: its tensors, what differs from another, and whether it fits a model.
+//! Inspects a checkpoint: its tensors, its differences from another one, and whether it fits a model.
 //!
 //! ```text
 //! cargo run --release --example inspect -- FILE           lists keys, shapes, dtypes, sizes, ties
@@ -6,7 +6,7 @@
 //! cargo run --release --example inspect -- --check FILE   loads it into the network below
 //! ```
 //!
-//! Without arguments it makes small files of its own and shows all three.
+//! Without arguments it creates small files and shows all three.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use module_nn::prelude::*;
 
 const USAGE: &str = "usage: inspect [FILE | FILE OTHER | --check FILE]";
 
-/// The network that files are checked against; the one of the example `mlp`.
+/// The network that files are checked against, the same as in the example `mlp`.
 #[derive(Module)]
 struct Mlp {
     hidden: Linear,
@@ -64,7 +64,7 @@ fn diff(left: &Path, right: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file fits. A model without values is enough to see that.
+/// Whether the file fits. A model without values is enough to find out.
 fn check(path: &Path) -> Result<bool> {
     let model = deferred(Mlp::new)?;
     println!("{} for {}", path.display(), model.tree());
@@ -80,7 +80,7 @@ fn check(path: &Path) -> Result<bool> {
     }
 }
 
-/// Files of a model, of the same a little later, and of one whose keys are another's.
+/// Files of a model, of the same model later, and of one with different keys.
 fn show(directory: &Path) -> Result<()> {
     manual_seed(0);
     let file = |name: &str| directory.join(format!("inspect-{name}.safetensors"));

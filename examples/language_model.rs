@@ -1,12 +1,12 @@
-//! A transformer learns to write a text, character by character, and goes on where it was when it
-//! is killed: run it, stop it at any moment, run it again.
+//! A transformer learns to write text character by character, and resumes where it was killed: run it, stop it at any time,
+//! run it again.
 //!
 //! ```text
 //! cargo run --release --example language_model                      into target/language_model
 //! cargo run --release --example language_model -- DIRECTORY STEPS   600 steps if nothing is said
 //! ```
 //!
-//! The text is this repository's `LICENSE-APACHE`. To begin anew, remove the directory.
+//! The text is this repository's `LICENSE-APACHE`. To start over, remove the directory.
 
 use std::path::PathBuf;
 
@@ -22,13 +22,13 @@ const WIDTH: usize = 64;
 /// Steps between two checkpoints.
 const SAVE: u64 = 25;
 
-/// Characters as their numbers.
+/// Characters, and their numbers.
 fn numbers(text: &[u8]) -> Result<Tensor> {
     let numbers = text.iter().map(|&byte| i64::from(byte));
     Tensor::from_vec(numbers.collect(), text.len())
 }
 
-/// Each piece of the text, and the one that begins a character later.
+/// Each window of the text, and the window that starts one character later.
 struct Pieces;
 
 impl Dataset for Pieces {
@@ -64,7 +64,7 @@ impl LanguageModel {
         })
     }
 
-    /// A beginning, and the characters that follow it.
+    /// A prompt, and the characters that follow it.
     fn write(&self, beginning: &str, count: usize) -> Result<String> {
         let mut text = beginning.as_bytes().to_vec();
         for _ in 0..count {

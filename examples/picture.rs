@@ -1,5 +1,4 @@
-//! Looks into two networks: a table of what is in them, a picture of what happens, and a trace for
-//! a profiler.
+//! Looks into two networks: a table of their contents, a diagram of a forward pass, and a trace for a profiler.
 //!
 //! ```text
 //! cargo run --release --example picture

@@ -1,5 +1,5 @@
-//! A network that reads handwritten digits, with the weights of its linear layers in fewer bits: how large it is, how
-//! long one image takes, and how many it reads right, before and after.
+//! A network that reads handwritten digits, with the weights of its linear layers in fewer bits: its size, the time for one
+//! image, and its accuracy, before and after.
 //!
 //! ```text
 //! cargo run --release --example quantize
@@ -14,7 +14,7 @@ use module_nn::quantize::{Scheme, quantize};
 const WIDTH: usize = 1024;
 const FILE: &str = "target/quantized.safetensors";
 
-/// The share of images by which a quantized network may be worse.
+/// The accuracy that a quantized network may lose.
 const BOUND: f64 = 0.01;
 
 fn network() -> Result<Sequential> {
@@ -27,14 +27,14 @@ fn network() -> Result<Sequential> {
         .push(Linear::new(WIDTH, 10)?))
 }
 
-/// The share of images that are read right.
+/// The fraction of images that are read correctly.
 fn accuracy(model: &Sequential, data: &Digits) -> Result<f64> {
     let found = no_grad(|| model.call(data.images.clone()))?.argmax(1)?;
     let right = found.eq(&data.labels)?.sum(..)?.item::<i64>()?;
     Ok(right as f64 / data.len() as f64)
 }
 
-/// The microseconds that one image takes: the least of many runs.
+/// The microseconds for one image: the minimum of many runs.
 fn micros(model: &Sequential, data: &Digits) -> Result<f64> {
     let image = data.images.narrow(0, 0..1)?;
     let mut least = f64::INFINITY;
@@ -91,7 +91,7 @@ fn main() -> Result<()> {
             let problem = format!("is more than {BOUND} below {before}");
             return Err(Error::argument(scheme.name(), "accuracy", right, problem));
         }
-        // The file has codes and scales, and loads into a network that is not quantized.
+        // The file has codes and scales, and can be loaded into a network that is not quantized.
         std::fs::create_dir_all("target")?;
         model.save(FILE)?;
         let fresh = network()?;

@@ -1,7 +1,7 @@
-//! Sentences as vectors: those that mean the same lie close together, whatever their words.
+//! Sentences as vectors: sentences with the same meaning are close together, whatever their words.
 //!
-//! The model is all-MiniLM-L6-v2 where `examples/fetch_minilm.sh` has fetched it, and else a tiny one with fresh weights,
-//! which sees nothing but common words.
+//! The model is all-MiniLM-L6-v2 if `examples/fetch_minilm.sh` has downloaded it, otherwise a tiny one with fresh weights,
+//! which recognizes nothing but common words.
 //!
 //! ```text
 //! cargo run --release --example sentence_embedding                       eight sentences and how close they are
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Compares embeddings with those that `tests/golden/sentence_embeddings.py` recorded.
+/// Compares embeddings with those recorded by `tests/golden/sentence_embeddings.py`.
 fn compare(embeddings: &Tensor, name: &str) -> Result<()> {
     const BOUND: f64 = 1e-5;
     let recorded = StateDict::load(format!("{DATA}/{name}.safetensors"))?;

@@ -1,11 +1,11 @@
-//! What every target does with the content of a file.
+//! The checks that every target makes on the content of a file.
 
 use std::path::Path;
 
 use module_core::__private::read_bytes;
 use module_core::{FileError, ReadOptions};
 
-/// Reads it: the tensors can be read too, or the error is one of files.
+/// Reads it: the tensors must be readable too, or the error must be one of files.
 pub fn read(name: &str, bytes: Vec<u8>, entry: Option<&str>) {
     let options = match entry {
         Some(entry) => ReadOptions::new().entry(entry),

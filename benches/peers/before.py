@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the benches `module` and `tensor` of two builds, and PyTorch's, in rounds that alternate.
+"""Compares the benchmarks `module` and `tensor` of two builds and PyTorch's, in alternating rounds.
 
-Needs a Python with torch, and two builds of the benches, as `cargo bench -p module-benches --no-run` makes them:
+Needs a Python with torch, and two builds of the benches, built by `cargo bench -p module-benches --no-run`:
 python benches/peers/before.py BEFORE AFTER [ROUNDS [FILTER]]
-where BEFORE and AFTER are target directories. Prints the least of each time over the rounds, in nanoseconds.
+where BEFORE and AFTER are target directories. Prints the minimum of each time over the rounds, in nanoseconds.
 """
 
 import os
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 BENCHES = ["module", "tensor"]
-# What each of our names is called in PyTorch's lists.
+# Our names, and the names in PyTorch's lists.
 PEERS = {
     "call/forward": "call: forward",
     "call/call": "call: __call__",
@@ -28,13 +28,13 @@ UNITS = {"ps": 1e-3, "ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def newest(target, bench):
-    """The bench's program that was built last."""
+    """The most recently built program of the benchmark."""
     programs = pathlib.Path(target, "release", "deps").resolve().glob(f"{bench}-*")
     return max((p for p in programs if not p.suffix and os.access(p, os.X_OK)), key=lambda p: p.stat().st_mtime)
 
 
 def ours(program, pattern):
-    """The median times that criterion prints."""
+    """The median times printed by criterion."""
     command = [program, "--bench", "--noplot", "--measurement-time", "1", "--warm-up-time", "0.5", *pattern]
     text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=program.parents[2]).stdout
     times = re.finditer(r"^(.+?)\s*time:\s+\[[\d.]+ \S+ ([\d.]+) (\S+) ", text, re.MULTILINE)
@@ -42,7 +42,7 @@ def ours(program, pattern):
 
 
 def pytorch(bench):
-    """The times that the peer prints."""
+    """The times printed by the peer."""
     peer = pathlib.Path(__file__).with_name(f"{bench}.py")
     text = subprocess.run([sys.executable, peer], capture_output=True, text=True, check=True).stdout
     return {m[1].strip(): float(m[2]) for m in re.finditer(r"^(.+?)\s+([\d.]+)(?: ns)?$", text, re.MULTILINE)}

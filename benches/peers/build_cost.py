@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What a first build of a program with `module-nn` costs.
+"""Measures the cost of the first build of a program with `module-nn`.
 
-A program of a few lines is generated outside of the workspace, with the workspace's versions of all
-dependencies, and built from nothing in each of the named ways. The compiler is called through a
-small wrapper that writes down what each crate took.
+A program of a few lines is generated outside the workspace, with the workspace's versions of all
+dependencies, and built from scratch in each of the named ways. The compiler is called through a
+small wrapper that records the time for each crate.
 
-With `--ir` the crates of this workspace are compiled once more, as in the first build that was named,
-to LLVM's language and before LLVM improves it: its lines are the work that is given to LLVM, and they
-do not vary from run to run as seconds do. One codegen unit, so that nothing is counted twice.
+With `--ir` the crates of this workspace are compiled again, as in the first named build, to
+unoptimized LLVM IR: its lines are the work for LLVM, and unlike seconds they do not vary between
+runs. It uses one codegen unit, so that nothing is counted twice.
 
-With `--steps` the program trains a small transformer (benches/steps.rs) and is run, so that one sees
-what each profile makes of it.
+With `--steps` the program trains a small transformer (benches/steps.rs) and is run, to show the
+effect of each profile.
 
 Needs Python 3 and cargo. Usage: python3 benches/peers/build_cost.py [--help]
 """
@@ -40,7 +40,7 @@ OURS_OPTIMIZED = "".join(
     for package in OURS
     if package != "module-derive"
 )
-# Arguments of cargo, what stands beside the path of the dependency, and the profile.
+# Cargo's arguments, the dependency's keys other than its path, and the profile.
 BUILDS = {
     "release": (["--release"], "", ""),
     "lean": (["--release"], ", default-features = false", ""),
@@ -90,7 +90,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 class Build:
-    """A build of the program from nothing."""
+    """A build of the program from scratch."""
 
     def __init__(self, name, folder, options):
         self.name, self.options = name, options
@@ -110,9 +110,9 @@ class Build:
         self.wrapper.chmod(0o755)
 
     def environment(self):
-        """As a user has it: no flags, profiles or caches of whoever measures.
+        """A user's environment, without flags, profiles or caches of the person who measures.
 
-        What comes from a registry is never compiled by increments; what lies in a folder would be.
+        Crates from a registry are never compiled incrementally; those in a directory would be.
         """
         own = ("CARGO_PROFILE_", "CARGO_INCREMENTAL", "CARGO_TARGET_", "CARGO_BUILD_", "RUSTC_", "RUSTFLAGS")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(own)}
@@ -127,7 +127,7 @@ class Build:
             sys.exit(f"{self.name}: `{' '.join(command)}` failed\n{done.stderr}")
 
     def run(self):
-        """Builds the program; everything else is read off afterwards."""
+        """Builds the program; everything else is computed afterwards."""
         self.cargo(["fetch", "--target", host()])
         before, start = processor_seconds(), time.perf_counter()
         self.cargo(["build", *self.arguments, "-j", str(self.options.jobs), "--offline"])
@@ -141,15 +141,15 @@ class Build:
         self.step = min(float(run.stdout) for run in runs) if self.options.steps else None
         lines = self.records.read_text(encoding="utf-8").splitlines()
         self.units = [json.loads(line) for line in lines]
-        # The program itself is none of them.
+        # Excluding the program itself.
         self.packages = {(unit["package"], unit["version"]) for unit in self.units} - {("hello", "0.0.0")}
 
     def seconds_of(self, package):
-        """What the compiler took for a package, its build script included."""
+        """The compile time of a package, including its build script."""
         return sum(unit["seconds"] for unit in self.units if unit["package"] == package)
 
     def functions_of(self, package):
-        """{name: (copies, lines)} of what the compiler gives LLVM for a package."""
+        """{name: (copies, lines)} of the LLVM IR of a package."""
         unit = next(unit for unit in self.units if unit["package"] == package)
         folder = self.folder / "ir"
         shutil.rmtree(folder, ignore_errors=True)
@@ -172,14 +172,14 @@ class Build:
 
 
 def count(file, functions):
-    """Adds the functions of a file of LLVM's language to {name: (copies, lines)}."""
+    """Adds the functions of an LLVM IR file to {name: (copies, lines)}."""
     name, comment, lines = None, "", 0
     with open(file, encoding="utf-8", errors="replace") as text:
         for line in text:
             if line.startswith("; ") and not line.startswith("; Function Attrs"):
                 comment = line[2:].strip()
             elif line.startswith("define "):
-                # The compiler writes the name in plain letters above it.
+                # The compiler writes the demangled name in the line above.
                 name, lines = comment, 0
             elif line.startswith("}") and name is not None:
                 copies, before = functions.get(name, (0, 0))
@@ -190,7 +190,7 @@ def count(file, functions):
 
 
 def merged(functions):
-    """The same without the types for which a function was compiled."""
+    """The same without the generic arguments of the functions."""
     merged = {}
     for name, (copies, lines) in functions.items():
         plain = re.sub(r"::h[0-9a-f]{16}$", "", name)
@@ -200,19 +200,19 @@ def merged(functions):
 
 
 def host():
-    """The platform that the compiler is of."""
+    """The host platform of the compiler."""
     about = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
     return re.search(r"host: (\S+)", about)[1]
 
 
 def processor_seconds():
-    """Seconds of a processor that the children which have ended took."""
+    """The CPU time of finished child processes in seconds."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def processor():
-    """The name of the processor."""
+    """The name of the CPU."""
     try:
         about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -240,7 +240,7 @@ def report(builds):
 
 
 def report_crates(build):
-    """What each crate took, the slowest first."""
+    """The time for each crate, slowest first."""
     seconds = Counter()
     for unit in build.units:
         seconds[unit["package"]] += unit["seconds"]
@@ -250,7 +250,7 @@ def report_crates(build):
 
 
 def report_ir(build, most):
-    """The lines of LLVM's language, and where most of them are."""
+    """The lines of LLVM IR, and where most of them are."""
     yield ""
     yield "| crate | functions | lines of LLVM's language |"
     yield "|---|---|---|"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A checkpoint of 1 GiB in `safetensors.torch`, in turn with `benches/checkpoint.rs`, and the ratios.
+"""Measures a checkpoint of 1 GiB in `safetensors.torch`, in turn with `benches/checkpoint.rs`, and prints the ratios.
 
-Needs a Python with torch and safetensors, and room for 3 GiB in a directory. Usage: python benches/peers/checkpoint.py DIRECTORY
+Needs a Python with torch and safetensors, and 3 GiB of space in a directory. Usage: python benches/peers/checkpoint.py DIRECTORY
 """
 
 import os
@@ -27,7 +27,7 @@ class Model(nn.Module):
 
 
 def milliseconds(run):
-    """The least time of some rounds."""
+    """The minimum time of several rounds."""
     least = float("inf")
     for _ in range(ROUNDS):
         start = time.perf_counter()
@@ -42,7 +42,7 @@ def theirs(directory):
     save_file(Model(0.5).state_dict(), path)
 
     def save():
-        # It renames, but forces nothing to the disk.
+        # It renames, but does not sync to disk.
         save_file(state, saved)
         for name, flags in ((saved, os.O_RDONLY), (directory, os.O_RDONLY | os.O_DIRECTORY)):
             file = os.open(name, flags)
@@ -52,7 +52,7 @@ def theirs(directory):
     model, state = Model(0.0), Model(0.25).state_dict()
     times = {
         "open, mapped": milliseconds(lambda: load_file(path)),
-        # PyTorch's deferred model lies on the meta device, and takes tensors only by assignment.
+        # PyTorch's deferred model is on the meta device, and accepts tensors only by assignment.
         "load into a deferred model, copying": milliseconds(lambda: model.load_state_dict(load_file(path))),
         "load into a deferred model, borrowing": milliseconds(lambda: model.load_state_dict(load_file(path), assign=True)),
         "save": milliseconds(save),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What `#[derive(Module)]` costs to compile, beside Burn's derive.
+"""Measures the compile time of `#[derive(Module)]` and of Burn's derive.
 
 For each framework a crate is generated with 100 and with 400 derived structs of eight fields, each
-used once, and compiled several times with its dependencies built before. The cost of a struct is the
-difference of the two medians divided by 300, so that what a crate costs anyway drops out.
+used once, and compiled several times with prebuilt dependencies. The cost of a struct is the
+difference of the two medians divided by 300, so that the fixed cost of a crate cancels out.
 
 Needs Python 3 and cargo. Usage: python3 benches/peers/compile_cost.py [--help]
 """
@@ -55,14 +55,14 @@ class Crate:
         self.each = each + reload if options.reload else each
 
     def write(self, structs):
-        """Writes the crate with so many structs."""
+        """Writes the crate with this many structs."""
         text = [self.once]
         for i in range(structs):
             text.append(re.sub(r"\bNet\b", f"Net{i}", re.sub(r"_net\b", f"_net{i}", self.each)))
         (self.folder / "derived.rs").write_text("".join(text), encoding="utf-8")
 
     def cargo(self, arguments):
-        """Runs cargo in the crate; the seconds that it took."""
+        """Runs cargo in the crate; returns the seconds."""
         command = ["cargo", *arguments, "-j", str(self.options.jobs), "--offline", "--quiet"]
         start = time.perf_counter()
         done = subprocess.run(command, cwd=self.folder, env=self.environment(), capture_output=True, text=True)
@@ -72,7 +72,7 @@ class Crate:
         return seconds
 
     def environment(self):
-        """Nothing is kept from one compilation of the crate to the next."""
+        """No state is kept between compilations of the crate."""
         return {
             **os.environ,
             "CARGO_INCREMENTAL": "0",
@@ -108,7 +108,7 @@ def burn(folder, options):
 
 
 def fetch(crate):
-    """Downloads what the crate needs, so that all else runs offline."""
+    """Downloads the crate's dependencies, so that everything else runs offline."""
     crate.write(1)
     done = subprocess.run(["cargo", "fetch", "--quiet"], cwd=crate.folder, capture_output=True, text=True)
     if done.returncode != 0:
@@ -116,7 +116,7 @@ def fetch(crate):
 
 
 def measure(crates, options):
-    """{(command, crate, structs): [seconds]}, the crates and sizes by turns."""
+    """{(command, crate, structs): [seconds]}, with crates and sizes in turn."""
     times = {}
     for command, arguments in COMMANDS.items():
         for crate in crates:
@@ -133,7 +133,7 @@ def measure(crates, options):
 
 
 def per_struct(times, command, name):
-    """Milliseconds for each struct, and how far the runs let it vary to either side."""
+    """Milliseconds per struct, and its variation between runs in either direction."""
     small, large = (times[command, name, structs] for structs in (SMALL, LARGE))
     scale = 1000 / (LARGE - SMALL)
     cost = (statistics.median(large) - statistics.median(small)) * scale

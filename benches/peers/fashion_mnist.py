@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a step of `examples/fashion_mnist.rs` takes, and what the same step takes in PyTorch, in turns.
+"""Measures a step of `examples/fashion_mnist.rs` and the same step in PyTorch, in turn.
 
 Usage: python benches/peers/fashion_mnist.py [--threads 1,2] [--rounds 3] [--steps 60]
 
-Needs cargo, a Python with torch and safetensors, and Fashion-MNIST (`examples/fetch_fashion_mnist.sh`). PyTorch has the faster of its
-memory formats, a fused optimizer, an average by `foreach`, and augments a batch at once. First both train from the same weights on the same
+Needs cargo, a Python with torch and safetensors, and Fashion-MNIST (`examples/fetch_fashion_mnist.sh`). PyTorch uses the faster of its
+memory formats, a fused optimizer and a `foreach` average, and augments a whole batch at once. First, both train from the same weights on the same
 batches, and the losses are compared.
 """
 
@@ -77,7 +77,7 @@ class Training:
 
     @torch.no_grad()
     def update_average(self):
-        """An exponential average that forgets the first values soon, of parameters and statistics."""
+        """An exponential average of parameters and statistics with a warmup."""
         values = [value for value in self.model.state_dict().values() if value.is_floating_point()]
         if self.average is None:
             self.average = [value.clone() for value in values]
@@ -97,7 +97,7 @@ class Training:
         return loss.item()
 
     def batch(self, data):
-        """Images that are moved by up to two pixels and mirrored at random, all at once."""
+        """Randomly shifts images by up to two pixels and mirrors them, the whole batch at once."""
         images, labels = data
         if self.place + BATCH > len(self.order):
             self.order, self.place = torch.randperm(len(images)), 0
@@ -129,9 +129,9 @@ def read():
 
 
 def compare_losses(ours):
-    """Trains on our first batches from our first weights, in both memory formats.
+    """Trains on our first batches from our initial weights, in both memory formats.
 
-    Rounding alone makes these first steps differ soon: how much is seen between PyTorch's own formats.
+    Rounding alone makes these first steps diverge quickly; the difference between PyTorch's own formats shows how much.
     """
     with tempfile.TemporaryDirectory() as directory:
         saved = load_file(ours.ask(str(pathlib.Path(directory) / "first.safetensors")))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""First values of layers and models in PyTorch, in turn with `benches/init.rs`, and the ratios.
+"""Measures the initialization of layers and models in PyTorch, in turn with `benches/init.rs`, and prints the ratios.
 
 Needs a Python with torch and torchvision. Usage: python benches/peers/init.py
 """
@@ -25,7 +25,7 @@ class Block(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """The members of GPT-2 with 124 million parameters, and the recipe of its first values."""
+    """The members of GPT-2 with 124 million parameters, and its initialization."""
 
     def __init__(self):
         super().__init__()
@@ -44,10 +44,10 @@ class Gpt2(nn.Module):
 
 
 def milliseconds(run):
-    """The least time of some rounds."""
+    """The minimum time of several rounds."""
     least = float("inf")
     for _ in range(ROUNDS):
-        # On the processor: other programs disturb less.
+        # CPU time, which other programs affect less.
         start = time.thread_time()
         result = run()
         least = min(least, time.thread_time() - start)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How much memory a training step of a transformer encoder takes in PyTorch: the peer of `benches/memory.rs`.
+"""The memory of a training step of a transformer encoder in PyTorch: the peer of `benches/memory.rs`.
 
-Its own profiler counts what its CPU allocator has handed out, in a process of its own, because it takes memory itself.
+PyTorch's profiler counts the allocations of its CPU allocator, in a separate process, because the profiler itself needs memory.
 Needs a Python with torch. Usage: python benches/peers/memory.py
 """
 
@@ -16,7 +16,7 @@ LAYERS, WIDTH, HEADS, HIDDEN, BATCH, LENGTH = 12, 256, 4, 1024, 8, 128
 
 
 class EncoderLayer(nn.Module):
-    """A layer that normalizes first."""
+    """A pre-norm layer."""
 
     def __init__(self):
         super().__init__()
@@ -38,7 +38,7 @@ class EncoderLayer(nn.Module):
 
 
 def resident(name):
-    """A line of what the system says about this process, in MiB."""
+    """A line of the system's status of this process, in MiB."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(name)) / 1024
 
@@ -61,11 +61,11 @@ def train(mark):
 
 
 def live():
-    """The greatest number of live bytes in each part, by the profiler."""
+    """The peak number of live bytes in each part, measured by the profiler."""
     marks = []
 
     def mark(name):
-        # The event that tells the parts apart.
+        # The event that separates the parts.
         with torch.profiler.record_function(f"mark {len(marks)}"):
             marks.append(name)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch's module mechanism costs: the peer of `benches/module.rs`.
+"""The cost of PyTorch's module mechanism: the peer of `benches/module.rs`.
 
 Needs a Python with torch. Usage: python benches/peers/module.py
 """
@@ -14,7 +14,7 @@ LAYERS = 10_000
 
 
 class Empty(torch.nn.Module):
-    """A module that computes nothing, so that only the mechanism is left."""
+    """A module that computes nothing, so that only the mechanism is measured."""
 
     def forward(self, _):
         return None
@@ -30,7 +30,7 @@ class Pair(torch.nn.Module):
 
 
 def nanoseconds(run, items, repeats=15, least=0.05):
-    """The median time of `run` for each of its items; one sample lasts `least` seconds or more."""
+    """The median time of `run` per item; one sample takes at least `least` seconds."""
     loops = 1
     while True:
         start = time.perf_counter()

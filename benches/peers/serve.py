@@ -3,8 +3,8 @@
 
 Needs a Python with torch, transformers, fastapi and uvicorn[standard]. Usage: python benches/peers/serve.py [--compare SECONDS]
 
-Without arguments it serves target/minilm on 127.0.0.1:8081. With --compare it starts both services and puts them in turn
-under the load of `examples/load_test.rs` (`cargo build --release -p module-serve --examples` first).
+Without arguments it serves target/minilm on 127.0.0.1:8081. With --compare it starts both services and tests them in turn
+with `examples/load_test.rs` (`cargo build --release -p module-serve --examples` first).
 """
 
 import asyncio
@@ -53,7 +53,7 @@ def build():
             job, count, end = None, len(batch[0][0]), loop.time() + MAX_WAIT
             while count < MAX_BATCH:
                 try:
-                    # What waits already is taken, however late it is.
+                    # Requests that are already waiting are taken, however late it is.
                     job = queue.get_nowait() if queue.qsize() else await asyncio.wait_for(queue.get(), end - loop.time())
                 except TimeoutError:
                     break
@@ -62,7 +62,7 @@ def build():
                 batch.append(job)
                 count, job = count + len(job[0]), None
             waiting -= count
-            # In a thread, so that requests are read meanwhile.
+            # In a thread, so that requests can be read in the meantime.
             rows = iter(await loop.run_in_executor(None, embed, [text for texts, _ in batch for text in texts]))
             for texts, answer in batch:
                 own = [next(rows) for _ in texts]
@@ -91,7 +91,7 @@ def build():
         waiting += len(texts)
         future = asyncio.get_running_loop().create_future()
         queue.put_nowait((texts, future))
-        # As it is: a response model would only check it once more.
+        # Returned as it is: a response model would only validate it again.
         return JSONResponse({"embeddings": await asyncio.wait_for(future, 10), "version": 1})
 
     @app.get("/health")
@@ -127,7 +127,7 @@ def compare(seconds):
                     break
                 except OSError:
                     time.sleep(0.1)
-        # The first turn is for warming up.
+        # The first turn is a warmup.
         for turn, (connections, length) in enumerate([(8, 2), *[(1, seconds), (8, seconds), (32, seconds)] * 2]):
             for name, (_, port) in servers.items():
                 print(f"\n{name}{'' if turn else ', warming up'}", flush=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch's tensors and autograd cost beside the arithmetic: the peer of `benches/tensor.rs`.
+"""The cost of PyTorch's tensors and autograd beyond the arithmetic: the peer of `benches/tensor.rs`.
 
 Needs a Python with torch. Usage: python benches/peers/tensor.py
 """
@@ -20,7 +20,7 @@ def step(model, optimizer, x, y):
 
 
 def unbind(x):
-    """A pass through all parts of a tensor."""
+    """A loop over all parts of a tensor."""
     parts = x.unbind(0)
     return torch.autograd.grad(parts, x, [torch.ones_like(part) for part in parts])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a layer of a transformer costs in PyTorch: the peer of `benches/transformer.rs`.
+"""The cost of a transformer layer in PyTorch: the peer of `benches/transformer.rs`.
 
 Needs a Python with torch. Usage: python benches/peers/transformer.py
 """

@@ -1,4 +1,4 @@
-//! Convolutions, pooling, images at another size.
+//! Convolutions, pooling and image resizing.
 
 use module_nn::{
     AvgPoolOptions, ConvOptions, ConvTransposeOptions, InterpolateMode, InterpolateOptions,

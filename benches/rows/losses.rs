@@ -5,7 +5,7 @@ use module_nn::prelude::*;
 
 use crate::row::{Rows, randn, work};
 
-/// Indices below `count`, in no order.
+/// Indices below `count`, unordered.
 fn indices<const N: usize>(count: i64, shape: [usize; N]) -> Result<Tensor> {
     let len = shape.iter().product::<usize>() as i64;
     Tensor::from_vec((0..len).map(|i| i * 37 % count).collect::<Vec<_>>(), shape)

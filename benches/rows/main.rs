@@ -1,9 +1,9 @@
-//! The rows of `benches/run`: each is one piece of work, which this program, PyTorch's (`benches/peers/rows`) and
-//! candle's (`benches/peers/candle`) do under one name.
+//! The rows of `benches/run`: each is one task, which this program, PyTorch's (`benches/peers/rows`) and candle's
+//! (`benches/peers/candle`) perform under the same name.
 //!
-//! The program waits for requests on its standard input, so that the driver can have the three take turns: `list`
-//! prints the names, and `NAME<tab>MILLISECONDS` runs a row for that long and prints the median of its microseconds.
-//! The first request for a row makes its tensors.
+//! The program waits for requests on its standard input, so that the driver can let the three take turns: `list` prints the
+//! names, and `NAME<tab>MILLISECONDS` runs a row for that long and prints its median in microseconds. The first request for
+//! a row creates its tensors.
 
 mod activations;
 mod attention;

@@ -1,4 +1,4 @@
-//! How long work takes: the one measure for this framework and for candle.
+//! Timing, with the same method for this framework and for candle.
 
 use std::time::Instant;
 

@@ -75,7 +75,7 @@ impl Forward for Gpt2Block {
     }
 }
 
-/// Targets in turn.
+/// Targets that cycle through the classes.
 fn targets(count: i64, classes: i64) -> Result<Tensor> {
     Tensor::from_vec(
         (0..count).map(|i| i % classes).collect::<Vec<_>>(),

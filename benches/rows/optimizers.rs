@@ -1,4 +1,4 @@
-//! Steps of optimizers over 7.1 million parameters, a layer of a transformer's.
+//! Optimizer steps over the 7.1 million parameters of a transformer layer.
 
 use module_nn::prelude::*;
 
@@ -52,7 +52,7 @@ pub(crate) fn add(rows: &mut Rows) {
     add_rule(rows, AdafactorConfig::new(1e-6));
     rows.add("clip_grad_norm, 7.1 million parameters", || {
         let model = model()?;
-        // A thousandth less than the norm, so that each time scales.
+        // A thousandth less than the norm, so that each step scales the gradients.
         let mut max_norm = clip_grad_norm(&model, 1e9)?;
         work(move || {
             max_norm *= 0.999;

@@ -1,4 +1,4 @@
-//! Products of matrices, and linear layers.
+//! Matrix products and linear layers.
 
 use module_nn::BackwardOptions;
 use module_nn::prelude::*;
@@ -65,7 +65,7 @@ pub(crate) fn add(rows: &mut Rows) {
     }
 }
 
-/// A large layer for one row, which takes as long as its weight takes to read.
+/// A large layer applied to one row, which takes as long as reading its weight.
 fn quantized(rows: &mut Rows) {
     let name = "linear 4096 to 4096, 1 rows";
     let schemes = [

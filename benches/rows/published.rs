@@ -1,4 +1,4 @@
-//! Published models, as `module_examples` has them: images of 64 by 64 in evaluation, and texts of GPT-2.
+//! Published models from `module_examples`: images of 64 by 64 in evaluation mode, and text for GPT-2.
 
 use module_examples::models::convnext::{ConvNeXt, ConvNeXtConfig};
 use module_examples::models::gpt2::{GPT2, GPT2Config};

@@ -1,14 +1,14 @@
-//! Rows by name, and how long their work takes.
+//! Rows by name, and their timing.
 
 use module_nn::prelude::*;
 use module_nn::{BackwardOptions, IndexMap};
 
 use crate::median_time::median_time;
 
-/// What a row does once.
+/// One run of a row's work.
 pub(crate) type Work = Box<dyn FnMut() -> Result<()>>;
 
-/// A row's work, or what makes it.
+/// A row's work, or the function that prepares it.
 enum Row {
     New(Box<dyn FnOnce() -> Result<Work>>),
     Made(Work),
@@ -19,7 +19,7 @@ enum Row {
 pub(crate) struct Rows(IndexMap<String, Option<Row>>);
 
 impl Rows {
-    /// Adds a row; `make` prepares its tensors and gives the work that is measured.
+    /// Adds a row; `make` prepares its tensors and returns the work to measure.
     pub(crate) fn add(
         &mut self,
         name: impl Into<String>,
@@ -43,7 +43,7 @@ impl Rows {
         );
     }
 
-    /// The same with tensors that `inputs` makes.
+    /// The same with tensors from `inputs`.
     pub(crate) fn both_of(
         &mut self,
         name: &str,
@@ -73,7 +73,7 @@ impl Rows {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// The median microseconds of the row's work, run for so long; nothing for a row that does not exist.
+    /// The median microseconds of the row's work, run for this long; `None` for an unknown row.
     pub(crate) fn measure(&mut self, name: &str, milliseconds: f64) -> Result<Option<f64>> {
         let Some(slot) = self.0.get_mut(name) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Work so small that what counts is what an operation costs besides its arithmetic.
+//! Work so small that the overhead of an operation dominates its arithmetic.
 
 use module_nn::prelude::*;
 

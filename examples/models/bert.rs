@@ -1,4 +1,4 @@
-//! BERT of Hugging Face's transformers, `BertModel`, with its pooler: the encoder of sentence-transformers' MiniLM too.
+//! BERT of Hugging Face's transformers, `BertModel`, with its pooler; also the encoder of sentence-transformers' MiniLM.
 //!
 //! Source: Devlin et al., *BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding* (2018).
 
@@ -28,7 +28,7 @@ pub struct BertConfig {
     pub initializer_range: f64,
     pub layer_norm_eps: f64,
     pub pad_token_id: Option<isize>,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -54,10 +54,10 @@ impl Default for BertConfig {
     }
 }
 
-/// `(N, L)` token ids to `(N, L, hidden_size)` of each token and `(N, hidden_size)` of the text.
+/// `(N, L)` token ids to `(N, L, hidden_size)` states of the tokens and `(N, hidden_size)` of the text.
 ///
-/// It is called with the ids, or with three tensors of their shape: the ids, the part of the text that each is of, and
-/// 0 where one is padding.
+/// It is called with the ids, or with three tensors of their shape: the ids, the segment of each token, and a mask that is
+/// 0 for padding.
 #[derive(Module)]
 pub struct Bert {
     embeddings: Embeddings,
@@ -152,7 +152,7 @@ impl Forward<(Tensor, Tensor)> for SelfAttention {
     }
 }
 
-/// What the branch computed, and what it began with.
+/// The output of the branch, and its input.
 impl Forward<(Tensor, Tensor)> for Output {
     type Output = Tensor;
 
@@ -217,7 +217,7 @@ impl Pretrained for Bert {
         let only = [
             ("model_type", json!("bert")),
             ("position_embedding_type", json!("absolute")),
-            // Of another head.
+            // For another head.
             ("classifier_dropout", json!(IGNORED)),
         ];
         transformers::check_rest("Bert", &config.rest, &only)?;
@@ -289,7 +289,7 @@ impl Forward<(Tensor, Tensor, Tensor)> for Bert {
     }
 }
 
-/// Texts of one part and one length.
+/// Texts of one segment, without padding.
 impl Forward for Bert {
     type Output = (Tensor, Tensor);
 

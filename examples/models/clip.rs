@@ -1,4 +1,4 @@
-//! CLIP of Hugging Face's transformers, `CLIPModel`: a tower for texts and one for images, whose features are compared.
+//! CLIP of Hugging Face's transformers, `CLIPModel`: one encoder for text and one for images, whose features are compared.
 //!
 //! Source: Radford et al., *Learning Transferable Visual Models From Natural Language Supervision* (2021).
 
@@ -22,19 +22,19 @@ pub struct CLIPConfig {
     pub text_config: CLIPTowerConfig,
     #[serde(default)]
     pub vision_config: CLIPTowerConfig,
-    /// Of older files: instead of `text_config`.
+    /// In older files, instead of `text_config`.
     pub text_config_dict: Option<CLIPTowerConfig>,
-    /// Of older files: instead of `vision_config`.
+    /// In older files, instead of `vision_config`.
     pub vision_config_dict: Option<CLIPTowerConfig>,
     pub projection_dim: usize,
     pub logit_scale_init_value: f64,
     pub initializer_factor: f64,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// What texts are read by, or images; arguments that are absent are those of `openai/clip-vit-base-patch32`.
+/// The encoder for text or for images; missing arguments are those of `openai/clip-vit-base-patch32`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the names are transformers'")]
@@ -54,15 +54,15 @@ pub struct CLIPTowerConfig {
     pub num_channels: Option<usize>,
     pub image_size: Option<usize>,
     pub patch_size: Option<usize>,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// Texts and images, to `(images, texts)` logits of how much they are alike, and to the same by texts.
+/// Texts and images to `(images, texts)` similarity logits, and the same with the texts first.
 ///
-/// It is called with `(N, L)` token ids, `(M, num_channels, image_size, image_size)` images, and 0 where a token is padding,
-/// `(N, L)`, unless there is none.
+/// It is called with `(N, L)` token ids, `(M, num_channels, image_size, image_size)` images, and an optional mask `(N, L)`
+/// that is 0 for padding.
 #[derive(Module)]
 pub struct CLIP {
     text_model: TextModel,
@@ -72,12 +72,12 @@ pub struct CLIP {
     logit_scale: Parameter,
 }
 
-/// Refuses what a configuration, or that of a tower, asks for beside its fields.
+/// Refuses arguments of a configuration, or of an encoder's, other than the fields.
 fn check_rest(model_type: &str, rest: &Map<String, Value>) -> Result<()> {
     let only = [
         ("model_type", json!(model_type)),
         ("is_encoder_decoder", json!(false)),
-        // Of a tower: said beside it.
+        // In an encoder's configuration: also given next to it.
         ("projection_dim", json!(IGNORED)),
         // Nothing reads it.
         ("dropout", json!(IGNORED)),
@@ -117,11 +117,11 @@ impl Pretrained for CLIP {
 }
 
 impl CLIP {
-    /// The features of texts, `(N, projection_dim)`, of `(N, L)` token ids and 0 where one is padding.
+    /// The features `(N, projection_dim)` of texts: `(N, L)` token ids, and a mask that is 0 for padding.
     ///
     /// # Errors
     ///
-    /// Other shapes, texts that are too long, ids beyond the vocabulary.
+    /// Other shapes, texts that are too long, ids outside the vocabulary.
     pub fn get_text_features(&self, ids: Tensor, mask: Option<Tensor>) -> Result<Tensor> {
         self.text_projection
             .call(self.text_model.call((ids, mask))?)
@@ -131,7 +131,7 @@ impl CLIP {
     ///
     /// # Errors
     ///
-    /// Images of another size.
+    /// Images of a different size.
     pub fn get_image_features(&self, images: Tensor) -> Result<Tensor> {
         self.visual_projection.call(self.vision_model.call(images)?)
     }

@@ -22,7 +22,7 @@ pub struct ConvNeXtArgs {
     pub dims: Option<[usize; 4]>,
     pub in_chans: Option<usize>,
     pub global_pool: GlobalPool,
-    /// Said beside these arguments already.
+    /// Already given next to these arguments.
     pub num_classes: IgnoredAny,
 }
 

@@ -9,14 +9,14 @@ use module_nn::prelude::*;
 use super::pretrained::Pretrained;
 
 module_nn::config! {
-    /// The sizes, by the example's names.
+    /// The sizes, with the example's names.
     pub struct DCGANConfig {
         optional {
             /// The size of the noise.
             nz: usize = 100_usize,
-            /// A measure of the generator's channels.
+            /// The base number of the generator's channels.
             ngf: usize = 64_usize,
-            /// A measure of the discriminator's channels.
+            /// The base number of the discriminator's channels.
             ndf: usize = 64_usize,
             /// The channels of images.
             nc: usize = 3_usize,
@@ -82,7 +82,7 @@ impl Pretrained for Discriminator {
     }
 }
 
-/// The example's: weights normal around 0, scales of normalizations around 1.
+/// The example's initialization: weights normal around 0, scales of normalizations around 1.
 fn initialize(main: &Sequential) -> Result<()> {
     let around = |mean| Normal { mean, std: 0.02 };
     init::each(main, |_, conv: &Conv2d| {

@@ -1,4 +1,4 @@
-//! diffusers' `UNet2DModel`, which predicts the noise in images, and its `DDPMScheduler`, which takes it away.
+//! diffusers' `UNet2DModel`, which predicts the noise in images, and its `DDPMScheduler`, which removes it.
 //!
 //! Source: Ho, Jain and Abbeel, *Denoising Diffusion Probabilistic Models* (2020).
 
@@ -34,12 +34,12 @@ pub struct UNet2DConfig {
     pub norm_num_groups: usize,
     pub norm_eps: f64,
     pub add_attention: bool,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// The kind of a block.
+/// The kind of block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum BlockType {
     /// Residual convolutions.
@@ -75,7 +75,7 @@ impl Default for UNet2DConfig {
     }
 }
 
-/// `(N, in_channels, H, W)` images and their `(N)` steps to the noise in them; `unet` in the directory of a pipeline.
+/// `(N, in_channels, H, W)` images and their `(N)` steps to the noise in them; `unet` in a pipeline's directory.
 #[derive(Module)]
 pub struct UNet2DModel {
     #[module(skip)]
@@ -174,7 +174,7 @@ impl Pretrained for UNet2DModel {
             .zip(&config.up_block_types)
             .enumerate()
         {
-            // Each takes the states of the way down from behind, of which the last has the next block's channels.
+            // Each takes states of the downward path in reverse order, and the last of these has the next block's channels.
             let next = channels.iter().rev().nth(i + 1).copied().unwrap_or(first);
             let mut resnets = vec![2 * outputs; layers + 1];
             resnets[0] = inputs + outputs;
@@ -209,7 +209,7 @@ impl Pretrained for UNet2DModel {
 }
 
 impl UNet2DModel {
-    /// Waves of steps, which the original computes in `F32` whatever the dtype of the model.
+    /// Sinusoidal embeddings of the steps, which the original computes in `F32` whatever the model's dtype.
     fn waves(&self, steps: &Tensor) -> Result<Tensor> {
         let half = self.conv_in.config().out_channels / 2;
         let exponents = Tensor::arange(0, half as i64, DType::F32)?.mul(-(10_000_f64.ln()))?;

@@ -1,6 +1,6 @@
 //! GPT-2 of Hugging Face's transformers, `GPT2LMHeadModel`.
 //!
-//! Keys are those that it saves now. Files of before (`openai-community/gpt2`) are of the model without its head and have
+//! Keys are those of the current library. Older files (`openai-community/gpt2`) hold the model without its head and contain
 //! masks as `attn.bias`: `LoadOptions::new().remap(Remap::new().prefix("", "transformer")).ignore("**.attn.bias")`.
 //!
 //! Source: Radford et al., *Language Models are Unsupervised Multitask Learners* (2019).
@@ -34,7 +34,7 @@ pub struct GPT2Config {
     pub scale_attn_weights: bool,
     pub scale_attn_by_inverse_layer_idx: bool,
     pub tie_word_embeddings: bool,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -62,7 +62,7 @@ impl Default for GPT2Config {
     }
 }
 
-/// `(N, L)` token ids to `(N, L, vocab_size)` logits of the token after each; with what was seen before, to both.
+/// `(N, L)` token ids to `(N, L, vocab_size)` logits for the token after each; with caches, to the logits and the caches.
 #[derive(Module)]
 pub struct GPT2 {
     transformer: Transformer,
@@ -167,7 +167,7 @@ impl Pretrained for GPT2 {
             // Only in half precision, in which transformers computes the scores in F32.
             ("reorder_and_upcast_attn", json!(false)),
             ("n_ctx", json!(config.n_positions)),
-            // Of another head.
+            // For another head.
             ("summary_activation", json!(IGNORED)),
             ("summary_first_dropout", json!(IGNORED)),
             ("summary_proj_to_labels", json!(IGNORED)),
@@ -223,7 +223,7 @@ impl Pretrained for GPT2 {
             lm_head: head.build()?,
         };
         transformers::initialize(&model, config.initializer_range)?;
-        // What is added to the sum of all before it begins smaller.
+        // Layers whose output is added to the residual stream begin smaller.
         let std = config.initializer_range / (2.0 * config.n_layer as f64).sqrt();
         for block in &model.transformer.h {
             for last in [&block.attn.c_proj, &block.mlp.c_proj] {

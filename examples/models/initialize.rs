@@ -1,13 +1,13 @@
-//! First weights, where libraries draw them alike.
+//! Initialization that several libraries share.
 
 use module_nn::init::zeros;
 use module_nn::prelude::*;
 
-/// Draws the weight of a layer, and makes its bias, if it has one, 0.
+/// Initializes a layer's weight, and sets its bias, if any, to 0.
 ///
 /// # Errors
 ///
-/// None for a layer that was just built.
+/// None for a newly built layer.
 pub fn draw(weight: &Parameter, bias: &Bias, init: impl Init) -> Result<()> {
     weight.initialize(init)?;
     bias.get().map_or(Ok(()), |bias| bias.initialize(zeros()))

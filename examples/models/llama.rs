@@ -35,25 +35,25 @@ pub struct LlamaConfig {
     pub attention_dropout: f64,
     #[serde(default)]
     pub mlp_bias: bool,
-    /// The base and the scaling of the rotary positions; older files have `rope_theta` and `rope_scaling` instead.
+    /// The base and the scaling of the rotary embeddings; older files have `rope_theta` and `rope_scaling` instead.
     #[serde(alias = "rope_scaling")]
     pub rope_parameters: Option<Map<String, Value>>,
     pub rope_theta: Option<f64>,
     pub sliding_window: Option<usize>,
-    /// Qwen3's: whether it has windows at all.
+    /// Qwen3's: whether it uses windows at all.
     #[serde(default)]
     pub use_sliding_window: bool,
-    /// Qwen3's: the layers before the first with a window.
+    /// Qwen3's: the number of layers before the first one with a window.
     #[serde(default)]
     pub max_window_layers: usize,
     /// Qwen3's: the kind of each layer, instead of `max_window_layers`.
     pub layer_types: Option<Vec<LayerType>>,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// The models that have Llama's keys.
+/// The models with Llama's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelType {
@@ -61,15 +61,15 @@ pub enum ModelType {
     Llama,
     /// With a sliding window.
     Mistral,
-    /// With norms of each head of query and key.
+    /// With normalized queries and keys for each head.
     Qwen3,
 }
 
-/// What the tokens of a layer attend to.
+/// The tokens that a layer attends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerType {
-    /// All before them.
+    /// All preceding ones.
     FullAttention,
     /// Those in the window.
     SlidingAttention,
@@ -98,7 +98,7 @@ impl LlamaConfig {
     fn rotary(&self) -> Result<RotaryEmbeddingConfig> {
         let mut given = self.rope_parameters.clone().unwrap_or_default();
         let theta = given.remove("rope_theta").and_then(|theta| theta.as_f64());
-        // By older files' name.
+        // By the name in older files.
         let kind = given.remove("type").unwrap_or(json!("default"));
         given.entry("rope_type").or_insert(kind);
         given
@@ -112,7 +112,7 @@ impl LlamaConfig {
     }
 }
 
-/// `(N, L)` token ids to `(N, L, vocab_size)` logits of the token after each; with what was seen before, to both.
+/// `(N, L)` token ids to `(N, L, vocab_size)` logits for the token after each; with caches, to the logits and the caches.
 #[derive(Module)]
 pub struct Llama {
     model: Decoder,
@@ -229,7 +229,7 @@ impl Pretrained for Llama {
 }
 
 impl Llama {
-    /// What the layers remember of a text before its first token: those with a window keep no more than that.
+    /// Empty caches of the layers for a new text: those of layers with a window hold no more than that window.
     pub fn caches(&self) -> Caches {
         let windows = self.model.layers.iter();
         let windows = windows.map(|layer| layer.self_attn.config().sliding_window);

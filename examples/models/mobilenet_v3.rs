@@ -15,7 +15,7 @@ use super::pretrained::Pretrained;
 pub struct MobileNetV3Config {
     /// The blocks.
     pub inverted_residual_setting: Vec<InvertedResidualConfig>,
-    /// The features before the last layer.
+    /// The number of features before the last layer.
     pub last_channel: usize,
     /// The number of classes.
     pub num_classes: usize,
@@ -23,7 +23,7 @@ pub struct MobileNetV3Config {
     pub dropout: f64,
 }
 
-/// A block, by torchvision's names.
+/// A block, with torchvision's names.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are torchvision's")]
@@ -46,14 +46,14 @@ pub struct MobileNetV3 {
     classifier: Sequential,
 }
 
-/// A depthwise convolution between two 1×1, around which the input passes where the shape stays.
+/// A depthwise convolution between two 1×1 convolutions, with a skip connection if the shape does not change.
 #[derive(Module)]
 struct InvertedResidual {
     residual: bool,
     block: Sequential,
 }
 
-/// A convolution without a bias, a normalization and an activation, if there is one.
+/// A convolution without a bias, a normalization and an optional activation.
 fn conv(
     config: &Conv2dNormActivationConfig,
     activation: Option<ActivationLayer>,
@@ -64,7 +64,7 @@ fn conv(
     config.build_with(Some(Box::new(norm)), activation)
 }
 
-/// [`conv`] of single pixels.
+/// [`conv`] with a 1×1 kernel.
 fn pointwise(
     inputs: usize,
     outputs: usize,
@@ -74,7 +74,7 @@ fn pointwise(
     conv(&config.kernel_size(1), activation)
 }
 
-/// The multiple of 8 that is nearest, but not less by more than a tenth.
+/// The nearest multiple of 8 that is not more than a tenth smaller.
 fn multiple_of_8(channels: usize) -> usize {
     let nearest = ((channels + 4) / 8 * 8).max(8);
     nearest + if 10 * nearest < 9 * channels { 8 } else { 0 }

@@ -1,11 +1,11 @@
-//! Models that others published, which load the checkpoints of their libraries key for key.
+//! Published models, which load the checkpoints of their libraries key for key.
 //!
-//! Each file is one model, to be copied: a configuration that is the library's own, and the model, which is
+//! Each file is one model, to be copied: a configuration with the library's fields, and the model, which implements
 //! [`Pretrained`](pretrained::Pretrained): `new` builds it with fresh weights, and `from_pretrained` reads a directory with
-//! both. What a configuration asks for and the model does not have is an error, never ignored.
+//! both. A configuration that requires something the model does not have is an error and is never ignored.
 //!
-//! What several files need stands in [`pretrained`] and [`initialize`], and what models of one library share in [`timm`] and
-//! [`transformers`].
+//! [`pretrained`] and [`initialize`] hold code that several files need; [`timm`] and [`transformers`] hold code that models
+//! of one library share.
 
 pub mod bert;
 pub mod clip;

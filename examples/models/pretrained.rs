@@ -1,4 +1,4 @@
-//! Directories with a model's configuration and its weights, as libraries publish them.
+//! Directories with a model's configuration and weights, as libraries publish them.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use module_nn::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// More bytes of a file are not read: configurations have thousands, vocabularies some millions.
+/// Larger files are not read: configurations have thousands of bytes, vocabularies a few million.
 const LONGEST: u64 = 1 << 28;
 
 /// A model that its library publishes as a directory with a configuration and weights.
@@ -16,21 +16,23 @@ pub trait Pretrained: Module + Sized {
     /// The library's `config.json`.
     type Config: DeserializeOwned;
 
-    /// Keys of older files that nothing reads.
+    /// Keys of older files that are not used.
     const UNUSED_KEYS: &'static [&'static str] = &[];
 
-    /// A network with fresh weights.
+    /// Builds a network with fresh weights.
     ///
     /// # Errors
     ///
-    /// Sizes that are 0, do not divide or exceed memory; an argument that the model has no choice of.
+    /// Sizes that are 0, do not divide or exceed memory; an argument with a value that the model does not support.
     fn new(config: &Self::Config) -> Result<Self>;
 
-    /// The network of a directory with `config.json` and weights. Nothing is drawn, and it is in evaluation mode.
+    /// Reads the network from a directory with `config.json` and weights. No values are drawn, and it is in evaluation
+    /// mode.
     ///
     /// # Errors
     ///
-    /// Those of [`read_config`], [`new`](Self::new) and [`read_weights`]; keys or shapes that are not exactly the model's.
+    /// Those of [`read_config`], [`new`](Self::new) and [`read_weights`]; keys or shapes that do not match the model
+    /// exactly.
     fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
         let config = read_config(&dir)?;
         let mut weights = read_weights(dir)?;
@@ -40,11 +42,11 @@ pub trait Pretrained: Module + Sized {
         Self::from_weights(&config, &weights)
     }
 
-    /// The network of a configuration with these weights, as [`from_pretrained`](Self::from_pretrained) makes it.
+    /// Builds the network from a configuration and these weights, like [`from_pretrained`](Self::from_pretrained).
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new); keys or shapes that are not exactly the model's.
+    /// Those of [`new`](Self::new); keys or shapes that do not match the model exactly.
     fn from_weights(config: &Self::Config, weights: &StateDict) -> Result<Self> {
         let model = deferred(|| Self::new(config))?;
         let _ = model.load_state_dict(weights)?;
@@ -57,7 +59,7 @@ pub trait Pretrained: Module + Sized {
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or does not hold such a value.
+/// A file that cannot be read or does not contain such a value.
 pub fn read_json<C: DeserializeOwned>(path: impl AsRef<Path>) -> Result<C> {
     let path = path.as_ref();
     let named = |problem: String| Error::custom(format!("{}: {problem}", path.display()));
@@ -69,12 +71,12 @@ pub fn read_json<C: DeserializeOwned>(path: impl AsRef<Path>) -> Result<C> {
 ///
 /// # Errors
 ///
-/// As [`read_json`].
+/// Those of [`read_json`].
 pub fn read_config<C: DeserializeOwned>(dir: impl AsRef<Path>) -> Result<C> {
     read_json(dir.as_ref().join("config.json"))
 }
 
-/// The weights of a directory: its only file of weights, whatever its name (`netG.pth`,
+/// Reads the weights of a directory: its only weight file, whatever its name (`netG.pth`,
 /// `diffusion_pytorch_model.safetensors`), or the file or the shards with the names that [`StateDict::load`] knows.
 ///
 /// # Errors
@@ -96,16 +98,16 @@ pub fn read_weights(dir: impl AsRef<Path>) -> Result<StateDict> {
     }
 }
 
-/// An argument of a configuration that a model has no choice of, or does not know.
+/// An argument of a configuration with a value that a model does not support, or that it does not know.
 #[derive(Clone, Debug)]
 pub struct UnsupportedArgument {
     /// The model.
     pub model: &'static str,
     /// The argument's name.
     pub name: String,
-    /// What the configuration says.
+    /// The value in the configuration.
     pub value: Value,
-    /// What the model has, if it knows the argument.
+    /// The value of the model, if it knows the argument.
     pub supported: Option<Value>,
 }
 
@@ -121,13 +123,13 @@ impl fmt::Display for UnsupportedArgument {
 
 impl std::error::Error for UnsupportedArgument {}
 
-/// Refuses what a configuration asks for beside the fields that a model reads: each of the `rest` must be in `only`,
-/// with that value, or with any where it is said as `IGNORED`.
+/// Refuses arguments of a configuration other than the fields that a model reads: each of the `rest` must be in `only` with
+/// the same value, or with any value if it is `IGNORED` there.
 ///
 /// # Errors
 ///
-/// [`UnsupportedArgument`], found by `downcast_ref`: the first argument that is unknown, or has another value than the model
-/// has.
+/// [`UnsupportedArgument`], which `downcast_ref` finds: the first argument that is unknown, or differs from the model's
+/// value.
 pub fn check_rest(
     model: &'static str,
     rest: &Map<String, Value>,
@@ -152,5 +154,5 @@ pub fn check_rest(
     Ok(())
 }
 
-/// In [`check_rest`], what changes nothing of what a model computes.
+/// In [`check_rest`], marks arguments that do not change what a model computes.
 pub const IGNORED: &str = "(anything)";

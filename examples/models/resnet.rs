@@ -23,7 +23,7 @@ pub struct ResNetArgs {
     pub in_chans: Option<usize>,
     /// How the last features are pooled.
     pub global_pool: GlobalPool,
-    /// Said beside these arguments already.
+    /// Already given next to these arguments.
     pub num_classes: IgnoredAny,
 }
 
@@ -53,7 +53,7 @@ struct BasicBlock {
     downsample: Sequential,
 }
 
-/// A 3×3 convolution of a quarter of the channels between two 1×1, and a shortcut.
+/// A 3×3 convolution with a quarter of the channels between two 1×1 convolutions, and a shortcut.
 #[derive(Module)]
 struct Bottleneck {
     conv1: Conv2d,
@@ -71,7 +71,7 @@ fn conv(inputs: usize, outputs: usize, kernel: usize, stride: usize) -> Result<C
     config.padding(kernel / 2).bias(false).build()
 }
 
-/// The shortcut of a block: nothing, which is the identity, where the shape stays.
+/// The shortcut of a block: nothing, meaning the identity, if the shape does not change.
 fn shortcut(inputs: usize, outputs: usize, stride: usize) -> Result<Sequential> {
     if stride == 1 && inputs == outputs {
         return Ok(Sequential::new());
@@ -80,7 +80,7 @@ fn shortcut(inputs: usize, outputs: usize, stride: usize) -> Result<Sequential> 
     Ok(project.push(BatchNorm2d::new(outputs)?))
 }
 
-// Members are made in torchvision's order, because each continues the random stream: the shortcut first.
+// Members are built in torchvision's order, because each continues the random stream: the shortcut first.
 
 impl BasicBlock {
     fn new(inputs: usize, width: usize, stride: usize) -> Result<Self> {

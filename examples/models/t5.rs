@@ -1,4 +1,5 @@
-//! T5 of Hugging Face's transformers, `T5ForConditionalGeneration`: the first T5, and T5 1.1 and Flan-T5 with their gates.
+//! T5 of Hugging Face's transformers, `T5ForConditionalGeneration`: the original T5, and T5 1.1 and Flan-T5 with gated
+//! feed-forward layers.
 //!
 //! Source: Raffel et al., *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (2019).
 
@@ -36,11 +37,11 @@ pub struct T5Config {
     pub feed_forward_proj: FeedForwardProj,
     pub pad_token_id: i64,
     pub decoder_start_token_id: i64,
-    /// Whether the head is the table of words; true if absent.
+    /// Whether the head shares the embedding table; true if absent.
     pub tie_word_embeddings: Option<bool>,
-    /// Whether the head is given `d_model**-0.5` of what the decoder computes; if absent, where it is tied.
+    /// Whether the decoder's output is scaled by `d_model**-0.5` before the head; if absent, only if the head is tied.
     pub scale_decoder_outputs: Option<bool>,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -49,15 +50,15 @@ pub struct T5Config {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedForwardProj {
-    /// Of the first T5.
+    /// The original T5's.
     #[default]
     Relu,
-    /// Of T5 1.1, by the hyperbolic tangent.
+    /// T5 1.1's, with the tanh approximation.
     GatedGelu,
 }
 
 impl T5Config {
-    /// Draws whose variance is one over so many, but for the factor.
+    /// Draws from a normal distribution with variance 1 / `over`, scaled by the initializer factor.
     fn normal(&self, shape: [usize; 2], over: usize) -> Result<Parameter> {
         let std = self.initializer_factor / (over as f64).sqrt();
         Parameter::with_init(shape, Normal { mean: 0.0, std })
@@ -81,7 +82,7 @@ impl T5Config {
         self.relative_attention_max_distance.unwrap_or(128)
     }
 
-    /// Refuses buckets that logarithms could not divide the distances into: the encoder has half of them in each direction.
+    /// Refuses numbers of buckets that cannot be divided logarithmically: the encoder uses half of them in each direction.
     fn check_buckets(&self) -> Result<()> {
         let (buckets, distance) = (self.relative_attention_num_buckets, self.max_distance());
         if buckets >= 4 && buckets / 2 < distance {
@@ -95,10 +96,11 @@ impl T5Config {
     }
 }
 
-/// Token ids of sources and of the beginnings of their targets, to `(N, L, vocab_size)` logits of the token after each of the targets'.
+/// Token ids of sources and of the beginnings of their targets, to `(N, L, vocab_size)` logits for the token after each
+/// target token.
 ///
-/// It is called with three tensors: sources `(N, S)`, 0 where one is padding `(N, S)`, and targets `(N, L)`. To generate,
-/// [`encode`](Self::encode) the sources once, and call it with new tokens and what it remembers.
+/// It is called with three tensors: sources `(N, S)`, a mask that is 0 for padding `(N, S)`, and targets `(N, L)`. To
+/// generate, [`encode`](Self::encode) the sources once, and call the model with new tokens and the memory.
 #[derive(Module)]
 pub struct T5 {
     start: i64,
@@ -123,9 +125,9 @@ impl Pretrained for T5 {
             ("is_encoder_decoder", json!(true)),
             ("dense_act_fn", json!(act)),
             ("is_gated_act", json!(is_gated)),
-            // Of another head.
+            // For another head.
             ("classifier_dropout", json!(IGNORED)),
-            // Of older files; positions are relative.
+            // In older files; positions are relative.
             ("n_positions", json!(IGNORED)),
         ];
         transformers::check_rest("T5", &config.rest, &only)?;
@@ -151,12 +153,12 @@ impl Pretrained for T5 {
         })
     }
 
-    /// As in transformers, the head is tied unless there are weights of its own, because configurations of transformers 5 say
-    /// that it is in any case.
+    /// As in transformers, the head is tied unless the file has separate weights for it, because configurations of
+    /// transformers 5 always say that it is tied.
     fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
         let mut config: T5Config = read_config(&dir)?;
         let mut weights = read_weights(&dir)?;
-        // Of older files; it was never read.
+        // In older files; it was never read.
         weights.remove("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
         let is_scaled = config.scale_decoder_outputs.unwrap_or(config.is_tied());
         config.scale_decoder_outputs = Some(is_scaled);
@@ -170,11 +172,11 @@ impl Pretrained for T5 {
 }
 
 impl T5 {
-    /// Reads sources, `(N, S)` token ids and 0 where one is padding, and remembers them for targets that are still to come.
+    /// Encodes sources, `(N, S)` token ids and a mask that is 0 for padding, into a memory for targets that follow.
     ///
     /// # Errors
     ///
-    /// Other shapes, ids beyond the vocabulary.
+    /// Other shapes, ids outside the vocabulary.
     pub fn encode(&self, ids: Tensor, mask: Tensor) -> Result<Memory> {
         let length = ids.size(1)? as isize;
         let mask = mask.ne(0)?.unsqueeze(1)?.unsqueeze(1)?;
@@ -186,7 +188,7 @@ impl T5 {
         Ok((blocks?, mask))
     }
 
-    /// The token that so many targets begin with, `(N, 1)`.
+    /// The start token for this many targets, `(N, 1)`.
     ///
     /// # Errors
     ///
@@ -195,12 +197,12 @@ impl T5 {
         Tensor::full([targets, 1], self.start, DType::I64)
     }
 
-    /// What the decoder is given in training, so that it learns to say `labels` `(N, L)`: the start, and each label but the last.
-    /// Labels of -100, which are not learned, become padding.
+    /// The decoder's input in training for the targets `labels` `(N, L)`: the start token, and each label but the last.
+    /// Labels of -100, which are excluded from the loss, become padding.
     ///
     /// # Errors
     ///
-    /// Labels that are no `I64` of two dimensions.
+    /// Labels that are not `I64` with two dimensions.
     pub fn shift_right(&self, labels: &Tensor) -> Result<Tensor> {
         let last = labels.size(1)?.saturating_sub(1);
         let targets = [self.start(labels.size(0)?)?, labels.narrow(1, 0..last)?];
@@ -209,7 +211,7 @@ impl T5 {
     }
 }
 
-/// New tokens of the targets, and what is remembered.
+/// New tokens of the targets, and the memory.
 impl Forward<(Tensor, Memory)> for T5 {
     type Output = (Tensor, Memory);
 

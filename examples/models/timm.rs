@@ -1,4 +1,4 @@
-//! What models of timm have in common.
+//! Code shared by models of timm.
 
 use module_nn::init::{self, TimmTruncNormal};
 use module_nn::prelude::*;
@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::initialize::draw;
 
-/// timm's `config.json`, of a model with the arguments `A`.
+/// timm's `config.json` for a model with the arguments `A`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound(deserialize = "A: Default + Deserialize<'de>"))]
 pub struct TimmConfig<A> {
-    /// The name of the published sizes.
+    /// The name of the published architecture.
     pub architecture: String,
     /// The number of classes.
     pub num_classes: usize,
-    /// What differs from the published sizes.
+    /// The differences from the published sizes.
     #[serde(default)]
     pub model_args: A,
 }
@@ -23,13 +23,13 @@ pub struct TimmConfig<A> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GlobalPool {
-    /// Their means.
+    /// By their mean.
     #[default]
     Avg,
 }
 
 impl<A: Default> TimmConfig<A> {
-    /// The published sizes of an architecture, for ImageNet's classes.
+    /// The published sizes of an architecture, for the classes of ImageNet.
     pub fn new(architecture: impl Into<String>) -> Self {
         let (architecture, model_args) = (architecture.into(), A::default());
         Self {
@@ -39,7 +39,7 @@ impl<A: Default> TimmConfig<A> {
         }
     }
 
-    /// The error of an architecture that a model does not know.
+    /// The error for an architecture that a model does not know.
     pub fn unknown(&self, model: &'static str, known: &str) -> Error {
         Error::argument(
             model,
@@ -85,7 +85,7 @@ impl Forward for Mlp {
     }
 }
 
-/// Draws linear layers and convolutions from a cut normal distribution, with biases of 0.
+/// Initializes linear layers and convolutions from a truncated normal distribution, with biases of 0.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What models of Hugging Face's transformers have in common.
+//! Code shared by models of Hugging Face's transformers.
 
 use module_nn::init::{self, Normal};
 use module_nn::prelude::*;
@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 use super::initialize::draw;
 use super::pretrained::{self, IGNORED};
 
-/// An activation by transformers' name.
+/// An activation, with transformers' name.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
     /// The exact one.
     Gelu,
-    /// By the hyperbolic tangent.
+    /// The tanh approximation.
     #[serde(alias = "gelu_pytorch_tanh")]
     GeluNew,
-    /// Zero below zero.
+    /// ReLU.
     Relu,
-    /// By a sigmoid.
+    /// The sigmoid approximation.
     QuickGelu,
     /// Also known as swish.
     #[serde(alias = "swish")]
@@ -28,7 +28,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The layer.
+    /// Builds the layer.
     ///
     /// # Errors
     ///
@@ -57,12 +57,12 @@ impl Forward for QuickGELU {
     }
 }
 
-/// [`check_rest`](pretrained::check_rest) with what all of transformers' configurations have and no model computes with:
-/// older versions wrote how texts are generated into each.
+/// [`check_rest`](pretrained::check_rest) with the arguments that all of transformers' configurations have and no model
+/// uses: older versions also stored generation settings there.
 ///
 /// # Errors
 ///
-/// The first argument that is unknown, or has another value than the model has.
+/// The first argument that is unknown, or differs from the model's value.
 pub fn check_rest(
     model: &'static str,
     rest: &Map<String, Value>,
@@ -156,7 +156,7 @@ pub fn initialize(model: &impl Module, std: f64) -> Result<()> {
 ///
 /// # Errors
 ///
-/// That, or no heads.
+/// Such a number, or no heads.
 pub fn check_heads(model: &'static str, width: usize, heads: usize) -> Result<()> {
     if heads != 0 && width.is_multiple_of(heads) {
         return Ok(());
@@ -165,7 +165,7 @@ pub fn check_heads(model: &'static str, width: usize, heads: usize) -> Result<()
     Err(Error::argument(model, "heads", heads, problem))
 }
 
-/// The probability with which weights of an attention are dropped: 0 in evaluation.
+/// The probability of dropping attention weights: 0 in evaluation mode.
 pub fn dropout_p(training: &Training, p: f64) -> f64 {
     if training.is_training() { p } else { 0.0 }
 }
@@ -174,7 +174,7 @@ pub fn dropout_p(training: &Training, p: f64) -> f64 {
 ///
 /// # Errors
 ///
-/// Heads that do not divide the width.
+/// A number of heads that does not divide the width.
 pub fn split_heads(x: &Tensor, heads: usize) -> Result<Tensor> {
     x.unflatten(-1, [heads as isize, -1])?.transpose(1, 2)
 }
@@ -188,11 +188,11 @@ pub fn join_heads(x: &Tensor) -> Result<Tensor> {
     x.transpose(1, 2)?.flatten(2, -1)
 }
 
-/// Attention with a linear layer each for keys, values, queries and the result.
+/// Attention with separate linear layers for keys, values, queries and the output.
 #[derive(Module)]
 pub struct Attention {
     pub(super) heads: usize,
-    /// Whether what attends are the last of the keys, and sees none behind itself.
+    /// Whether attention is causal, with the queries as the last positions of the keys.
     pub(super) is_causal: bool,
     pub(super) dropout: f64,
     pub(super) k_proj: Linear,
@@ -203,7 +203,7 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// The keys and values of what is attended to.
+    /// The keys and values of an input.
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ impl Attention {
     }
 }
 
-/// What attends, keys and values, and true where one of them is seen; all are if absent.
+/// The queries' input, keys and values, and a mask that is true where a key is visible; without a mask all are.
 impl Forward<(Tensor, (Tensor, Tensor), Option<Tensor>)> for Attention {
     type Output = Tensor;
 
@@ -238,10 +238,10 @@ impl Forward<(Tensor, (Tensor, Tensor), Option<Tensor>)> for Attention {
     }
 }
 
-/// What each layer remembers of a text; where there is none of a layer, it has seen nothing yet.
+/// The cache of each layer; a layer whose cache is missing has not seen anything yet.
 pub type Caches = Vec<KeyValueCache>;
 
-/// Calls layers in turn, each with its cache.
+/// Calls layers in sequence, each with its cache.
 ///
 /// # Errors
 ///

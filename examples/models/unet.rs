@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 use super::pretrained::Pretrained;
 
 module_nn::config! {
-    /// The arguments, by the original's names.
+    /// The arguments, with the original's names.
     pub struct UNetConfig {
         required {
             /// The channels of images.
@@ -16,7 +16,7 @@ module_nn::config! {
             n_classes: usize,
         }
         optional {
-            /// Whether images are enlarged by interpolation, and not by a learned convolution.
+            /// Whether images are upsampled by interpolation instead of a learned convolution.
             bilinear: bool = false,
             /// The channels of the first features, a constant in the original.
             width: usize = 64_usize,
@@ -39,7 +39,7 @@ pub struct UNet {
     outc: Sequential,
 }
 
-/// Twice the size, joined with the features of that size on the way down.
+/// Doubles the size, and joins the features of that size from the downward path.
 #[derive(Module)]
 struct Up {
     up: Box<dyn Layer>,
@@ -58,7 +58,7 @@ fn double_conv(inputs: usize, between: usize, outputs: usize) -> Result<Sequenti
     Sequential::new().push_named("double_conv", convs)
 }
 
-/// Half the size, and two convolutions.
+/// Halves the size, and applies two convolutions.
 fn down(inputs: usize, outputs: usize) -> Result<Sequential> {
     let pool = Sequential::new().push(MaxPool2d::new(2)?);
     let layers = pool.push(double_conv(inputs, outputs, outputs)?);
@@ -89,7 +89,7 @@ impl Forward<(Tensor, Tensor)> for Up {
 
     fn forward(&self, (x, skip): (Tensor, Tensor)) -> Result<Tensor> {
         let x = self.up.call(x)?;
-        // Sizes that are odd were rounded down.
+        // Odd sizes were rounded down.
         let missing = |dim| Ok::<_, Error>(skip.size(dim)? as isize - x.size(dim)? as isize);
         let (height, width) = (missing(2)?, missing(3)?);
         let (left, top) = (width / 2, height / 2);
@@ -103,7 +103,7 @@ impl Pretrained for UNet {
 
     fn new(config: &UNetConfig) -> Result<Self> {
         let (width, bilinear) = (config.width, config.bilinear);
-        // Interpolation keeps the number of channels, so that there are half as many below.
+        // Interpolation keeps the number of channels, so there are half as many below.
         let factor = if bilinear { 2 } else { 1 };
         let outc = Conv2d::new(width, config.n_classes, 1)?;
         Ok(Self {

@@ -47,7 +47,7 @@ impl Pretrained for VAE {
 }
 
 impl VAE {
-    /// The mean and the logarithm of the variance of the latent variables of each image.
+    /// The mean and the logarithm of the variance of each image's latent variables.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl VAE {
         Ok((self.fc21.call(hidden.clone())?, self.fc22.call(hidden)?))
     }
 
-    /// The image of each row of latent variables.
+    /// Decodes each row of latent variables into an image.
     ///
     /// # Errors
     ///
@@ -78,12 +78,12 @@ impl Forward for VAE {
     }
 }
 
-/// What training makes small, summed over all images: how unlikely `images` are by what the model made of them, and how far
-/// their latent variables are from normal ones.
+/// The training loss, summed over all images: the reconstruction error of `images`, and the divergence of their latent
+/// variables from a standard normal distribution.
 ///
 /// # Errors
 ///
-/// Images of another number or size.
+/// A different number or size of images.
 pub fn loss_function(outputs: &(Tensor, Tensor, Tensor), images: &Tensor) -> Result<Tensor> {
     let (reconstructions, mean, log_variance) = outputs;
     let images = images.flatten(1, -1)?;

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use super::pretrained::Pretrained;
 use super::timm::{self, Mlp, TimmConfig};
 
-/// timm's `config.json`; the architecture is `vit_<size>_patch<size>_<size of images>`.
+/// timm's `config.json`; the architecture is `vit_<size>_patch<size>_<image size>`.
 pub type VisionTransformerConfig = TimmConfig<VisionTransformerArgs>;
 
 /// Arguments that replace those of the architecture.
@@ -28,11 +28,11 @@ pub struct VisionTransformerArgs {
     pub mlp_ratio: Option<f64>,
     pub qkv_bias: Option<bool>,
     pub global_pool: GlobalPool,
-    /// Said beside these arguments already.
+    /// Already given next to these arguments.
     pub num_classes: IgnoredAny,
 }
 
-/// What is classified.
+/// What the classifier uses.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GlobalPool {
@@ -52,7 +52,7 @@ pub struct VisionTransformer {
     head: Linear,
 }
 
-/// Images to one token for each patch.
+/// Images to one token per patch.
 #[derive(Module)]
 struct PatchEmbed {
     proj: Conv2d,

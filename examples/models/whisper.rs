@@ -7,7 +7,7 @@
 //! let tokens = Whisper::from_pretrained(dir)?.generate(features, &config)?;
 //! ```
 //!
-//! What is written is the likeliest text of one chunk of sound. Longer sound, timestamps and sampling are refused, by errors
+//! The output is the likeliest text of one chunk of audio. Longer audio, timestamps and sampling are refused with errors
 //! that say what to do instead.
 //!
 //! Source: Radford et al., *Robust Speech Recognition via Large-Scale Weak Supervision* (2022).
@@ -51,7 +51,7 @@ pub struct WhisperConfig {
     pub pad_token_id: Option<isize>,
     #[serde(default = "yes")]
     pub tie_word_embeddings: bool,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -60,20 +60,20 @@ fn yes() -> bool {
     true
 }
 
-/// `(N, num_mel_bins, 2 · max_source_positions)` of sound and `(N, L)` token ids to `(N, L, vocab_size)` logits of the
+/// `(N, num_mel_bins, 2 · max_source_positions)` of audio and `(N, L)` token ids to `(N, L, vocab_size)` logits for the
 /// token after each.
 ///
-/// With ids, what [`encode`](Self::encode) made of the sound, and what was seen before, to logits and what was seen then.
+/// With ids, the output of [`encode`](Self::encode) and the caches, it returns logits and the updated caches.
 #[derive(Module)]
 pub struct Whisper {
     model: Model,
     proj_out: Linear,
 }
 
-/// What each layer of the decoder remembers: of the text, and of the sound, whose keys and values are computed once.
+/// The caches of each decoder layer: of the text, and of the audio, whose keys and values are computed once.
 pub type Caches = Vec<LayerCache>;
 
-/// Those of one layer.
+/// The caches of one layer.
 pub type LayerCache = (KeyValueCache, KeyValueCache);
 
 #[derive(Module)]
@@ -166,7 +166,7 @@ impl Forward<(Tensor, Tensor, LayerCache)> for DecoderLayer {
         let x = x.add(&self.dropout.call(y)?)?;
         let y = self.encoder_attn_layer_norm.call(x.clone())?;
         let attended = match (of_sound.key(), of_sound.value()) {
-            // The sound is the same for each token.
+            // The audio is the same for each token.
             (Some(key), Some(value)) => (key, value),
             _ => {
                 let (key, value) = self.encoder_attn.keys_and_values(&sound)?;
@@ -196,7 +196,7 @@ impl Forward for Encoder {
         let x = self.gelu.call(self.conv2.call(x)?)?;
         let positions = Tensor::arange(0, positions as i64, ())?;
         let positions = self.embed_positions.call(positions)?;
-        // Channels still lie before positions: the order in which the original draws what it drops.
+        // Channels still precede positions: the original draws its dropout in this order.
         let x = self.dropout.call(x.add(&positions.transpose(0, 1)?)?)?;
         let mut x = x.transpose(1, 2)?;
         for layer in &self.layers {
@@ -245,10 +245,10 @@ impl Pretrained for Whisper {
             // transformers does not read it either.
             ("scale_embedding", json!(IGNORED)),
             ("num_hidden_layers", json!(IGNORED)),
-            // Of another head.
+            // For another head.
             ("classifier_proj_size", json!(IGNORED)),
             ("use_weighted_layer_sum", json!(IGNORED)),
-            // Of generation, which has a file of its own.
+            // For generation, which has a separate file.
             ("forced_decoder_ids", json!(IGNORED)),
             ("median_filter_width", json!(IGNORED)),
         ];
@@ -333,7 +333,7 @@ impl Pretrained for Whisper {
 }
 
 impl Whisper {
-    /// First weights; the encoder's positions are waves, and stay as they are.
+    /// Initializes it; the encoder's positions are sinusoidal and stay as they are.
     fn initialize(&self, std: f64) -> Result<()> {
         transformers::initialize(self, std)?;
         init::each(self, |_, conv: &Conv1d| {
@@ -345,8 +345,8 @@ impl Whisper {
         Ok(())
     }
 
-    /// What the decoder is told of `(N, num_mel_bins, 2 · max_source_positions)` of sound, `(N, max_source_positions,
-    /// d_model)`.
+    /// The encoder's output for `(N, num_mel_bins, 2 · max_source_positions)` of audio:
+    /// `(N, max_source_positions, d_model)`.
     ///
     /// # Errors
     ///
@@ -355,13 +355,13 @@ impl Whisper {
         self.model.encoder.call(features)
     }
 
-    /// How many tokens a text can have.
+    /// The maximum number of tokens of a text.
     pub fn max_target_positions(&self) -> usize {
         self.model.decoder.embed_positions.config().num_embeddings
     }
 }
 
-/// A table of waves, from short to long, all sines before all cosines.
+/// A table of sinusoids, from short to long wavelengths, all sines before all cosines.
 struct Waves;
 
 impl Init for Waves {

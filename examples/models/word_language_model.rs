@@ -1,6 +1,6 @@
 //! The recurrent language model of PyTorch's `word_language_model` example.
 //!
-//! The script saves the whole object; what is read here is its state dict, `torch.save(model.state_dict(), …)`.
+//! The script saves the whole object; this model reads its state dict, `torch.save(model.state_dict(), …)`.
 //!
 //! Source: Zaremba, Sutskever and Vinyals, *Recurrent Neural Network Regularization* (2014); the tied weights Press and
 //! Wolf, *Using the Output Embedding to Improve Language Models* (2016).
@@ -19,9 +19,9 @@ module_nn::config! {
         required {
             /// The kind of layer.
             rnn_type: RNNType,
-            /// The number of words.
+            /// The size of the vocabulary.
             ntoken: usize,
-            /// The size of a word's vector.
+            /// The size of a word vector.
             ninp: usize,
             /// The size of the states.
             nhid: usize,
@@ -29,9 +29,9 @@ module_nn::config! {
             nlayers: usize,
         }
         optional {
-            /// The probability that an element before, between and behind the layers is zeroed in training.
+            /// The dropout probability before, between and after the layers in training.
             dropout: f64 = 0.5,
-            /// Whether words have one vector on both sides.
+            /// Whether the input and the output share their word vectors.
             tie_weights: bool = false,
         }
     }
@@ -41,18 +41,18 @@ module_nn::config! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RNNType {
-    /// With gates and a cell.
+    /// GRU.
     Lstm,
     /// With gates.
     Gru,
-    /// Elman's, with a hyperbolic tangent.
+    /// Elman's, with tanh.
     RnnTanh,
-    /// Elman's, with a rectifier.
+    /// Elman's, with ReLU.
     RnnRelu,
 }
 
-/// `(L, N)` words and the states before them to `(L · N, ntoken)` logarithms of the probabilities of the word after each,
-/// and the states behind them.
+/// `(L, N)` words and the states before them to `(L · N, ntoken)` log probabilities of the word after each, and the states
+/// after them.
 ///
 /// [`detach`](Hidden::detach) the states between two windows of a text that is too long for one backward pass.
 #[derive(Module)]
@@ -75,14 +75,14 @@ enum Recurrent {
 /// The states of all layers, `(nlayers, N, nhid)`.
 #[derive(Clone, Debug, Tensors)]
 pub enum Hidden {
-    /// An LSTM's: hidden states and cells.
+    /// For an LSTM: hidden states and cells.
     Lstm(Tensor, Tensor),
-    /// Any other's.
+    /// For any other layer.
     Other(Tensor),
 }
 
 impl Hidden {
-    /// The same states, from which no gradient goes back to what they were computed from.
+    /// The same states without their gradient history.
     pub fn detach(&self) -> Self {
         match self {
             Self::Lstm(hidden, cell) => Self::Lstm(hidden.detach(), cell.detach()),
@@ -174,11 +174,11 @@ impl Pretrained for RNNModel {
 }
 
 impl RNNModel {
-    /// The states before the first words of so many texts.
+    /// The initial states for this many texts.
     ///
     /// # Errors
     ///
-    /// States that exceed memory.
+    /// States that do not fit in memory.
     pub fn init_hidden(&self, texts: usize) -> Result<Hidden> {
         let weight = self.encoder.weight();
         let options = (weight.dtype(), &weight.device());

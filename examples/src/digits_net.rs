@@ -1,9 +1,9 @@
 use module_nn::prelude::*;
 
-/// The skip connection of a block: a projection where the shape changes, the identity elsewhere.
+/// The skip connection of a block: a projection where the shape changes, otherwise the identity.
 ///
-/// In PyTorch one would write `None` or an `Identity`; here the choice is a type, and the keys are
-/// those of whichever was chosen.
+/// In PyTorch you would write `None` or an `Identity`; here the choice is a type, and the keys depend on which one was
+/// chosen.
 #[derive(Module, Forward)]
 enum Skip {
     Project(Sequential),
@@ -56,7 +56,7 @@ impl Forward for Block {
 #[derive(Module)]
 pub struct DigitsNet {
     stem: Sequential,
-    /// The block that keeps the size of images.
+    /// The block that keeps the image size.
     pub layer1: Block,
     layer2: Block,
     dropout: Dropout,

@@ -9,27 +9,28 @@ use module_nn::prelude::*;
 
 use crate::Digits;
 
-/// Images of ten classes to learn from, and others to test with: Fashion-MNIST, or digits in its place.
+/// Training and test images of ten classes: Fashion-MNIST, or digits in its place.
 pub struct FashionMnist {
-    /// What is learned from, `[1, height, width]` of `U8` each.
+    /// The training images, each `[1, height, width]` of `U8`.
     pub train: LabeledImages,
-    /// What the network is tested with.
+    /// The test images.
     pub test: LabeledImages,
     /// The names of the classes.
     pub classes: [&'static str; 10],
-    /// The accuracy that `examples/fashion_mnist.rs` reaches at least.
+    /// The minimum accuracy that `examples/fashion_mnist.rs` reaches.
     pub goal: f64,
-    /// Mean and standard deviation of the pixels.
+    /// The mean and standard deviation of the pixels.
     statistics: [f64; 2],
-    /// Whether an image that is mirrored shows the same.
+    /// Whether a mirrored image still shows the same class.
     is_symmetric: bool,
 }
 
-/// Where the script puts Fashion-MNIST.
+/// Where the script stores Fashion-MNIST.
 const DIRECTORY: &str = "target/fashion-mnist";
 
 impl FashionMnist {
-    /// The data of a name: of a directory, or `digits`. Without a name Fashion-MNIST if it was fetched, else the digits.
+    /// The data with a name: a directory, or `digits`. Without a name, Fashion-MNIST if it was downloaded, otherwise the
+    /// digits.
     ///
     /// # Errors
     ///
@@ -48,11 +49,11 @@ impl FashionMnist {
         }
     }
 
-    /// The files of Fashion-MNIST in a directory, as `examples/fetch_fashion_mnist.sh` puts them there.
+    /// Reads the files of Fashion-MNIST in a directory, as `examples/fetch_fashion_mnist.sh` stores them.
     ///
     /// # Errors
     ///
-    /// A file that is missing or damaged.
+    /// A missing or damaged file.
     pub fn load(directory: &Path) -> Result<Self> {
         let part = |name: &str| {
             let file = |of: &str| directory.join(format!("{name}-{of}-ubyte.gz"));
@@ -79,7 +80,7 @@ impl FashionMnist {
         })
     }
 
-    /// The digits of [`Digits::read`], four fifths of them to learn from.
+    /// The digits of [`Digits::read`], four fifths of them for training.
     ///
     /// # Errors
     ///
@@ -102,7 +103,7 @@ impl FashionMnist {
         })
     }
 
-    /// Training images as a network takes them, moved by up to two pixels and mirrored at random.
+    /// Training images in the form that a network takes, randomly shifted by up to two pixels and mirrored.
     ///
     /// # Errors
     ///
@@ -119,7 +120,7 @@ impl FashionMnist {
         self.normalized(&self.train, transform)
     }
 
-    /// Test images as a network takes them.
+    /// Test images in the form that a network takes.
     ///
     /// # Errors
     ///

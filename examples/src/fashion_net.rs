@@ -1,6 +1,6 @@
 use module_nn::prelude::*;
 
-/// Two convolutions beside a skip connection, at one size and width.
+/// Two convolutions with a skip connection, at one size and width.
 #[derive(Module)]
 struct Residual {
     conv1: Conv2dNormActivation,
@@ -25,11 +25,12 @@ impl Forward for Residual {
     }
 }
 
-/// A small residual network for images of one channel: `[N, 1, height, width]` of at least 8 pixels a side, logits `[N, 10]`.
+/// A small residual network for images with one channel: `[N, 1, height, width]` with sides of at least 8 pixels, logits
+/// `[N, 10]`.
 ///
-/// Each of its three stages halves the size, widens by a convolution and refines by two more beside a skip connection. It is
-/// the ResNet-9 of DAWNBench's fast trainings, narrower, with the pooling in front of each convolution that widens, where it saves three
-/// quarters of the work.
+/// Each of its three stages halves the size, increases the number of channels with a convolution, and refines the result
+/// with two more convolutions and a skip connection. It is a narrower version of the ResNet-9 from the fast DAWNBench
+/// entries, with the pooling before each convolution that adds channels, where it saves three quarters of the work.
 #[derive(Module)]
 pub struct FashionNet {
     stem: Conv2dNormActivation,
@@ -40,7 +41,7 @@ pub struct FashionNet {
 }
 
 impl FashionNet {
-    /// With so many channels after the stem and after each stage.
+    /// With this many channels after the stem and after each stage.
     ///
     /// # Errors
     ///

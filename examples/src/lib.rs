@@ -1,4 +1,4 @@
-//! The data that the examples train on, the network that learns it, and models that others published.
+//! The data that the examples train on, the network that learns from it, and published models.
 
 mod digits_net;
 mod fashion_mnist;
@@ -12,7 +12,7 @@ pub use fashion_net::FashionNet;
 use module_nn::data::TensorDataset;
 use module_nn::prelude::*;
 
-/// 1,797 handwritten digits, part of the program, so that nothing is downloaded.
+/// 1,797 handwritten digits, built into the program, so that nothing is downloaded.
 const CSV: &str = include_str!("../data/digits.csv");
 
 /// Images with their labels.
@@ -24,11 +24,11 @@ pub struct Digits {
 }
 
 impl Digits {
-    /// All of them, in the order of the file.
+    /// All of them, in file order.
     ///
     /// # Errors
     ///
-    /// A line that is not 65 whole numbers.
+    /// A line that does not consist of 65 integers.
     pub fn read() -> Result<Self> {
         let (mut pixels, mut labels) = (Vec::new(), Vec::new());
         for line in CSV.lines() {
@@ -67,11 +67,11 @@ impl Digits {
         self.len() == 0
     }
 
-    /// Those that `index` names, in its order.
+    /// The examples at the indices `index`, in that order.
     ///
     /// # Errors
     ///
-    /// An index that is out of range.
+    /// An index out of range.
     pub fn select(&self, index: &Tensor) -> Result<Self> {
         Ok(Self {
             images: self.images.index_select(0, index)?,
@@ -79,7 +79,7 @@ impl Digits {
         })
     }
 
-    /// The pairs of an image and its label.
+    /// Pairs of an image and its label.
     ///
     /// # Errors
     ///

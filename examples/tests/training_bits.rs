@@ -1,13 +1,13 @@
-//! The bits of fifty steps of training: a change of structure may not change one of them.
+//! The bits of fifty training steps: a restructuring must not change any of them.
 //!
-//! The value was recorded with AVX-512, and the levels with fused multiply-adds compute the same bits. Without
-//! the instruction sums are rounded differently, and there is nothing to compare.
+//! The value was recorded with AVX-512, and the SIMD levels with fused multiply-adds compute the same bits. Without that
+//! instruction, sums are rounded differently, and there is nothing to compare.
 
 use module_examples::{Digits, DigitsNet};
 use module_nn::prelude::*;
 
-/// FNV-1a over all losses, then over every value of the state dict, in order: with convolutions by plain sums, and, of a
-/// network with more channels, with those that are faster.
+/// FNV-1a over all losses, then over every value of the state dict, in order: with direct convolutions, and, for a network
+/// with more channels, with the faster algorithms.
 const EXACT: u64 = 0x7ac0_166c_59df_6b70;
 const FAST: u64 = 0x2186_c4f5_f8d9_9e4b;
 

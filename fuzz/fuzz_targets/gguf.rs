@@ -1,4 +1,4 @@
-//! GGUF files: as they are, and with a start that every file of version 3 has.
+//! GGUF files: the input as it is, and after a header that every file of version 3 has.
 #![no_main]
 
 #[path = "../common.rs"]

@@ -1,10 +1,10 @@
-//! Pickles: the input is a legacy file, and the pickle of a zip archive and of a legacy file.
+//! Pickles: the input is a legacy file, the pickle of a zip archive, and the pickle of a legacy file.
 #![no_main]
 
 #[path = "../common.rs"]
 mod common;
 
-/// The pickles before that of the tensors, and the list of the one storage, `0`, behind it.
+/// The pickles before that of the tensors, and after it the list of the only storage, `0`.
 const START: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.";
 const END: &[u8] = b"\x80\x02]X\x01\0\0\00a.";
 
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     common::read("file.pt", legacy, Some("a.b"));
     let zip = archive(&[(b"n/data.pkl", input), (b"n/data/0", ELEMENTS)]);
     common::read("file.pt", zip.clone(), None);
-    // Where what lies beside the tensors may be opaque.
+    // Where objects other than tensors may be opaque.
     common::read("file.pt", zip, Some("state"));
 });
 

@@ -1,4 +1,4 @@
-//! Headers of safetensors files: the input is the JSON and, behind a line feed, the elements.
+//! Headers of safetensors files: the input is the JSON and, after a line feed, the elements.
 #![no_main]
 
 #[path = "../common.rs"]
@@ -10,6 +10,6 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let length = (header.len() as u64).to_le_bytes();
     let elements = elements.get(1..).unwrap_or_default();
     common::read("file.safetensors", [&length, header, elements].concat(), None);
-    // Lengths that lie, too.
+    // Including false lengths.
     common::read("file.safetensors", input.to_vec(), None);
 });

@@ -1,4 +1,4 @@
-//! Indices of shards, in a directory that does not exist: no name may lead out of it.
+//! Shard indices in a directory that does not exist: no file name may escape from it.
 #![no_main]
 
 #[path = "../common.rs"]

@@ -15,7 +15,7 @@ pub mod module;
 mod select;
 mod state;
 
-// Named here too, because the compiler's messages print the path by which a trait is reached.
+// Listed here too, because the compiler's messages print the path through which a trait is reachable.
 #[doc(hidden)]
 pub use __private::{
     CellField, FlattenField, HasAddress, HoldsTensors, IsEmpty, IsNotClone, LayerPayload, MapField,

@@ -1,9 +1,8 @@
-//! What `#[derive(Module)]` expands to; no part of the public interface.
+//! The items that `#[derive(Module)]` expands to; not part of the public interface.
 //!
-//! A field is visited through [`Field`], or through one of the traits below where the tokens of its
-//! type look like a known mistake. Each of them holds for exactly the types that are a `Field`, so
-//! that a type of the user's own with the same name is accepted; they differ only in what the
-//! compiler says about a type that is none.
+//! A field is visited through [`Field`], or through one of the traits below if the tokens of its type look like a known
+//! mistake. Each of these holds for exactly the types that are a `Field`, so that a user's own type with the same name is
+//! accepted; they differ only in the compiler's message for other types.
 
 pub use std::fmt::Debug;
 
@@ -64,7 +63,7 @@ macro_rules! diagnostic_alias {
 }
 
 diagnostic_alias!(
-    /// What is written `Option<_>`.
+    /// Types written as `Option<_>`.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "what an `Option` holds may be absent, and its keys with it",
@@ -76,7 +75,7 @@ diagnostic_alias!(
 );
 
 diagnostic_alias!(
-    /// What is written `Option<usize>` or as an option of another constant.
+    /// Types written as `Option<usize>` or an option of another constant.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "a setting that may be absent",
@@ -86,7 +85,7 @@ diagnostic_alias!(
 );
 
 diagnostic_alias!(
-    /// What is written `Tensor`.
+    /// Types written as `Tensor`.
     #[diagnostic::on_unimplemented(
         message = "a bare `Tensor` cannot be a field of a module",
         label = "learned or not?",
@@ -96,7 +95,7 @@ diagnostic_alias!(
 );
 
 diagnostic_alias!(
-    /// What is written `HashMap<…>`, or as another map or set of the standard library.
+    /// Types written as `HashMap<…>`, or another map or set of the standard library.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "does not keep the order of its modules",
@@ -106,7 +105,7 @@ diagnostic_alias!(
 );
 
 diagnostic_alias!(
-    /// What is written `Vec<usize>` or as another list of constants.
+    /// Types written as `Vec<usize>` or another list of constants.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "a list holds modules or parameters",
@@ -116,7 +115,7 @@ diagnostic_alias!(
 );
 
 diagnostic_alias!(
-    /// What is written `Rc<_>`, `RefCell<_>`, `Mutex<_>` or as another cell.
+    /// Types written as `Rc<_>`, `RefCell<_>`, `Mutex<_>` or another cell.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "hides what it holds",
@@ -149,7 +148,7 @@ impl<T: Module> FlattenField for T {
     }
 }
 
-/// What may stand behind `#[module(skip)]`, as far as a trait can tell; [`Skip`] tells the rest.
+/// Types allowed behind `#[module(skip)]`, as far as a trait can tell; [`Skip`] checks the rest.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be in a module, even behind `#[module(skip)]`",
     label = "cannot be shared between threads",
@@ -162,16 +161,16 @@ pub trait Skippable {
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> Skippable for T {}
 
-/// What [`Skip`] answers for a type that holds parameters, buffers or modules: a type of its own, so that
-/// a trait says what is wrong.
+/// The answer of [`Skip`] for a type that holds parameters, buffers or modules: a separate type, so that a trait says what
+/// is wrong.
 #[derive(Clone, Copy)]
 pub struct HoldsTensors;
 
-/// What [`Skip`] answers for any other type.
+/// The answer of [`Skip`] for any other type.
 #[derive(Clone, Copy)]
 pub struct HoldsNoTensors;
 
-/// Implemented by [`HoldsNoTensors`] only, so that skipping a field with state is an error.
+/// Implemented only by [`HoldsNoTensors`], so that skipping a field with state is an error.
 #[diagnostic::on_unimplemented(
     message = "this type holds parameters, buffers or modules, which `#[module(skip)]` would hide from training, saving and moving",
     label = "hidden by `#[module(skip)]`",
@@ -182,10 +181,10 @@ pub trait MayBeSkipped: Copy {}
 #[diagnostic::do_not_recommend]
 impl MayBeSkipped for HoldsNoTensors {}
 
-/// Asks what stands behind `#[module(skip)]`.
+/// Checks what is behind `#[module(skip)]`.
 pub const fn may_be_skipped(_: impl MayBeSkipped) {}
 
-/// What no module with `Clone` is.
+/// Never true of a module with `Clone`.
 #[diagnostic::on_unimplemented(
     message = "a module cannot be `Clone`, because it would share its parameters or copy them, and `Clone` does not say which",
     label = "a module, and `Clone`",
@@ -209,7 +208,7 @@ pub trait HasAddress {
 #[diagnostic::do_not_recommend]
 impl HasAddress for IsEmpty<false> {}
 
-/// What a variant of an enum with `#[derive(Forward)]` holds: a layer.
+/// What a variant of an enum with `#[derive(Forward)]` must hold: a layer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "does not map one tensor to one tensor",

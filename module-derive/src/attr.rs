@@ -6,7 +6,7 @@ use syn::{Attribute, Expr, LitStr, Path, Token};
 
 use crate::errors::{Errors, error};
 
-/// An attribute that was given, with the path that named it as the place for errors.
+/// An attribute, with the path that names it as the location for errors.
 pub(crate) struct Given<T> {
     pub(crate) name: Path,
     pub(crate) value: T,
@@ -94,8 +94,8 @@ pub(crate) fn refuse_on_variant(attrs: &[Attribute], errors: &mut Errors) {
     }
 }
 
-/// Hands each item of each `#[module(…)]` to `read`. An item that is refused ends its own
-/// attribute only, so that the others are still looked at.
+/// Passes each item of each `#[module(…)]` to `read`. An invalid item ends only its own attribute, so that the others are
+/// still checked.
 fn each(
     attrs: &[Attribute],
     errors: &mut Errors,
@@ -114,7 +114,7 @@ fn each(
     }
 }
 
-/// The tokens behind the `=` of an attribute that is written as `form`.
+/// The tokens after the `=` of an attribute whose form is `form`.
 fn value<'a>(meta: &ParseNestedMeta<'a>, form: &str) -> syn::Result<ParseStream<'a>> {
     if meta.input.peek(Token![=]) {
         return meta.value();
@@ -127,7 +127,7 @@ fn value<'a>(meta: &ParseNestedMeta<'a>, form: &str) -> syn::Result<ParseStream<
     ))
 }
 
-/// The string behind the `=`.
+/// The string after the `=`.
 fn text(meta: &ParseNestedMeta<'_>, form: &str) -> syn::Result<LitStr> {
     let value = value(meta, form)?;
     if let Ok(text) = value.parse() {
@@ -142,7 +142,7 @@ fn text(meta: &ParseNestedMeta<'_>, form: &str) -> syn::Result<LitStr> {
     ))
 }
 
-/// Notes an attribute that takes no value.
+/// Records an attribute that takes no value.
 fn flag(slot: &mut Option<Given<()>>, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     if meta.input.is_empty() || meta.input.peek(Token![,]) {
         return once(slot, meta, ());
@@ -155,7 +155,7 @@ fn flag(slot: &mut Option<Given<()>>, meta: &ParseNestedMeta<'_>) -> syn::Result
     ))
 }
 
-/// Stores `value`, or refuses the second of two.
+/// Stores `value`, or refuses a second one.
 fn once<T>(slot: &mut Option<Given<T>>, meta: &ParseNestedMeta<'_>, value: T) -> syn::Result<()> {
     if slot.is_some() {
         let name = name(&meta.path);
@@ -172,7 +172,7 @@ fn once<T>(slot: &mut Option<Given<T>>, meta: &ParseNestedMeta<'_>, value: T) ->
     Ok(())
 }
 
-/// The error for an attribute that is unknown, or known elsewhere.
+/// The error for an attribute that is unknown, or not allowed here.
 fn refuse(
     meta: &ParseNestedMeta<'_>,
     here: &str,
@@ -202,7 +202,7 @@ fn refuse(
     error(&meta.path, format_args!("unknown attribute `{name}`"), cure)
 }
 
-/// The path of an attribute as it was written.
+/// The path of an attribute as written.
 fn name(path: &Path) -> String {
     let segments: Vec<_> = path
         .segments

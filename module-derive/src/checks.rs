@@ -1,4 +1,4 @@
-//! Writes the rules that only the compiler can judge, as assertions on constants.
+//! Writes the rules that only the compiler can judge, as const assertions.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::validate;
 
 /// The checks that the compiler makes once the types are known.
 pub(crate) struct Checks {
-    /// Beside the implementation, where no generic parameter can be named.
+    /// Next to the implementation, where no generic parameter can be named.
     pub(crate) items: TokenStream,
     /// In the method `kind`, where the parameters are known when the type is used.
     pub(crate) in_kind_method: TokenStream,
@@ -32,8 +32,7 @@ impl Checks {
             let generic = params.depends_on_any_param(ty) || types::is_recursive(ty, input.ident);
             let shared = (!generic).then(|| quote!(<#ty as #private::Skippable>::YES;));
             let held = types::held(ty);
-            // The first and the last token have the places of the type's, so that the type alone is
-            // marked.
+            // The first and the last token have the spans of the type's, so that only the type is underlined.
             let (start, end) = ends(ty);
             let open = private_at(private, start);
             let asks = Ident::new("may_be_skipped", start);
@@ -97,11 +96,11 @@ impl Checks {
         checks
     }
 
-    /// What only the compiler knows of the whole type: its size, and whether it is `Clone`. A generic
-    /// type is asked for its size where it is used; for any other, this is the value of the constant
-    /// that holds the items, because a constant of its own costs every user compile time.
+    /// Properties of the whole type that only the compiler knows: its size, and whether it is `Clone`. The size of a
+    /// generic type is checked where it is used; for any other type, this is the value of the constant that holds the
+    /// items, because a separate constant would cost every user compile time.
     ///
-    /// Every token has the place of the name, so that the name alone is marked.
+    /// Every token has the span of the name, so that only the name is underlined.
     fn whole(&mut self, input: &Input<'_>, itself: &TokenStream, generic: bool, private: &Ident) {
         let (ident, span) = (input.ident, input.ident.span());
         let private = &private_at(private, span);
@@ -111,7 +110,7 @@ impl Checks {
             return;
         }
         if asks_for_clone(input) {
-            // Where a field lacks it, a derived `Clone` is an error of its own.
+            // If a field lacks it, a derived `Clone` reports that separately.
             let first = input
                 .members()
                 .map(|member| member.ty)
@@ -152,7 +151,7 @@ impl Checks {
     }
 }
 
-/// Whether the field types, as written, leave it open that the type derives `Clone`.
+/// Whether the type could derive `Clone`, judging by the field types as written.
 fn asks_for_clone(input: &Input<'_>) -> bool {
     !input.members().any(|member| types::lacks_clone(member.ty))
 }
@@ -163,7 +162,7 @@ fn private_at(private: &Ident, span: Span) -> Ident {
     private
 }
 
-/// The first and the last token's place.
+/// The spans of the first and the last token.
 fn ends(place: &dyn ToTokens) -> (Span, Span) {
     let mut spans = place
         .to_token_stream()

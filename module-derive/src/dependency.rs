@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::manifest::{Value, values};
 
-/// Where dependencies stand, also below `target.<platform>`: those that are always there come first.
+/// The tables of dependencies, also below `target.<platform>`: unconditional ones come first.
 const TABLES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
-/// The name by which the crate in `folder` refers to the first of `packages` that it depends on, or
-/// that it is itself.
+/// The name by which the crate in `folder` refers to the first of `packages` that it depends on, or to
+/// itself if it is one of them.
 pub(crate) fn find(packages: &[&str], folder: &Path) -> Option<String> {
     let manifest = read(folder)?;
     let inherited = |name: &str| inherited(name, folder, &manifest);
@@ -18,14 +18,13 @@ pub(crate) fn find(packages: &[&str], folder: &Path) -> Option<String> {
         .map(|name| name.replace('-', "_"))
 }
 
-/// The name of one package. Which package stands behind a name that the workspace explains is asked of
-/// `inherited`.
+/// The name of one package. `inherited` returns the package behind a name that the workspace defines.
 fn name_of(
     package: &str,
     manifest: &[Value],
     inherited: &dyn Fn(&str) -> String,
 ) -> Option<String> {
-    // A crate knows itself by its own name, as do its examples and tests.
+    // A crate, its examples and its tests use its own name.
     if value_of(manifest, &["package", "name"]) == Some(package) {
         return Some(package.to_owned());
     }
@@ -44,7 +43,7 @@ fn name_of(
     })
 }
 
-/// The keys of a dependency, if these lead to one; the last is its name.
+/// The keys of a dependency, if these are one; the last is its name.
 fn dependency<'a>(keys: &'a [String], table: &str) -> Option<&'a [String]> {
     match keys {
         [first, ..] if first == table => keys.get(..2),
@@ -53,7 +52,7 @@ fn dependency<'a>(keys: &'a [String], table: &str) -> Option<&'a [String]> {
     }
 }
 
-/// The package behind a name that the crate has from its workspace.
+/// The package behind a name that the crate inherits from its workspace.
 fn inherited(name: &str, folder: &Path, manifest: &[Value]) -> String {
     let told = value_of(manifest, &["package", "workspace"]).map(|root| folder.join(root));
     // The crate may be the root itself.
@@ -98,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// Folders with manifests, which are removed with the test.
+    /// Folders with manifests, which are removed after the test.
     struct Workspace(PathBuf);
 
     impl Workspace {
@@ -123,7 +122,7 @@ mod tests {
         }
     }
 
-    /// What is found in one manifest.
+    /// The result for one manifest.
     #[track_caller]
     fn check(manifest: &str, expected: Option<&str>) {
         let place = std::panic::Location::caller().line();
@@ -167,7 +166,7 @@ mod tests {
             "[dependencies]\nnn.package = \"module-nn\"\nnn.version = \"0.1\"",
             Some("nn"),
         );
-        // The name is another package's then.
+        // The name then belongs to another package.
         check(
             "[dependencies]\nmodule-nn = { package = \"other\", version = \"1\" }",
             None,
@@ -193,7 +192,7 @@ mod tests {
             Some("module_nn"),
         );
         check("[build-dependencies]\nmodule-nn = \"0.1\"", None);
-        // What is there in every build goes before what only tests have.
+        // Dependencies of every build come before dev-dependencies.
         let both = "[dev-dependencies]\nb = { package = \"module-nn\" }\n[dependencies]\na = { package = \"module-nn\" }";
         check(both, Some("a"));
     }
@@ -255,7 +254,7 @@ mod tests {
                 ("c", "[dev-dependencies.module-core]\nworkspace = true"),
                 ("d", "[dependencies]\nmodule-nn = { workspace = true }"),
                 ("e", "[dependencies]\nother = { workspace = true }"),
-                // A root of its own, which a workspace of another folder may exclude.
+                // A root of its own, which the workspace of an outer folder may exclude.
                 (
                     "f",
                     "[workspace.dependencies]\nx = { package = \"module-nn\" }\n[dependencies]\nx = { workspace = true }",
@@ -269,7 +268,7 @@ mod tests {
         assert_eq!(workspace.find("a").as_deref(), Some("nn"));
         assert_eq!(workspace.find("deep/b").as_deref(), Some("nn"));
         assert_eq!(workspace.find("c").as_deref(), Some("module_core"));
-        // The root does not say what it is, so that it is what it is called.
+        // The root does not specify it, so the name is the package's.
         assert_eq!(workspace.find("d").as_deref(), Some("module_nn"));
         assert_eq!(workspace.find("e"), None);
         assert_eq!(workspace.find("f").as_deref(), Some("x"));

@@ -10,12 +10,12 @@ use quote::ToTokens;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds an error on `tokens` that says what is wrong and how it is cured.
+    /// Adds an error on `tokens` that says what is wrong and how to fix it.
     pub(crate) fn add(&mut self, tokens: impl ToTokens, wrong: impl Display, cure: impl Display) {
         self.push(error(tokens, wrong, cure));
     }
 
-    /// Adds an error that is already made.
+    /// Adds an existing error.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             None => self.0 = Some(error),
@@ -35,7 +35,7 @@ impl Errors {
     }
 }
 
-/// An error on `tokens` in the one form that all messages of the derive have.
+/// An error on `tokens`, in the form that all messages of the derive have.
 pub(crate) fn error(tokens: impl ToTokens, wrong: impl Display, cure: impl Display) -> syn::Error {
     syn::Error::new_spanned(tokens, format_args!("{wrong}\nhelp: {cure}"))
 }

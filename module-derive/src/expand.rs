@@ -1,9 +1,8 @@
 //! Writes the implementation.
 //!
-//! Everything the expansion names is an absolute path, so that it works under
-//! `#![no_implicit_prelude]` and beside user types called `Result`, `Option` or `Module`. The type
-//! of a field is named by the user's own tokens and the same call is written in `visit` and
-//! `visit_mut`, so that a type that is no field is reported on the type, and once: the compiler
+//! Everything the expansion names is an absolute path, so that it works under `#![no_implicit_prelude]` and beside user
+//! types called `Result`, `Option` or `Module`. The type of a field is named by the user's own tokens and the same call is
+//! written in `visit` and `visit_mut`, so that a type that is not a field is reported on the type, and once: the compiler
 //! drops a message that equals an earlier one.
 
 use proc_macro2::{Ident, Span, TokenStream};
@@ -59,11 +58,10 @@ pub(crate) fn implementation(input: &Input<'_>) -> TokenStream {
     }
 }
 
-/// Implementations without members that stand beside errors, so that the uses of the type are
-/// not reported as well.
+/// Implementations without members, next to the errors, so that uses of the type are not reported as well.
 pub(crate) fn stub(input: &Input<'_>) -> TokenStream {
     if input.generics.lifetimes().next().is_some() {
-        // No module borrows, so there is no implementation that the compiler would take.
+        // Modules do not borrow, so there is no valid implementation.
         return TokenStream::new();
     }
     let krate = crate_path(&input.attrs);
@@ -101,11 +99,11 @@ fn debug_tree(input: &Input<'_>, private: &Ident, bounds: &[TokenStream]) -> Tok
     }
 }
 
-/// The name that the expansion gives to the framework's private module: short, because every step of
-/// every path costs each user compile time.
+/// The expansion's name for the framework's private module: short, because every step of every path costs each user compile
+/// time.
 ///
-/// An identifier and not tokens: handing tokens over to the compiler is what an expansion spends its
-/// time on, and a nested stream is handed over each time that it is written.
+/// An identifier rather than tokens: passing tokens to the compiler is what takes time in an expansion, and a nested stream
+/// is passed each time that it is interpolated.
 fn private() -> Ident {
     Ident::new("__m", Span::call_site())
 }
@@ -126,16 +124,14 @@ fn header(name: &str, input: &Input<'_>, private: &Ident, bounds: &[TokenStream]
     }
 }
 
-/// The bound that leaves it to the uses of the type to prove that it is `Send` and `Sync`, which a
-/// higher-ranked bound does.
+/// A bound that leaves it to the uses of the type to prove that it is `Send` and `Sync`, because it is higher-ranked.
 ///
-/// It keeps a field that is neither from being reported a second time, as the fault of the whole
-/// type.
+/// It keeps a field that is neither from being reported a second time, as a problem of the whole type.
 fn proved_later() -> TokenStream {
     quote!(for<'__a> Self: ::core::marker::Send + ::core::marker::Sync)
 }
 
-/// The bound that every type parameter has, because a module owns its parts.
+/// The bound of every type parameter, because a module owns its parts.
 fn owned(input: &Input<'_>) -> Vec<TokenStream> {
     input
         .generics
@@ -158,7 +154,7 @@ fn bounds(input: &Input<'_>, private: &Ident) -> Vec<TokenStream> {
             continue;
         }
         let bound = if member.attrs.flatten.is_some() {
-            // What the type brings is compared where it is known, and must be told until then.
+            // The added keys are compared if they are known, and must be stated otherwise.
             quote!(#ty: #private::Module + #private::Describe)
         } else {
             quote!(#ty: #private::Field)
@@ -169,7 +165,7 @@ fn bounds(input: &Input<'_>, private: &Ident) -> Vec<TokenStream> {
             bounds.push(bound);
         }
     }
-    // Documentation shows the bound, so a plain type, whose fields tell, goes without it.
+    // Documentation shows the bound, so a plain type, whose fields make it obvious, has none.
     let plain = |member: &Member<'_>| {
         member.attrs.skip.is_none() && types::field_trait(member.ty) == types::PLAIN_FIELD
     };
@@ -184,7 +180,7 @@ fn kind(input: &Input<'_>, checks: &TokenStream) -> TokenStream {
         Some(given) => given.value.to_token_stream(),
         None => input.ident.unraw().to_string().to_token_stream(),
     };
-    // A type that has the name of an alias is asked for it also where there is no value.
+    // A type named like an alias is asked for its name even without a value.
     let type_kind = input
         .attrs
         .kind
@@ -199,7 +195,7 @@ fn kind(input: &Input<'_>, checks: &TokenStream) -> TokenStream {
     }
 }
 
-/// The function is named as a value of its type first, so that another signature is one error.
+/// The function is first named as a value of its type, so that a wrong signature is one error.
 fn extra_repr(path: &Path) -> TokenStream {
     quote! {
         fn extra_repr(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -331,7 +327,7 @@ fn visit_variant(variant: &Variant<'_>, access: Access, private: &Ident) -> Toke
     quote!(Self::#ident { #(#accesses: #bindings,)* .. } => { #calls })
 }
 
-/// What `FIELDS` says of each field, in declaration order.
+/// The `FIELDS` entry of each field, in declaration order.
 fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
     let params = Params::of(input.generics);
     let (mut variants, mut names, mut keys, mut roles) = (vec![], vec![], vec![], vec![]);
@@ -354,7 +350,7 @@ fn fields(input: &Input<'_>, private: &Ident) -> TokenStream {
         } else if variant.is_some_and(|variant| variant.transparent) {
             ("", asked(types::field_trait(ty)))
         } else {
-            // Asked through the trait by which it is visited, so that one mistake is one message.
+            // Uses the trait by which the field is visited, so that one mistake gives one message.
             (member.key.as_str(), asked(types::field_trait(ty)))
         };
         variants.push(variant.map_or(String::new(), |variant| variant.ident.unraw().to_string()));

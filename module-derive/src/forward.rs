@@ -1,4 +1,4 @@
-//! `#[derive(Forward)]`: an enum or a newtype that computes what its payload computes.
+//! `#[derive(Forward)]`: an enum or a newtype that calls its payload.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,9 +9,9 @@ use crate::errors::Errors;
 use crate::model::{Body, Input};
 use crate::types::{self, Params};
 
-/// The implementation of `Forward`, or the errors that stand in its way.
+/// The implementation of `Forward`, or the errors that prevent it.
 ///
-/// Whatever is wrong with the type as a module is reported by the derive of `Module`.
+/// Problems of the type as a module are reported by the derive of `Module`.
 pub(crate) fn derive(syntax: &DeriveInput) -> TokenStream {
     let input = Input::from_syn(syntax, &mut Errors::default());
     let mut errors = Errors::default();
@@ -28,7 +28,7 @@ struct Payload<'a> {
     ty: &'a Type,
 }
 
-/// Every form of the type has one field, and that field computes.
+/// Every variant must have one field, which computes.
 fn payloads<'a>(input: &'a Input<'_>, errors: &mut Errors) -> Vec<Payload<'a>> {
     let mut payloads = Vec::new();
     match &input.body {

@@ -1,14 +1,12 @@
 //! Reads a `Cargo.toml`, as far as it takes to find what a crate depends on.
 
-/// A value that is no table, with its keys from the root. Texts have no quotes any more; all else is
-/// as it was written.
+/// A value that is not a table, with its keys from the root. Strings are unquoted; everything else is as written.
 pub(crate) type Value = (Vec<String>, String);
 
-/// All values of a manifest in their order, the elements of an array each under the keys of the array. A
-/// table is told in several ways, by a header, by dots or by braces, and reads the same in each.
+/// All values of a manifest in order, with the elements of an array each under the array's keys. A table can be written in
+/// several ways (header, dotted keys, braces), which all give the same result.
 ///
-/// Cargo has read the manifest before, so that mistakes are not looked for: what stands before one is
-/// returned.
+/// Cargo has already read the manifest, so mistakes are not reported: everything before one is returned.
 pub(crate) fn values(text: &str) -> Vec<Value> {
     let rest = text.trim_start_matches('\u{feff}');
     let values = Vec::new();
@@ -64,7 +62,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// What stands between commas, up to the end.
+    /// The values between commas, up to the end.
     fn list(&mut self, end: &str, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         loop {
             self.skip();
@@ -77,7 +75,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Keys with dots between them.
+    /// Dotted keys.
     fn keys(&mut self) -> Option<Vec<String>> {
         let mut keys = Vec::new();
         loop {
@@ -94,7 +92,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text of one line, or of several where it has three quotes.
+    /// A string on one line, or on several with triple quotes.
     fn text(&mut self) -> Option<String> {
         let quote = self.rest.chars().next()?;
         let several = quote.to_string().repeat(3);
@@ -104,7 +102,7 @@ impl Reader<'_> {
         };
         self.take(mark);
         if mark.len() == 3 {
-            // The end of the first line is no part of it.
+            // The newline after the opening quotes is not part of the string.
             self.rest = self.rest.trim_start_matches('\r');
             self.take("\n");
         }
@@ -115,14 +113,14 @@ impl Reader<'_> {
                 c => text.push(c),
             }
         }
-        // Of more than three quotes at the end, the last three end it.
+        // If more than three quotes follow, the last three end the string.
         while mark.len() == 3 && self.take(&several[..1]) {
             text.push(quote);
         }
         Some(text)
     }
 
-    /// What a backslash stands before.
+    /// An escape sequence.
     fn escape(&mut self, text: &mut String) -> Option<()> {
         match self.next()? {
             'x' => text.push(self.character(2)?),
@@ -130,21 +128,21 @@ impl Reader<'_> {
             'U' => text.push(self.character(8)?),
             'n' => text.push('\n'),
             't' => text.push('\t'),
-            // The end of a line, with the space before the next one.
+            // A newline, with the indentation of the next line.
             c if c.is_whitespace() => self.rest = self.rest.trim_start(),
             c => text.push(c),
         }
         Some(())
     }
 
-    /// A character told by so many digits of its number.
+    /// A character given by this many hexadecimal digits.
     fn character(&mut self, digits: usize) -> Option<char> {
         let (number, rest) = self.rest.split_at_checked(digits)?;
         self.rest = rest;
         char::from_u32(u32::from_str_radix(number, 16).ok()?)
     }
 
-    /// Passes space, ends of lines and comments.
+    /// Skips whitespace, newlines and comments.
     fn skip(&mut self) {
         self.rest = self.rest.trim_start();
         while let Some(comment) = self.rest.strip_prefix('#') {
@@ -168,7 +166,7 @@ impl Reader<'_> {
         next
     }
 
-    /// Whether these characters come next; they are passed then.
+    /// Whether these characters come next; if so, they are consumed.
     fn take(&mut self, text: &str) -> bool {
         let rest = self.rest.strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);
@@ -270,7 +268,7 @@ i = []
         ] {
             assert_eq!(read(text)[0], "a: 1", "{text}");
         }
-        // Of hostile text no more is asked than that it comes to an end.
+        // Hostile text is only guaranteed to terminate.
         for text in [
             "[",
             "[[",

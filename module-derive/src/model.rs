@@ -1,4 +1,4 @@
-//! The shape of the input that validation and expansion work on.
+//! The form of the input that validation and expansion use.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -16,7 +16,7 @@ pub(crate) struct Input<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// What a type is made of.
+/// The contents of a type.
 pub(crate) enum Body<'a> {
     Struct(Vec<Member<'a>>),
     Enum(Vec<Variant<'a>>),
@@ -27,13 +27,13 @@ pub(crate) enum Body<'a> {
 pub(crate) struct Variant<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) members: Vec<Member<'a>>,
-    /// It has one unnamed field, which answers in the enum's place.
+    /// It has one unnamed field, which takes the enum's place.
     pub(crate) transparent: bool,
 }
 
 /// One field of a struct or a variant.
 pub(crate) struct Member<'a> {
-    /// How Rust names the field: `weight`, `0`.
+    /// The Rust name of the field: `weight`, `0`.
     pub(crate) access: syn::Member,
     /// The name under which it registers.
     pub(crate) key: String,
@@ -42,7 +42,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Reads a type; whatever is wrong with its attributes goes to `errors`.
+    /// Reads a type; problems with its attributes go to `errors`.
     pub(crate) fn from_syn(syntax: &'a DeriveInput, errors: &mut Errors) -> Self {
         let body = match &syntax.data {
             Data::Struct(data) => Body::Struct(members(&data.fields, errors)),
@@ -75,7 +75,7 @@ impl<'a> Input<'a> {
         self.fields().map(|(_, member)| member)
     }
 
-    /// Every field of the type, each with the variant that has it.
+    /// Every field of the type, each with its variant.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (Option<&Variant<'a>>, &Member<'a>)> {
         let (fields, variants) = match &self.body {
             Body::Struct(members) => (members.as_slice(), [].as_slice()),
@@ -96,7 +96,7 @@ impl<'a> Input<'a> {
 }
 
 impl Variant<'_> {
-    /// The payload that answers in the enum's place, unless it is skipped.
+    /// The payload that takes the enum's place, unless it is skipped.
     pub(crate) fn payload(&self) -> Option<&Member<'_>> {
         self.members
             .first()

@@ -1,7 +1,7 @@
 //! The parts of the expansion that are repeated for each field.
 //!
-//! They write themselves token by token: tokens that `quote!` has collected are handed over to the
-//! compiler each time that they are interpolated, and that is what an expansion spends its time on.
+//! They are written token by token: tokens collected by `quote!` are passed to the compiler each time that they are
+//! interpolated, and that is what takes time in an expansion.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, TokenStreamExt, format_ident};
@@ -9,7 +9,7 @@ use syn::{Token, Type};
 
 use crate::model::Member;
 
-/// Which of the two walks a method serves.
+/// Which of the two walks a method is for.
 #[derive(Clone, Copy)]
 pub(crate) enum Access {
     Shared,
@@ -30,7 +30,7 @@ impl Access {
 pub(crate) enum Place<'a> {
     /// `&self.field` or `&mut self.field`.
     Field(Access, &'a Member<'a>),
-    /// What a pattern has bound.
+    /// A binding of a pattern.
     Binding(Ident),
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Role<'a> {
         private: &'a Ident,
         via: &'static str,
     },
-    /// What the attributes tell.
+    /// The effect of the attributes.
     Written(TokenStream),
 }
 

@@ -1,4 +1,4 @@
-//! `#[derive(Tensors)]`: a type of the user's own, as input or output of a module.
+//! `#[derive(Tensors)]`: users' types as inputs or outputs of a module.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -9,14 +9,14 @@ use crate::errors::Errors;
 use crate::model::{Body, Input, Member};
 use crate::types::{self, Params};
 
-/// The implementation of `Tensors`, or the errors that stand in its way.
+/// The implementation of `Tensors`, or the errors that prevent it.
 pub(crate) fn derive(syntax: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
     let input = Input::from_syn(syntax, &mut errors);
     check(&input, &mut errors);
     match errors.into_compile_errors() {
         None => implementation(&input, |method| arms(&input, method)),
-        // A stub beside the errors, so that the uses of the type are not reported as well.
+        // A stub next to the errors, so that uses of the type are not reported as well.
         Some(messages) => {
             let stub = implementation(&input, |_| vec![quote!(_ => {})]);
             quote!(#messages #stub)
@@ -100,7 +100,7 @@ fn shown<'a, 'm: 'a>(
     members.filter(|member| member.attrs.skip.is_none())
 }
 
-/// One arm for each form of the type, which calls a method of the fields in their order.
+/// One arm for each variant, which calls a method of the fields in order.
 fn arms(input: &Input<'_>, method: &Ident) -> Vec<TokenStream> {
     match &input.body {
         Body::Struct(members) => vec![arm(&quote!(Self), members, method)],

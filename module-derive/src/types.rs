@@ -1,16 +1,15 @@
-//! What the tokens of a type tell.
+//! What the tokens of a type reveal.
 //!
-//! Tokens never decide a role, because aliases, generics and a user's own `Option` would be
-//! decided wrongly. They choose the words of the message in case the trait says no, and they refuse
-//! what is certain whatever the names mean, such as a raw pointer.
+//! Tokens never decide a role, because aliases, generics and a user's own `Option` would be misjudged. They choose the
+//! words of the message if the trait is not implemented, and refuse types that are always wrong whatever the names mean,
+//! such as raw pointers.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, Generics, PathArguments, PathSegment, Type};
 
-/// The trait, among those of the framework's private module, through which a field of this type is
-/// visited. All of them hold for exactly the types that are a `Field`; they differ in what the
-/// compiler says where they do not.
+/// The trait in the framework's private module through which a field of this type is visited. All of these traits hold for
+/// exactly the types that are a `Field`; they differ in the compiler's message for other types.
 pub(crate) fn field_trait(ty: &Type) -> &'static str {
     suspicious(ty).unwrap_or(PLAIN_FIELD)
 }
@@ -40,7 +39,7 @@ fn suspicious(ty: &Type) -> Option<&'static str> {
     }
 }
 
-/// The type, and the types that it holds as far as containers of the standard library show them.
+/// The type, and the types in it, as far as containers of the standard library reveal them.
 pub(crate) fn held(ty: &Type) -> Vec<&Type> {
     let mut held = vec![ty];
     match peel(ty) {
@@ -77,7 +76,7 @@ fn arguments(last: &PathSegment) -> impl Iterator<Item = &Type> + Clone {
         })
 }
 
-/// Whether the type is written as a constant that lists do not hold.
+/// Whether the type is written like a constant that lists cannot hold.
 fn is_constant(ty: &Type) -> bool {
     const CONSTANTS: [&str; 17] = [
         "bool", "char", "String", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
@@ -86,7 +85,7 @@ fn is_constant(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|last| CONSTANTS.iter().any(|name| last.ident == name))
 }
 
-/// Whether the type is written as one that cannot be cloned.
+/// Whether the type is written like one that cannot be cloned.
 pub(crate) fn lacks_clone(ty: &Type) -> bool {
     const CELLS: [&str; 6] = [
         "Parameter",
@@ -99,7 +98,7 @@ pub(crate) fn lacks_clone(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|last| CELLS.iter().any(|name| last.ident == name))
 }
 
-/// Whether a type that is written like this may be one that cannot be cloned.
+/// Whether a type written like this may be one that cannot be cloned.
 pub(crate) fn may_lack_clone(ty: &Type) -> bool {
     let known = |ty: &Type| {
         last_segment(ty).is_some_and(|last| {
@@ -115,7 +114,7 @@ pub(crate) fn may_lack_clone(ty: &Type) -> bool {
     }
 }
 
-/// Whether a type that is written like this is likely to have size zero.
+/// Whether a type written like this probably has size zero.
 pub(crate) fn may_be_empty(ty: &Type) -> bool {
     match peel(ty) {
         Type::Array(_) => true,
@@ -129,8 +128,7 @@ pub(crate) fn is_training(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|last| last.ident == "Training" && last.arguments.is_none())
 }
 
-/// Whether a type that is written like this can be the mode flag, perhaps behind an alias or a type
-/// parameter.
+/// Whether a type written like this can be the mode flag, possibly behind an alias or a type parameter.
 pub(crate) fn may_be_training(ty: &Type) -> bool {
     const OTHERS: [&str; 5] = ["Parameter", "Buffer", "Bias", "Marker", "Sequential"];
     match peel(ty) {
@@ -143,7 +141,7 @@ pub(crate) fn may_be_training(ty: &Type) -> bool {
     }
 }
 
-/// Why no type that is written like this can be a field, and the cure.
+/// Why a type written like this cannot be a field, and how to fix it.
 pub(crate) fn refusal(ty: &Type) -> Option<(&'static str, &'static str)> {
     match peel(ty) {
         Type::Ptr(_) => Some((

@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::model::{Body, Input, Member};
 use crate::types;
 
-/// Checks every rule and collects all that are broken.
+/// Checks every rule and collects all violations.
 pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
     refuse_union(input, errors);
     refuse_lifetimes(input, errors);
@@ -17,7 +17,7 @@ pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
     for member in input.members() {
         refuse_contradictions(member, errors);
         if input.generics.lifetimes().next().is_none() {
-            // A reference with a lifetime parameter is that parameter's mistake.
+            // For a reference with a lifetime parameter, the parameter is the mistake.
             check_field_type(member, errors);
         }
         check_key(member, errors);
@@ -32,13 +32,13 @@ pub(crate) fn check(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// The rules for the fields of one struct or variant together.
+/// The rules for all fields of one struct or variant.
 fn check_siblings(members: &[Member<'_>], errors: &mut Errors) {
     duplicate_keys(members, errors);
     one_training_flag(members, errors);
 }
 
-/// A union is no module: nothing tells which of its fields is there.
+/// A union cannot be a module: nothing determines which of its fields is active.
 fn refuse_union(input: &Input<'_>, errors: &mut Errors) {
     if let Body::Union(token) = &input.body {
         errors.add(
@@ -49,7 +49,7 @@ fn refuse_union(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// A module owns what it is made of, so it has no lifetime parameter.
+/// A module owns its parts, so it has no lifetime parameter.
 fn refuse_lifetimes(input: &Input<'_>, errors: &mut Errors) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(param) = param {
@@ -62,20 +62,20 @@ fn refuse_lifetimes(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// Said where the tokens show a `Clone` and where only the compiler sees it.
+/// Used if the tokens show a `Clone`, and if only the compiler sees it.
 pub(crate) const CLONE: (&str, &str) = (
     "a module cannot be `Clone`, because it would share its parameters or copy them, and `Clone` does not say which",
     "build a second module and load the first one's state dict, or tie single tensors with `share()`",
 );
 
-/// Said where the tokens show that there are no fields and where only the compiler knows the size.
+/// Used if the tokens show that there are no fields, and if only the compiler knows the size.
 pub(crate) const EMPTY: (&str, &str) = (
     "a module of size zero has no address of its own, by which hooks could know it",
     "give it a field `marker: Marker`",
 );
 
-/// A module is not `Clone`. A derive before this one, or in the same list, is not among the tokens;
-/// the expansion asks the compiler about that one.
+/// A module is not `Clone`. A derive before this one, or in the same list, is not among the tokens; the expansion makes the
+/// compiler check that one.
 fn refuse_clone(input: &Input<'_>, errors: &mut Errors) {
     let derives = input
         .syntax
@@ -83,7 +83,7 @@ fn refuse_clone(input: &Input<'_>, errors: &mut Errors) {
         .iter()
         .filter(|attr| attr.path().is_ident("derive"));
     for attr in derives {
-        // A derive that cannot be read is the compiler's to report.
+        // The compiler reports a derive that cannot be parsed.
         let _ = attr.parse_nested_meta(|meta| {
             if meta
                 .path
@@ -98,7 +98,7 @@ fn refuse_clone(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// A module occupies memory, because hooks know it by its address.
+/// A module occupies memory, because hooks identify it by its address.
 fn refuse_empty(input: &Input<'_>, errors: &mut Errors) {
     match &input.body {
         Body::Struct(members) if members.is_empty() => errors.add(input.ident, EMPTY.0, EMPTY.1),
@@ -113,7 +113,7 @@ fn refuse_empty(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// `FIELDS` has room for so many.
+/// `FIELDS` has room for this many.
 fn refuse_too_many(input: &Input<'_>, errors: &mut Errors) {
     const MAX_FIELDS: usize = 256;
     let count = input.members().count();
@@ -126,7 +126,7 @@ fn refuse_too_many(input: &Input<'_>, errors: &mut Errors) {
     }
 }
 
-/// `skip`, `rename` and `flatten` exclude each other.
+/// `skip`, `rename` and `flatten` are mutually exclusive.
 fn refuse_contradictions(member: &Member<'_>, errors: &mut Errors) {
     let attrs = &member.attrs;
     if let (Some(_), Some(rename)) = (&attrs.skip, &attrs.rename) {
@@ -152,7 +152,7 @@ fn refuse_contradictions(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// Some types cannot be a field whatever their names mean.
+/// Some types can never be a field, whatever their names mean.
 fn check_field_type(member: &Member<'_>, errors: &mut Errors) {
     if member.attrs.skip.is_none()
         && let Some((wrong, cure)) = types::refusal(member.ty)
@@ -161,8 +161,8 @@ fn check_field_type(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key is not empty, has no `.`, which separates the steps of a path, and no NUL, and does not start with a name
-/// that checkpoints use themselves.
+/// A key is not empty, has no `.`, which separates the steps of a path, and no NUL, and does not start with a name that
+/// checkpoints reserve.
 fn check_key(member: &Member<'_>, errors: &mut Errors) {
     reserved_key(member, errors);
     let Some(Given { value: literal, .. }) = &member.attrs.rename else {
@@ -192,14 +192,14 @@ fn check_key(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key does not start with `__`, as the safetensors format's `__metadata__` does, nor with
-/// `_extra_state`, under which PyTorch saves what is no tensor.
+/// A key does not start with `__`, like the safetensors format's `__metadata__`, nor with `_extra_state`, the key for
+/// PyTorch's state other than tensors.
 fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
     const RESERVED: [(&str, &str, &str); 2] = [
         ("__", "the file format", ""),
         (
             "_extra_state",
-            "what PyTorch saves that is no tensor",
+            "PyTorch's state other than tensors",
             "such state is a field of type `ExtraState`, whatever its name; for anything else, ",
         ),
     ];
@@ -229,7 +229,7 @@ fn reserved_key(member: &Member<'_>, errors: &mut Errors) {
     }
 }
 
-/// The keys of a module differ.
+/// The keys of a module are distinct.
 fn duplicate_keys(members: &[Member<'_>], errors: &mut Errors) {
     let keyed: Vec<_> = members
         .iter()
@@ -240,7 +240,7 @@ fn duplicate_keys(members: &[Member<'_>], errors: &mut Errors) {
             continue;
         };
         let wrong = format!("two fields have the key `{}`", member.key);
-        // Fields cannot share a name, so one of the two is renamed, and that is where the cure is.
+        // Fields cannot share a name, so one of the two is renamed, and the fix belongs there.
         match (&member.attrs.rename, &first.attrs.rename) {
             (Some(rename), _) | (None, Some(rename)) => {
                 errors.add(&rename.value, wrong, "choose another key")
@@ -250,7 +250,7 @@ fn duplicate_keys(members: &[Member<'_>], errors: &mut Errors) {
     }
 }
 
-/// A module has one mode.
+/// A module has one mode flag.
 fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
     let flags = members
         .iter()
@@ -264,10 +264,9 @@ fn one_training_flag(members: &[Member<'_>], errors: &mut Errors) {
     }
 }
 
-/// Whether a module with a mode may have a second one, behind an alias or a type parameter, so that the
-/// compiler is asked about the types themselves. A plain type is asked only if one mode shows, because
-/// asking every module costs its users compile time and two hidden modes, always set together, do no
-/// harm.
+/// Whether a module with a mode flag may have a second one, behind an alias or a type parameter, so that the compiler must
+/// check the types themselves. A type without generics is checked only if one mode flag is visible, because checking every
+/// module costs its users compile time, and two hidden flags, which are always set together, do no harm.
 pub(crate) fn may_have_two_modes(input: &Input<'_>) -> bool {
     let generic = !input.generics.params.is_empty();
     let two = |members: &[Member<'_>]| {
@@ -285,7 +284,7 @@ pub(crate) fn may_have_two_modes(input: &Input<'_>) -> bool {
     }
 }
 
-/// The payload of a one-field variant stands in the enum's place, so it has no key of its own.
+/// The payload of a one-field variant takes the enum's place, so it has no key of its own.
 fn transparent_variants(input: &Input<'_>, errors: &mut Errors) {
     let Body::Enum(variants) = &input.body else {
         return;

@@ -1,4 +1,4 @@
-//! What errors quote of files and of names: a part of it, without what steers a terminal.
+//! Errors quote files and names only in part, without terminal control characters.
 #![allow(clippy::unwrap_used)]
 
 use std::io;
@@ -9,12 +9,12 @@ use crate::lora::{LoraError, PeftError};
 use crate::optim::{AveragingError, OptimizerError};
 use crate::{Error, ModuleError};
 
-/// A name of a hostile file: long, and with what steers a terminal.
+/// A name from a hostile file: long, and with terminal control characters.
 fn key() -> String {
     format!("\u{1b}[2J\n\r\u{9b}\u{202e}{}", "k".repeat(1 << 20))
 }
 
-/// An error of another crate, which quotes by itself.
+/// An error of another crate, which quotes values itself.
 fn source() -> Error {
     let (op, key, suggestion) = ("load", key(), None);
     ModuleError::NoSuchKey {
@@ -25,7 +25,7 @@ fn source() -> Error {
     .into()
 }
 
-/// Every error of adapters, made of hostile text wherever it holds text.
+/// Every error of adapters, with hostile text wherever it contains text.
 fn adapters() -> Vec<LoraError> {
     use LoraError as K;
     let (op, adapters) = ("merge", || vec![key(), key()]);
@@ -171,7 +171,7 @@ fn readers() -> Vec<ReaderError> {
     ]
 }
 
-/// The same of optimizers and averages, of those that hold text.
+/// The same for optimizers and averages that contain text.
 fn optimizers() -> Vec<Error> {
     use OptimizerError as K;
     let (paths, op) = (|| vec![key(), key()], "load_torch");
@@ -219,7 +219,7 @@ fn optimizers() -> Vec<Error> {
         .collect()
 }
 
-/// A variant that is new is missing here until it stands in the lists too.
+/// A new variant is missing here until it is added to the lists too.
 fn place_of_adapter(error: &LoraError) -> usize {
     use LoraError as K;
     match error {
@@ -274,7 +274,7 @@ fn place_of_reader(error: &ReaderError) -> usize {
     }
 }
 
-/// These errors, each of which is at its place.
+/// These errors, each at its index.
 fn listed<E>(all: Vec<E>, place: impl Fn(&E) -> usize, count: usize) -> Vec<Error>
 where
     Error: From<E>,

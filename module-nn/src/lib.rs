@@ -1,5 +1,5 @@
-//! PyTorch's layers, losses, initializers, optimizers and data loading, on the module contract of
-//! [`module_core`], which this crate re-exports: one dependency is enough.
+//! PyTorch's layers, losses, initializers, optimizers and data loading, on the module contract of [`module_core`], which
+//! this crate re-exports: one dependency is enough.
 //!
 //! # Example
 //!
@@ -62,7 +62,7 @@ pub use loss::*;
 pub use module_core::__private;
 pub use module_core::*;
 
-/// Everything that a network is written with.
+/// Everything needed to write a network.
 pub mod prelude {
     #[doc(hidden)]
     pub use crate::ConfigArguments as _;

@@ -1,4 +1,4 @@
-//! Sequences of several lengths for recurrent layers: PyTorch's `torch.nn.utils.rnn`.
+//! Sequences of different lengths for recurrent layers: PyTorch's `torch.nn.utils.rnn`.
 
 mod pack;
 mod packed_sequence;
@@ -15,8 +15,8 @@ pub use pad::{
 
 use module_core::{Error, Result, Shape, ShapeError, Tensor};
 
-/// The rows of `rows` that `place` names of each step and sequence, as `[steps, batch, …]`, or `[batch, steps, …]` with
-/// `batch_first`; a place that is none is filled with `padding`.
+/// The rows of `rows` that `place` names for each step and sequence, as `[steps, batch, …]`, or `[batch, steps, …]` with
+/// `batch_first`; `None` is filled with `padding`.
 fn gather_rows(
     op: &'static str,
     rows: &Tensor,
@@ -64,7 +64,7 @@ pub(crate) fn vec_with_capacity<T>(
     }
 }
 
-/// Refuses lengths that are not those of `batch` sequences of at most `longest` steps.
+/// Refuses lengths that do not belong to `batch` sequences of at most `longest` steps.
 fn check_lengths(op: &'static str, lengths: &[usize], batch: usize, longest: usize) -> Result<()> {
     let problem = if lengths.len() != batch {
         format!("there must be one for each of {batch} sequences")

@@ -1,4 +1,4 @@
-//! Trains a network of two layers on plain tensors: no modules, no optimizer.
+//! Trains a two-layer network with plain tensors: no modules, no optimizer.
 //!
 //! ```text
 //! cargo run --release -p module-tensor --example two_layers
@@ -37,7 +37,7 @@ impl Weights {
         ]))
     }
 
-    /// One step of gradient descent by the gradients that `backward` left.
+    /// One gradient descent step with the gradients from `backward`.
     fn step(mut self, rate: f64) -> Result<Self> {
         for weight in &mut self.0 {
             if let Some(gradient) = weight.grad() {

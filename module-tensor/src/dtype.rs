@@ -33,7 +33,7 @@ pub enum DType {
     I32,
     /// 8-bit unsigned integer.
     U8,
-    /// Truth value, one byte each.
+    /// Boolean, one byte each.
     Bool,
     /// 8-bit signed integer; [only stored](DType::is_storage_only).
     I8,
@@ -71,7 +71,7 @@ impl DType {
         Self::Complex64,
     ];
 
-    /// Whether this is one of the floating-point types, those of 8 bits too.
+    /// Whether this is one of the floating-point types, including the 8-bit ones.
     pub const fn is_floating_point(self) -> bool {
         self.is_differentiable() || matches!(self, Self::F8E4M3 | Self::F8E5M2)
     }
@@ -81,15 +81,13 @@ impl DType {
         matches!(self, Self::Complex64)
     }
 
-    /// Whether tensors of this dtype carry gradients: whether it is a floating-point type that is computed
-    /// with.
+    /// Whether tensors of this dtype can carry gradients: whether it is a floating-point type with arithmetic.
     pub const fn is_differentiable(self) -> bool {
         matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::BF16)
     }
 
-    /// Whether tensors of this dtype are loaded, saved, made, printed, moved, rearranged and cast, and
-    /// nothing else: what computes answers
-    /// [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) until they are cast.
+    /// Whether tensors of this dtype can only be loaded, saved, created, printed, moved, rearranged and cast: computing
+    /// with them returns [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) until they are cast.
     ///
     /// # Example
     ///
@@ -141,8 +139,8 @@ impl DType {
         }
     }
 
-    /// The error of an operation that does not serve this dtype and `needs` something else: a cast, if
-    /// nothing computes with it.
+    /// The error of an operation that does not support this dtype and `needs` something else: a cast, if nothing computes
+    /// with the dtype.
     ///
     /// # Example
     ///
@@ -213,7 +211,7 @@ pub fn default_dtype() -> DType {
 
 /// Runs `f` with `dtype` as the default for new tensors and parameters on this thread.
 ///
-/// Draws happen in that dtype, as under PyTorch's `torch.set_default_dtype`.
+/// Random draws use that dtype, as under PyTorch's `torch.set_default_dtype`.
 ///
 /// # Example
 ///
@@ -243,7 +241,7 @@ pub enum Scalar {
     Float(f64),
     /// An integer.
     Int(i64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
 }
 
@@ -257,13 +255,12 @@ impl Scalar {
         }
     }
 
-    /// Whether the value has a fraction in its type, so that no integer tensor can hold it.
+    /// Whether the type of the value has fractions, so that no integer tensor can hold it.
     pub fn is_float(self) -> bool {
         matches!(self, Self::Float(_))
     }
 
-    /// The value that a tensor of `dtype` holds for this one: rounded, or of an integer what is left
-    /// when it wraps.
+    /// The value that a tensor of `dtype` holds for this one: rounded, or wrapped for integers.
     pub(crate) fn rounded_to(self, dtype: DType) -> Self {
         let value = self.to_f64();
         let integer = match self {
@@ -279,14 +276,14 @@ impl Scalar {
             DType::I32 => Self::Int(i64::from(integer as i32)),
             DType::U8 => Self::Int(i64::from(integer as u8)),
             DType::Bool => Self::Bool(value != 0.0),
-            // Nothing is computed with these, and making them rounds.
+            // These have no arithmetic, and creating them rounds.
             _ => self,
         }
     }
 
-    /// Checks that a tensor of `dtype` can hold the value, whose fraction integers cut: that it neither
-    /// wraps nor becomes infinite. A negative number that an unsigned integer holds as its complement does
-    /// fit, as in PyTorch.
+    /// Checks that a tensor of `dtype` can hold the value, apart from a fraction that integers truncate: that it neither
+    /// wraps nor becomes infinite. A negative number that an unsigned integer holds as its complement is allowed, as in
+    /// PyTorch.
     pub(crate) fn check_fits(self, op: &'static str, dtype: DType) -> crate::Result<()> {
         let value = self.to_f64();
         let within = |low: f64, high: f64| (low..high).contains(&value);
@@ -307,7 +304,7 @@ impl Scalar {
             (DType::U16, _) => within(0.0, 65536.0),
             (DType::U32, Self::Int(_)) => within(-(2.0_f64.powi(32)) + 1.0, 2.0_f64.powi(32)),
             (DType::U32, _) => within(0.0, 2.0_f64.powi(32)),
-            // Halfway to the next number, which there would be if it were not NaN.
+            // Halfway to the next number, whose code is taken by NaN.
             (DType::F8E4M3, _) => value.is_nan() || value.abs() <= 464.0,
             (DType::F8E5M2, _) => !F8E5M2::from_f32(value as f32).to_f32().is_infinite(),
         };
@@ -341,8 +338,7 @@ macro_rules! scalar_from {
 
 scalar_from!(f32 => Float, f64 => Float, half::f16 => Float, half::bf16 => Float, i64 => Int, i32 => Int, i16 => Int, i8 => Int, u8 => Int, u16 => Int, u32 => Int, bool => Bool);
 
-/// An integer, or beyond those of `i64`, which no tensor holds exactly, the nearest floating-point
-/// number.
+/// An integer or, beyond the range of `i64`, which no tensor holds exactly, the nearest floating-point number.
 macro_rules! scalar_from_wide {
     ($($type:ty),*) => {$(
         impl From<$type> for Scalar {

@@ -1,11 +1,11 @@
-//! Floating-point numbers of eight bits.
+//! 8-bit floating-point numbers.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use half::f16;
 
-/// The parameters of an eight-bit format.
+/// The parameters of an 8-bit format.
 #[derive(Clone, Copy)]
 struct Format {
     /// The bits of the mantissa.
@@ -26,7 +26,7 @@ const BIAS: u32 = 127;
 const NAN: u8 = 0x7f;
 
 impl Format {
-    /// The nearest number, of two the one with an even code.
+    /// The nearest number, the one with an even code for ties.
     fn encode(self, value: f32) -> u8 {
         let bits = value.to_bits();
         let (sign, magnitude) = ((bits >> 24) as u8 & 0x80, bits & 0x7fff_ffff);
@@ -36,8 +36,8 @@ impl Format {
         let (dropped, rebias) = (MANTISSA - self.mantissa, BIAS - self.bias);
         let smallest = (rebias + 1) << MANTISSA;
         let code = if magnitude < smallest {
-            // Below the smallest normal number all are multiples of one, which a float of that size
-            // has as its last bit: the addition rounds.
+            // Below the smallest normal number, all numbers are multiples of the last bit of a float of that size: the
+            // addition rounds.
             let unit = f32::from_bits((rebias + 1 + dropped) << MANTISSA);
             (f32::from_bits(magnitude) + unit).to_bits() - unit.to_bits()
         } else {
@@ -69,8 +69,7 @@ const E5M2: Format = Format {
 /// An 8-bit floating-point number with 4 bits of exponent and 3 of mantissa: PyTorch's
 /// `float8_e4m3fn`, the elements of [`DType::F8E4M3`](crate::DType::F8E4M3).
 ///
-/// It has NaN and no infinities. What is greater than ±448, infinities too, becomes ±448, as in
-/// PyTorch.
+/// It has NaN and no infinities. Numbers beyond ±448, including infinities, become ±448, as in PyTorch.
 ///
 /// # Example
 ///
@@ -102,10 +101,10 @@ pub struct F8E4M3(u8);
 pub struct F8E5M2(u8);
 
 impl F8E4M3 {
-    /// The greatest number, 448.
+    /// The largest number, 448.
     pub const MAX: Self = Self(E4M3.greatest as u8);
 
-    /// The nearest number, of two the one with an even last bit.
+    /// The nearest number, ties to even.
     pub fn from_f32(value: f32) -> Self {
         Self(E4M3.encode(value))
     }
@@ -123,10 +122,10 @@ impl F8E4M3 {
 }
 
 impl F8E5M2 {
-    /// The greatest finite number, 57344.
+    /// The largest finite number, 57344.
     pub const MAX: Self = Self(E5M2.greatest as u8);
 
-    /// The nearest number, of two the one with an even last bit.
+    /// The nearest number, ties to even.
     pub fn from_f32(value: f32) -> Self {
         Self(E5M2.encode(value))
     }
@@ -137,7 +136,7 @@ impl F8E5M2 {
     }
 }
 
-/// The code of both formats. Numbers compare and print as the `f32` that they are.
+/// The code of both formats. Numbers compare and print as the equivalent `f32`.
 macro_rules! numbers {
     ($($type:ident),*) => {$(
         impl $type {
@@ -190,7 +189,7 @@ numbers!(F8E4M3, F8E5M2);
 mod tests {
     use super::{F8E4M3, F8E5M2};
 
-    /// The nearest of all numbers by distance, of two the one with an even code: another way to it.
+    /// The nearest of all numbers by distance, ties to even: an independent way to compute it.
     fn nearest(value: f32, codes: std::ops::RangeInclusive<u8>, of: impl Fn(u8) -> f32) -> u8 {
         let distance = |code: u8| (f64::from(of(code)) - f64::from(value.abs())).abs();
         let better = |a: u8, b: u8| match distance(b).total_cmp(&distance(a)) {
@@ -206,7 +205,7 @@ mod tests {
     fn every_number_is_rounded_to_the_nearest() {
         let four = |code| F8E4M3::from_bits(code).to_f32();
         let five = |code| F8E5M2::from_bits(code).to_f32();
-        // Numbers of every exponent, and those on and beside the middles between neighbors.
+        // Numbers of every exponent, and those on and next to the midpoints between neighbors.
         let mut values: Vec<f32> = (0..=u16::MAX)
             .map(|i| f32::from_bits(u32::from(i) << 16))
             .collect();

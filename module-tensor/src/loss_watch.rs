@@ -5,16 +5,16 @@ use crate::watchers::{Watchers, watch_while, watching};
 
 /// A loss that is about to be computed, as [`watch_losses`] shows it.
 ///
-/// Losses of other crates show theirs by [`show`](Self::show), so that whoever watches sees their targets too.
+/// Losses of other crates call [`show`](Self::show), so that watchers see their targets too.
 #[derive(Clone, Copy, Debug)]
 pub struct LossCall<'l> {
     /// The name of the function, such as `cross_entropy`.
     pub name: &'static str,
     /// The prediction: logits, probabilities or numbers.
     pub input: &'l Tensor,
-    /// What it is compared with.
+    /// The target.
     pub target: &'l Tensor,
-    /// The class that does not count, where targets are classes.
+    /// The ignored class, if targets are classes.
     pub ignore_index: Option<i64>,
 }
 
@@ -23,7 +23,7 @@ thread_local! {
 }
 
 impl<'l> LossCall<'l> {
-    /// A loss of classes.
+    /// A classification loss.
     pub(crate) fn of_classes(
         name: &'static str,
         [input, target]: [&'l Tensor; 2],
@@ -37,7 +37,7 @@ impl<'l> LossCall<'l> {
         }
     }
 
-    /// Shows it to those who watch; where nobody does, it is one look at a flag.
+    /// Shows it to the watchers; without watchers this only checks a flag.
     ///
     /// # Example
     ///
@@ -66,11 +66,11 @@ impl<'l> LossCall<'l> {
     }
 }
 
-/// Runs `f` with `watch` called before each loss that a function of a prediction and a target computes on this thread,
-/// as [`Tensor::cross_entropy`] does.
+/// Runs `f`, and calls `watch` before each loss that a function of a prediction and a target computes on this thread, such
+/// as [`Tensor::cross_entropy`].
 ///
-/// Inside of `autocast`, the tensors are those of the dtype that the loss is computed in. A loss outside pays one look
-/// at a flag.
+/// Inside `autocast`, the tensors have the dtype in which the loss is computed. Without watchers, a loss only checks a
+/// flag.
 ///
 /// # Example
 ///

@@ -1,8 +1,8 @@
 //! Structs of optional arguments, which are all built one way: `new` takes what has no default, and a
 //! setter of the same name as PyTorch's keyword changes each of the others.
 
-/// Values accepted for an option of type `T`: a `T`, or a bare `T` for an `Option<T>`. Some types accept
-/// more, such as [`Padding`](crate::Padding) an array of sizes.
+/// Values accepted for an option of type `T`: a `T`, or a bare `T` for an `Option<T>`. Some types accept more, such as an
+/// array of sizes for [`Padding`](crate::Padding).
 ///
 /// # Example
 ///
@@ -37,8 +37,7 @@ impl<T> OptionValue<Option<T>> for T {
     }
 }
 
-/// Writes a struct of options from the table of its fields: the struct, `new` and a setter for each field
-/// with a default.
+/// Writes an options struct from the table of its fields: the struct, `new` and a setter for each field with a default.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! options {

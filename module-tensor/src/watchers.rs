@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::thread::LocalKey;
 
-/// Those who watch one thing, the last one registered last.
+/// The watchers of one thing, the last one registered last.
 pub(crate) struct Watchers<W: ?Sized> {
     watched: Cell<bool>,
     watchers: RefCell<Vec<Rc<W>>>,
@@ -19,13 +19,13 @@ impl<W: ?Sized> Watchers<W> {
     }
 }
 
-/// Those who watch now; `None`, after one look at a flag, where nobody does. They are handles, so that one may watch or
-/// be shown something else meanwhile.
+/// The current watchers; `None`, after checking a flag, if there are none. They are handles, so that a watcher may itself
+/// watch or be shown something else meanwhile.
 pub(crate) fn watching<W: ?Sized>(key: &'static LocalKey<Watchers<W>>) -> Option<Vec<Rc<W>>> {
     key.with(|all| all.watched.get().then(|| all.watchers.borrow().clone()))
 }
 
-/// Runs `f` while `watch` is one of them.
+/// Runs `f` with `watch` as one of them.
 pub(crate) fn watch_while<W: ?Sized, R>(
     key: &'static LocalKey<Watchers<W>>,
     watch: Rc<W>,

@@ -25,7 +25,7 @@ pub(crate) fn zip3<'a, A, B, C>(
     (0..len).map(move |i| (&a[i], &b[i], &c[i]))
 }
 
-/// [`zip`] where the first slice is written.
+/// [`zip`] with a mutable first slice.
 #[inline(always)]
 pub(crate) fn zip_mut<'a, A, B>(
     a: &'a mut [A],

@@ -1,9 +1,8 @@
-//! No file of the crates of tensors, modules and layers imports one that, in the end, imports it.
+//! Checks the crates of tensors, modules and layers for circular imports between files.
 //!
-//! The sources are read word by word: the modules that a file declares, what it imports and defines, and the
-//! paths in its code. A name that a folder passes on leads to the file that defines it, so that a `mod.rs`
-//! that only declares and passes on is part of no circle. Tests and comments are left out, and so are calls
-//! of methods.
+//! The sources are read token by token: the modules that a file declares, its imports and definitions, and the paths in its
+//! code. A re-exported name leads to the file that defines it, so a `mod.rs` that only declares and re-exports is not part
+//! of a circle. Tests, comments and method calls are ignored.
 #![allow(clippy::unwrap_used)]
 
 #[path = "circles/allowed.rs"]
@@ -34,7 +33,7 @@ fn no_file_of_the_layers_imports_itself_by_others() {
     check("module-nn", NN);
 }
 
-/// Fails on a circle that is not allowed, and on an allowed import that closes no circle any more.
+/// Fails on a circle that is not allowed, and on an allowed import that no longer closes a circle.
 fn check(name: &str, allowed: &[AllowedCircle]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     let sources = Sources::read(&root.join("src"));
@@ -68,7 +67,7 @@ fn check(name: &str, allowed: &[AllowedCircle]) {
     );
 }
 
-/// The shortest circle through each file that lies on one, each circle once.
+/// The shortest circle through each file that is part of one, each circle once.
 fn circles(imports: &Imports) -> Vec<String> {
     let mut found = BTreeMap::new();
     for (from, next) in imports {
@@ -85,7 +84,7 @@ fn circles(imports: &Imports) -> Vec<String> {
     found.into_values().collect()
 }
 
-/// The files on the shortest way along the imports, with both ends.
+/// The files on the shortest path along the imports, including both ends.
 fn way<'a>(imports: &'a Imports, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut before = BTreeMap::from([(from, from)]);
     let mut turn = std::collections::VecDeque::from([from]);

@@ -1,4 +1,4 @@
-//! Kernels written from the pages of the geometry values alone, against those of the CPU.
+//! Kernels written from the documentation of the geometry values alone, compared with those of the CPU.
 #![allow(clippy::unwrap_used)]
 
 use module_tensor::backend::{
@@ -7,7 +7,7 @@ use module_tensor::backend::{
 };
 use module_tensor::{Device, Layout, PoolOptions, Shape, Tensor};
 
-/// For each place of one dimension of an output the places of the input and what they weigh.
+/// For each position in one dimension of the output, the input positions and their weights.
 type Table = Vec<Vec<(usize, f64)>>;
 
 /// Numbers without a pattern.
@@ -29,8 +29,8 @@ fn values(storage: Storage, shape: &Shape) -> Vec<f64> {
     out.to_vec().unwrap()
 }
 
-/// Every pair of an element of the output and one of the input that it sees, with its weight; elements are
-/// counted in row-major order.
+/// Every pair of an output element and an input element that it depends on, with its weight; elements are numbered in
+/// row-major order.
 fn pairs(input: &Shape, tables: &[Table]) -> Vec<Vec<(usize, f64)>> {
     let mut all = vec![vec![(0, 1.0)]];
     for (table, &size) in tables.iter().zip(input.iter()) {
@@ -49,18 +49,18 @@ fn pairs(input: &Shape, tables: &[Table]) -> Vec<Vec<(usize, f64)>> {
     all
 }
 
-/// Each place as it is.
+/// Each position unchanged.
 fn same(size: usize) -> Table {
     (0..size).map(|i| vec![(i, 1.0)]).collect()
 }
 
-/// The tables of all dimensions, from those of the spatial ones.
+/// The tables of all dimensions, given those of the spatial ones.
 fn with_planes(input: &Shape, spatial: Vec<Table>) -> Vec<Table> {
     let planes = input.iter().take(2).map(|&size| same(size));
     planes.chain(spatial).collect()
 }
 
-/// A linear map forward and backward.
+/// A linear map, forward and backward.
 #[track_caller]
 fn check_linear(
     [input, output]: [&Shape; 2],
@@ -159,14 +159,14 @@ fn check_average(geometry: &PoolGeometry, divisor: PoolDivisor) {
     });
 }
 
-/// The number of places of the output, and whether rounding up adds one.
+/// The number of output positions, and whether rounding up adds one.
 fn places(size: usize, w: PoolWindow, ceil_mode: bool) -> Option<usize> {
     let rest = (size + 2 * w.padding).checked_sub(w.dilation * (w.kernel_size - 1) + 1)?;
     let mut count = match ceil_mode {
         true => rest.div_ceil(w.stride),
         false => rest / w.stride,
     } + 1;
-    // None starts after the input.
+    // None starts after the end of the input.
     if (count - 1) * w.stride >= size + w.padding {
         count -= 1;
     }
@@ -241,7 +241,7 @@ fn pooling_is_what_its_geometry_says() {
     assert!(checked > 500, "{checked}");
 }
 
-/// What a place of the output reads, as the page of each mode has it.
+/// The inputs of an output position, as documented for each mode.
 fn reads(mode: ResampleMode, n: usize, out: usize, s: f64, o: usize) -> Vec<(usize, f64)> {
     let o = o as f64;
     let cubic = |a: f64, d: f64| match d {
@@ -362,7 +362,7 @@ fn resampling_is_what_its_geometry_says() {
     }
 }
 
-/// The place that a dimension takes, by its page.
+/// The position that a dimension moves to, as documented.
 fn takes(dim: GatherDim, n: usize, i: usize) -> usize {
     let (n, i) = (n as isize, i as isize);
     let place = match dim {
@@ -391,7 +391,7 @@ fn copies_in_another_order_are_what_their_geometry_says() {
         let mut dims = vec![GatherDim::Same, GatherDim::Flip];
         for before in 1 - most..=most {
             for after in 1 - most..=most {
-                // Nothing is cut off beyond what there is.
+                // Nothing is cut off beyond the end.
                 if (before + after + most) < 0 || before.min(0) + after.min(0) + most <= 0 {
                     continue;
                 }
@@ -405,7 +405,7 @@ fn copies_in_another_order_are_what_their_geometry_says() {
             }
         }
         for (number, &dim) in dims.iter().enumerate() {
-            // Beside another order, and before a dimension that stays.
+            // Together with another permutation, and before an unchanged dimension.
             let other = dims[(number * 7 + 3) % dims.len()];
             let dims = vec![other, dim, GatherDim::Same];
             let input: Shape = [n, n, 2].into();

@@ -1,4 +1,4 @@
-//! This crate knows tensors only: nothing of modules, hooks of modules, state dicts or checkpoints.
+//! This crate knows only tensors: no modules, module hooks, state dicts or checkpoints.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// The crates of this workspace that build on tensors.
 const ABOVE: [&str; 3] = ["module-core", "module-nn", "module-derive"];
 
-/// What those crates are about, which no code here may name.
+/// The subjects of those crates, which no code here may mention.
 const WORDS: [&str; 6] = [
     "Parameter",
     "StateDict",

@@ -1,16 +1,16 @@
-//! Draws types from fixed seeds, computes on its own what they should enumerate, and writes both as the program
-//! that `tests/accepted/random_structs.rs` compiles and runs.
+//! Generates types from fixed seeds, independently computes the members that they should enumerate, and writes both as the
+//! program that `tests/accepted/random_structs.rs` compiles and runs.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use std::fmt::Write as _;
 
-/// Each seed gives types that contain each other; types of different seeds do not meet.
+/// Each seed gives types that contain each other; types from different seeds do not.
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 const TYPES_PER_SEED: usize = 24;
-/// Larger trees are not put into others, so that sizes do not multiply.
+/// Larger trees are not nested in others, so that sizes do not multiply.
 const LARGEST_CHILD: usize = 24;
 
-/// A splitmix generator, whose numbers never change with a library.
+/// A splitmix generator, whose numbers do not depend on a library's version.
 struct Draw(u64);
 
 impl Draw {
@@ -27,7 +27,7 @@ impl Draw {
     }
 }
 
-/// What a value registers in its owner.
+/// The members that a value registers in its owner.
 #[derive(Clone)]
 enum Shape {
     Parameter,
@@ -82,7 +82,7 @@ impl Tree {
         }
     }
 
-    /// The members that are `wanted`, a module's own before those of its descendants.
+    /// The `wanted` members, a module's own before those of its descendants.
     fn leaves(&self, path: &str, wanted: fn(&Shape) -> bool, found: &mut Vec<String>) {
         found.extend(self.own(wanted).map(|key| join(path, key)));
         for (key, child) in self.children() {
@@ -101,7 +101,7 @@ impl Tree {
     }
 }
 
-/// What a list or a map of a type is called.
+/// The type name of a list or a map.
 fn container(ty: &str, kind: &str) -> String {
     let of = if ty == "Parameter" { ty } else { "Module" };
     format!("{of}{kind}")
@@ -122,7 +122,7 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// A type with an expression that makes a value of it, and what that value registers.
+/// A type, an expression that constructs a value of it, and the members that the value registers.
 #[derive(Clone)]
 struct Value {
     ty: String,
@@ -140,24 +140,24 @@ impl Value {
     }
 }
 
-/// One field: what stands before the name, how the derive is to describe it, and its members.
+/// One field: the code before its name, its expected description, and its members.
 struct Field {
     attributes: String,
     name: String,
     key: String,
     value: Value,
     members: Vec<(String, Shape)>,
-    /// The keys of its members, and of those that a value may lack.
+    /// The keys of its members, including those that are absent from some values.
     keys: Vec<String>,
 }
 
-/// The types drawn so far, and the program that they make up.
+/// The types generated so far, and the program that they form.
 struct Program {
     draw: Draw,
     prefix: char,
     /// Types that can be a child.
     types: Vec<Value>,
-    /// Those among them whose members can join another's.
+    /// Those of them whose members can be flattened into another type.
     structs: Vec<(Value, Tree, Vec<String>)>,
     definitions: String,
     checks: String,
@@ -190,7 +190,7 @@ impl Program {
         }
     }
 
-    /// What a list, an array, a tuple, a map and a type parameter can stand for.
+    /// The possible elements of a list, an array, a tuple, a map and a type parameter.
     fn member(&mut self, depth: usize) -> Value {
         let choice = self.draw.below(if depth == 0 { 5 } else { 13 });
         match choice {
@@ -246,7 +246,7 @@ impl Program {
         }
     }
 
-    /// A vector, which may be empty, or an array, which may not.
+    /// A vector, which may be empty, or an array, which may not be.
     fn repeated(&mut self, depth: usize, kind: &str, most: usize) -> Value {
         let item = self.member(depth - 1);
         let vector = kind == "Vec";
@@ -342,7 +342,7 @@ impl Program {
         fields
     }
 
-    /// Now and then, a type whose keys are all free.
+    /// Occasionally, a type whose keys are all unused.
     fn free_struct(&mut self, taken: &[String]) -> Option<(Value, Tree, Vec<String>)> {
         if self.structs.is_empty() || !self.draw.chance(12) {
             return None;
@@ -353,7 +353,7 @@ impl Program {
         free.then_some(found)
     }
 
-    /// Draws one type and writes its definition, a function that makes it, and its check.
+    /// Generates one type and writes its definition, a function that constructs it, and its check.
     fn add(&mut self) {
         let name = format!("{}{}", self.prefix, self.count);
         self.count += 1;
@@ -363,7 +363,7 @@ impl Program {
             5 | 6 => self.generic(&name),
             _ => self.enumeration(&name),
         };
-        // Alone, a type that stands for no module shows what it stands for as member `0`.
+        // On its own, a type that is not a module shows its value as member `0`.
         let root = match &shape {
             Shape::Module(tree) => tree.clone(),
             Shape::Nothing => Tree::new(&name, Vec::new()),
@@ -397,7 +397,7 @@ impl Program {
 
     fn structure(&mut self, name: &str, named: bool) -> (String, String, Shape, Vec<String>) {
         let mut fields = self.fields(named, 8);
-        // A module occupies memory, which an array of empty arrays does not.
+        // A module occupies memory, but an array of empty arrays does not.
         let i = fields.len();
         let key = if named {
             "last".to_owned()
@@ -522,7 +522,7 @@ impl Program {
     }
 }
 
-/// What `FIELDS` should say of a field, in the program's notation.
+/// The expected `FIELDS` entry of a field, in the program's notation.
 fn described(variant: &str, field: &Field) -> String {
     let name = field.name.trim_start_matches("r#");
     format!("{variant}{name}={}", field.key)

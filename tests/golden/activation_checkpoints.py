@@ -1,8 +1,8 @@
-"""activation_checkpoints.safetensors: gradients of a network with dropout whose parts are computed again in the backward pass.
+"""activation_checkpoints.safetensors: gradients of a network with dropout whose parts are recomputed in the backward pass.
 
-`case` is `{"seed", "cases": [{"name", "dtype", "parts", "segments"}]}`. Of each case: `<name>/param.<key>` the parameters,
+`case` is `{"seed", "cases": [{"name", "dtype", "parts", "segments"}]}`. For each case: `<name>/param.<key>` the parameters,
 `<name>/in` the input, `<name>/out` the output and `<name>/gin`, `<name>/grad.<key>` the gradients of the mean of its square, as
-`checkpoint` gives them of the `parts` (ranges of layers) or `checkpoint_sequential` of so many `segments`. `<name>/after.<key>`
+computed with `checkpoint` of the `parts` (ranges of layers) or `checkpoint_sequential` with this many `segments`. `<name>/after.<key>`
 are the buffers after a plain pass, because PyTorch's checkpoints move running statistics twice. The seed is set before the pass.
 """
 

@@ -1,6 +1,6 @@
-"""arguments.safetensors: forms of arguments that PyTorch takes or refuses, with what it answers, and how it prints them.
+"""arguments.safetensors: argument forms that PyTorch accepts or refuses, with its results, and how it prints them.
 
-Each case is a name; `tests/tests/tensors/accepted_arguments.rs` says by the same name how we are called. An accepted case has
+Each case is a name; `tests/tests/tensors/accepted_arguments.rs` has the call in this library under the same name. An accepted case has
 inputs, an output and the gradients of its sum weighted by 1, 2, 3, ...; a refused one has PyTorch's message.
 """
 

@@ -1,4 +1,4 @@
-"""Formulas written in PyTorch for layers that torch.nn does not have: ours by the same names."""
+"""Formulas written in PyTorch, under the names of this library, for layers that torch.nn does not have."""
 
 import math
 

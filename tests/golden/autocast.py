@@ -6,7 +6,7 @@ to bf16 and to f16, from inputs of f32 and of half precision: `op`, `lower`, `in
 the output. Layers are recorded with `layer/<n>/state.<key>`, `x`, `y.<i>`, `grad.x` and `grad.<key>`, for the sum of all outputs.
 
 scaled_runs.json has one training by autocast to bf16, and one to f16 with a gradient scaler whose first scale overflows: the loss,
-the scale and whether the step was made, of each step. What they start from is in the safetensors file, `run/<n>/…`.
+the scale and whether the step was made, for each step. Their initial values are in the safetensors file, `run/<n>/…`.
 """
 
 import torch

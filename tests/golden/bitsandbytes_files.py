@@ -1,5 +1,5 @@
-"""bitsandbytes/: layers of bitsandbytes in safetensors files, with the keys that Hugging Face's tools write, and what it reads from
-them."""
+"""bitsandbytes/: layers of bitsandbytes in safetensors files, with the keys that Hugging Face's tools write, and the values that it
+reads."""
 
 import importlib.metadata
 import warnings

@@ -1,4 +1,4 @@
-"""Read event files that the tests wrote with TensorBoard's own reader, and compare them with PyTorch's.
+"""Read event files written by the tests, using TensorBoard's own reader, and compare them with PyTorch's.
 
     EVENT_FILES="$PWD/events" cargo test -p module-tests --test training event_files
     python check_event_files.py events

@@ -1,9 +1,9 @@
-"""Load the adapters that Rust wrote with PEFT, and record how far its outputs are from those of Rust.
+"""Load adapters written by Rust into PEFT, and record how far its outputs are from those of Rust.
 
     python check_rust_adapters.py           writes rust/peft/check.json
     python check_rust_adapters.py FOLDER    checks the adapters in another folder, and writes nothing
 
-The folders themselves, and `outputs.safetensors` beside them, are written by
+The folders themselves, and `outputs.safetensors` next to them, are written by
 `WRITE_GOLDEN=1 cargo test -p module-tests --test training peft::written`.
 """
 

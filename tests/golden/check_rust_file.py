@@ -1,6 +1,6 @@
-"""Load the file that Rust wrote into the PyTorch twin, strictly, and record what came out.
+"""Load the file that Rust wrote into the PyTorch twin, strictly, and record the results.
 
-    python check_rust_file.py          writes rust/digits.check.json beside the file
+    python check_rust_file.py          writes rust/digits.check.json next to the file
 
 The file itself is written by `WRITE_GOLDEN=1 cargo test -p module-tests --test state interchange`.
 """

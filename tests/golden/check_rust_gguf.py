@@ -1,4 +1,4 @@
-"""Read the quantized files that Rust wrote with llama.cpp's package and with bitsandbytes, and record what came out.
+"""Read quantized files written by Rust, using llama.cpp's package and bitsandbytes, and record the results.
 
     python check_rust_gguf.py          writes rust/every.check.json and rust/bitsandbytes.check.json
 

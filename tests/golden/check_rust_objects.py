@@ -1,6 +1,6 @@
-"""Read the objects that Rust wrote as `torch.save` does, and compare each.
+"""Read the objects that Rust wrote in the format of `torch.save`, and compare each.
 
-    python check_rust_objects.py    writes rust/objects.check.json beside the file
+    python check_rust_objects.py    writes rust/objects.check.json next to the file
 
 The file itself is written by `WRITE_GOLDEN=1 cargo test -p module-tests --test state torch_objects`.
 """

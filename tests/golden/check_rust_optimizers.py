@@ -1,6 +1,6 @@
-"""Take up the optimizers that Rust wrote, go on in PyTorch, and record how far the parameters are from PyTorch's own run.
+"""Load the optimizers that Rust wrote, resume in PyTorch, and record how far the parameters are from PyTorch's own run.
 
-    python check_rust_optimizers.py    writes rust/optimizers.check.json beside the file
+    python check_rust_optimizers.py    writes rust/optimizers.check.json next to the file
 
 The file itself is written by `WRITE_GOLDEN=1 cargo test -p module-tests --test training torch_optimizers`.
 """

@@ -1,4 +1,4 @@
-"""Load the shards and the tied file that Rust wrote, as Hugging Face's tools do, and record what came out.
+"""Load the shards and the tied file that Rust wrote with Hugging Face's tools, and record the results.
 
     python check_rust_shards.py        writes rust/sharded.check.json
 

@@ -1,5 +1,5 @@
 """checkpoint_objects/: files of `torch.save` with more than plain tensors: lazily negated views, tensors of other kinds,
-training checkpoints full of Python objects, and programs that are no checkpoints."""
+training checkpoints full of Python objects, and programs, which are not checkpoints."""
 
 import argparse
 import collections

@@ -1,4 +1,4 @@
-"""checkpoints/: files of `torch.save` and `numpy.savez`, and what PyTorch and NumPy read back from them."""
+"""checkpoints/: files of `torch.save` and `numpy.savez`, and their contents as read back by PyTorch and NumPy."""
 
 import collections
 import io

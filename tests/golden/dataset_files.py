@@ -1,4 +1,4 @@
-"""dataset_files/: files as data sets are published in, and what torchvision, PIL, NumPy and csv read from them."""
+"""dataset_files/: files in the formats of published data sets, and their contents as read by torchvision, PIL, NumPy and csv."""
 
 import csv
 import gzip

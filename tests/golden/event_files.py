@@ -1,4 +1,4 @@
-"""event_files.safetensors: what PyTorch's SummaryWriter writes for the calls of tests/tests/training/logs/event_files.rs.
+"""event_files.safetensors: the output of PyTorch's SummaryWriter for the calls of tests/tests/training/logs/event_files.rs.
 
 `case` is `{"events": [...]}`, each event as `{"step", "values": [...]}` of its summary, with the fields of a value that are
 set. Buckets of histograms are the tensors `<event>.limits` and `<event>.counts`, the pixels of images `<event>.pixels` (H, W, C).

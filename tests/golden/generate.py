@@ -1,7 +1,7 @@
 """Write every golden file. Running it twice gives the same bytes.
 
     python generate.py                  everything
-    python generate.py layers_linear    the files of the modules that are named
+    python generate.py layers_linear    the files of the named modules
 """
 
 import importlib

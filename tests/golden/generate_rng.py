@@ -1,4 +1,4 @@
-"""Write what PyTorch's CPU generator draws, for the tests of `module-tensor/src/rng`.
+"""Write the random numbers of PyTorch's CPU generator, for the tests of `module-tensor/src/rng`.
 
 Run it with a Python that has torch 2.15 or later, on x86-64 Linux with AVX2:
 

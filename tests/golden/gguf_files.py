@@ -1,7 +1,7 @@
-"""gguf/: files of llama.cpp's package gguf, what it reads from their blocks, and how it and ggml itself quantize.
+"""gguf/: files of llama.cpp's package gguf, the values that it reads from their blocks, and how it and ggml itself quantize.
 
-The package quantizes to Q8_0 and Q4_0. The search for the scales of Q4_K and Q6_K exists in ggml's own library alone,
-of which pywhispercpp brings a build (`libggml-base.so`).
+The package quantizes to Q8_0 and Q4_0. The search for the scales of Q4_K and Q6_K exists only in ggml's own library,
+a build of which comes with pywhispercpp (`libggml-base.so`).
 """
 
 import ctypes

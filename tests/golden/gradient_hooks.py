@@ -1,6 +1,6 @@
-"""gradient_hooks.json: in which order hooks on tensors run in a backward pass, and what they see.
+"""gradient_hooks.json: the order in which hooks on tensors run in a backward pass, and what they see.
 
-Every scenario is a function that appends words to `log`; its source is stored beside what it logged.
+Every scenario is a function that appends strings to `log`; its source is stored with its log.
 """
 
 import inspect

@@ -1,6 +1,6 @@
-"""hook_orders.json: in which order hooks fire, and what they see.
+"""hook_orders.json: the order in which hooks run, and what they see.
 
-Every scenario is a function that appends words to `log`; its source is stored beside what it logged.
+Every scenario is a function that appends strings to `log`; its source is stored with its log.
 """
 
 import inspect

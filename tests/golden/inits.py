@@ -1,5 +1,5 @@
-"""inits.safetensors: what each function of torch.nn.init draws after `torch.manual_seed(0)`, and deep
-models built in one go."""
+"""inits.safetensors: the draws of each function of torch.nn.init after `torch.manual_seed(0)`, and deep
+models built at once."""
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
-"""language_models.safetensors: what ports of language models need, by Hugging Face's transformers: attention with a
-cache, masks, rotary positions, scores of the next token, and whole texts."""
+"""language_models.safetensors: building blocks of language models, computed by Hugging Face's transformers: attention with a
+cache, masks, rotary embeddings, logits of the next token, and whole texts."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""layers_average_pooling.safetensors: means and norms of windows."""
+"""layers_average_pooling.safetensors: average and power-average pooling."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""layers_classification.safetensors: losses of classification."""
+"""layers_classification.safetensors: classification losses."""
 
 import torch
 

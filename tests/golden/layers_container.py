@@ -1,4 +1,4 @@
-"""layers_container.safetensors: containers that run what they hold."""
+"""layers_container.safetensors: containers that run their layers."""
 
 from layer_family import Family, module, sequential
 

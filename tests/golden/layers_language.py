@@ -1,4 +1,4 @@
-"""layers_language.safetensors: layers that ports of language models need and torch.nn does not have, against
+"""layers_language.safetensors: layers for language models that torch.nn does not have, compared with
 Hugging Face's transformers."""
 
 from layer_family import Family, Input

@@ -1,4 +1,4 @@
-"""layers_lookup.safetensors: tables that are looked up, and what takes two tensors: products, similarities, distances."""
+"""layers_lookup.safetensors: embeddings, and layers with two inputs: products, similarities, distances."""
 
 import torch
 

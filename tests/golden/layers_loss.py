@@ -1,4 +1,4 @@
-"""layers_loss.safetensors: losses of numbers and of probabilities."""
+"""layers_loss.safetensors: losses on numbers and on probabilities."""
 
 import torch
 

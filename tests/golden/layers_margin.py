@@ -1,4 +1,4 @@
-"""layers_margin.safetensors: losses of margins and distances."""
+"""layers_margin.safetensors: margin and distance losses."""
 
 import functools
 

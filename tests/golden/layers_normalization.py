@@ -1,4 +1,4 @@
-"""layers_normalization.safetensors: the normalizations beside batch normalization over one and two dimensions."""
+"""layers_normalization.safetensors: the normalizations other than batch normalization, over one and two dimensions."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""layers_pad.safetensors: what stands around tensors."""
+"""layers_pad.safetensors: padding."""
 
 import torch
 

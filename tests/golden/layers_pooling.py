@@ -1,4 +1,4 @@
-"""layers_pooling.safetensors: the greatest elements of windows, and the way back."""
+"""layers_pooling.safetensors: max pooling and unpooling."""
 
 import contextlib
 from unittest import mock

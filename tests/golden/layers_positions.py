@@ -1,4 +1,4 @@
-"""layers_positions.safetensors: positions, and attention of grouped queries, against formulas of our own."""
+"""layers_positions.safetensors: positions and grouped-query attention, compared with our own formulas."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""layers_shape.safetensors: layers that only arrange elements, or add them where they meet."""
+"""layers_shape.safetensors: layers that only rearrange elements, or add overlapping ones."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""layers_transformer_stacks.safetensors: the stacks of the transformer's layers."""
+"""layers_transformer_stacks.safetensors: the stacks of transformer layers."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""layers_transformer_whole.safetensors: the transformer of an encoder and a decoder."""
+"""layers_transformer_whole.safetensors: the encoder-decoder transformer."""
 
 from layer_family import Family, Input
 from layers_transformer import BLOCKED, PADDING, arguments, causal, fixed

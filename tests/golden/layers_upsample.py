@@ -1,4 +1,4 @@
-"""layers_upsample.safetensors: images at another size."""
+"""layers_upsample.safetensors: image resizing."""
 
 from layer_family import Family
 from layers_pooling import SPATIAL

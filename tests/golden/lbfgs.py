@@ -2,14 +2,14 @@
 
 `case` is `{"cases": [{"kwargs", "dtype", "losses", "func_evals"}]}`: the loss that each step returned. `x`, `y` and
 `init.<key>` (f64) are those of all cases, cast to their dtypes; `<n>/end.<key>` are the parameters of case n at the end.
-Of a case with `saved`, `<n>/saved.<key>` are those after so many steps, and `torch_optimizers/lbfgs_<n>.pt` is `optimizer.state_dict()` then.
+For a case with `saved`, `<n>/saved.<key>` are those after that many steps, and `torch_optimizers/lbfgs_<n>.pt` is `optimizer.state_dict()` then.
 
 On the network rounding errors grow from step to step. The loss of the hundred steps, cross-entropy with weight decay, is strongly
-convex, and draws runs together again. Of `lbfgs_runs`, `case` is `{"cases": [{"kwargs", "dtype", "losses", "func_evals"}], "recorded"}`, and
+convex, which makes runs converge again. In `lbfgs_runs`, `case` is `{"cases": [{"kwargs", "dtype", "losses", "func_evals"}], "recorded"}`, and
 `<n>/after.<key>` (of a `Linear`) are the parameters of case n after the steps `recorded`, in the first dimension; they begin with `<key>`.
-With the bias given before the weight, every weight an ulp greater at the start, or the samples in another order, PyTorch's own
-parameters are after all of these steps within 2.9e-14 (f64) and 7.6e-6 (f32) of the greatest of their tensor. `ONLY_F64` come to the minimum,
-where f32 rounds away what the steps compare: there PyTorch is off by up to 1e-3, and counts other evaluations.
+With the bias before the weight, with every weight an ulp larger at the start, or with the samples in another order, PyTorch's own
+parameters after all of these steps differ by at most 2.9e-14 (f64) and 7.6e-6 (f32) of the largest in their tensor. The `ONLY_F64` cases reach the minimum,
+where rounding in f32 hides the differences that the steps compare: there PyTorch is off by up to 1e-3, and counts different evaluations.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """linalg.safetensors: torch.linalg, as functions that do not depend on the signs of vectors.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""lora.safetensors, lora_more.safetensors: adapters of PEFT, their first values, outputs, gradients, merged weights and
+"""lora.safetensors, lora_more.safetensors: PEFT's adapters, their initial values, outputs, gradients, merged weights and
 short trainings.
 
 `case` is `{"cases"}`; README.md says which tensors belong to each.

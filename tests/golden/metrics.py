@@ -1,8 +1,8 @@
-"""metrics.json: what torchmetrics and scikit-learn make of predictions, over several batches.
+"""metrics.json: the metrics of torchmetrics and scikit-learn for predictions in several batches.
 
 A case: `batches` (`preds`, `target` as nested lists, with `dtype` of the predictions, `int` for classes), and `expected`,
 each `{"metric", "kwargs", "torchmetrics", "sklearn"}`. torchmetrics computes in single precision, scikit-learn in double; where
-one of the two has no such metric, or another meaning, its value is missing. `task` is a number of classes, or `binary`.
+one of the two has no such metric, or defines it differently, its value is missing. `task` is a number of classes, or `binary`.
 """
 
 import warnings

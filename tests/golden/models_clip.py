@@ -1,5 +1,5 @@
-"""models/clip and models/clip_masked: transformers' CLIP with few sizes, and the root of the mean square of each fresh
-weight (clip_fresh.json). The first finds the end of a text by the rule of older configurations."""
+"""models/clip and models/clip_masked: transformers' CLIP with small sizes, and the root mean square of each fresh
+weight (clip_fresh.json). The first finds the end of a text with the rule of older configurations."""
 
 import json
 

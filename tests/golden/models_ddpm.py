@@ -1,4 +1,4 @@
-"""models/ddpm, a pipeline of diffusers, with what its scheduler computes (ddpm_steps), and a model with other options."""
+"""models/ddpm, a pipeline of diffusers, with its scheduler's results (ddpm_steps), and a model with other options."""
 
 import torch
 from diffusers import DDPMPipeline, DDPMScheduler, UNet2DModel

@@ -1,15 +1,15 @@
 """models/lines.json: lines of code of the originals of the files of examples/models, which `examples/tests/models/lines.rs` counts.
 
-Both sides are counted alike: whole classes and functions, with all that stands in them, whether the other side needs it or not,
-without empty lines, comments, docstrings and imports. Of the original those count that do what the file here does: layers, first
-weights, the loss where the file has it, the functions that name the published sizes (`resnet50`) and those that build a model and
-read its weights (`_resnet`, `unet_carvana`). transformers' and diffusers' reading of files is not counted, as `pretrained.rs`
-is not, nor is what several models share on either side (`timm.layers.Mlp` and `timm.rs`, `ACT2FN` and `transformers.rs`), but for
+Both sides are counted alike: whole classes and functions with everything in them, whether or not the other side needs it,
+without empty lines, comments, docstrings and imports. In the original, the parts with the function of the file here count: layers,
+initialization, the loss if the file has it, the functions that name the published sizes (`resnet50`) and those that build a model and
+read its weights (`_resnet`, `unet_carvana`). File reading in transformers and diffusers is not counted, like `pretrained.rs`,
+nor is code shared by several models on either side (`timm.layers.Mlp` and `timm.rs`, `ACT2FN` and `transformers.rs`), except for
 classes that the original repeats for each model (`BertSelfAttention`).
 
-transformers' configurations count, because the files here have them too; of Mistral and Qwen3 what is not Llama's; of Whisper
-the front end with its filters, and of its generation the methods that the file here stands for. PyTorch's examples and Pytorch-UNet
-have no configuration: sizes are constants and lines of a parser of the command line, which are no functions and do not count.
+transformers' configurations count, because the files here have them too; for Mistral and Qwen3 only the differences from Llama; for Whisper
+the front end with its filters, and the generation methods that the file here replaces. PyTorch's examples and Pytorch-UNet
+have no configuration: sizes are constants and lines of a command-line parser, which are not functions and do not count.
 """
 
 import inspect

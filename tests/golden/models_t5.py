@@ -1,5 +1,5 @@
-"""models/t5 and models/t5_gated: transformers' T5 with few sizes, what it answers to texts (<name>_texts.json), the
-buckets of relative positions (t5_buckets.json) and the root of the mean square of each fresh weight (t5_fresh.json)."""
+"""models/t5 and models/t5_gated: transformers' T5 with small sizes, its outputs for texts (<name>_texts.json), the
+buckets of relative positions (t5_buckets.json) and the root mean square of each fresh weight (t5_fresh.json)."""
 
 import json
 from unittest import mock

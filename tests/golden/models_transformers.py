@@ -1,5 +1,5 @@
-"""models/gpt2, models/bert, models/llama, models/mistral and models/qwen3: transformers' with few sizes, and the texts
-that those that generate say (<name>_texts.json)."""
+"""models/gpt2, models/bert, models/llama, models/mistral and models/qwen3: transformers' with small sizes, and the generated
+texts (<name>_texts.json)."""
 
 import json
 from unittest import mock

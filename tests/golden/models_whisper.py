@@ -1,5 +1,5 @@
-"""models/whisper and models/whisper_options: transformers' Whisper with few sizes, what it hears in made-up audio
-(whisper_features, and whisper_quiet near silence), the tokens that it writes (<name>_tokens.json) and the root of the mean
+"""models/whisper and models/whisper_options: transformers' Whisper with small sizes, the features of synthetic audio
+(whisper_features, and whisper_quiet near silence), the generated tokens (<name>_tokens.json) and the root mean
 square of each fresh weight (whisper_fresh.json)."""
 
 import json

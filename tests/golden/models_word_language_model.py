@@ -1,5 +1,5 @@
-"""models/rnn_lstm, rnn_gru, rnn_relu: the RNNModel of PyTorch's example, and windows of a text in which its states are
-carried on (<name>_windows)."""
+"""models/rnn_lstm, rnn_gru, rnn_relu: the RNNModel of PyTorch's example, and windows of a text through which its states
+are carried (<name>_windows)."""
 
 import copy
 

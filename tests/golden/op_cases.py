@@ -1,4 +1,4 @@
-"""Recording single tensor operations: what the parts of a case are called, and the list of cases.
+"""Records single tensor operations: the names of the parts of a case, and the list of cases.
 
 Tensors are called `op.<name>.<variant>.<dtype>.<part>` with the parts in0, in1, … (inputs), out
 (also out1, the indices of max and min over a dimension), gout (the gradient given to out) and gin0,

@@ -1,4 +1,4 @@
-"""ops.safetensors: single tensor operations, forward and gradient; `op_cases.py` says what is recorded."""
+"""ops.safetensors: single tensor operations, forward and gradient; `op_cases.py` describes the recordings."""
 
 import torch
 from torch.nn import functional as F

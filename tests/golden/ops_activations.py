@@ -1,7 +1,7 @@
-"""ops_activations.safetensors (activations and bounds), ops_draws.safetensors (what is drawn) and ops_pairs.safetensors (functions of two tensors,
+"""ops_activations.safetensors (activations and clamping), ops_draws.safetensors (random operations) and ops_pairs.safetensors (functions of two tensors,
 comparisons, casts).
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

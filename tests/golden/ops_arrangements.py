@@ -1,4 +1,4 @@
-"""Other orders and parts of tensors, products of vectors, additions by index."""
+"""Rearrangements and parts of tensors, vector products, additions by index."""
 
 import torch
 from torch.nn import functional as F

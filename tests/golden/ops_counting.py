@@ -1,6 +1,6 @@
-"""ops_counting.safetensors: folds by index, repeats, draws by weights, distinct elements, counts, searches, grids.
+"""ops_counting.safetensors: reductions by index, repeats, weighted draws, unique elements, counts, searches, meshgrids.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

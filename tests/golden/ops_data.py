@@ -1,6 +1,6 @@
-"""ops_parts.safetensors (views, padding) and ops_data.safetensors (orders, indices, sums of products).
+"""ops_parts.safetensors (views, padding) and ops_data.safetensors (sorting, indices, sums of products).
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""ops_edges.safetensors: NaN and infinities, no elements and no dimensions, of the operations that had been recorded without.
+"""ops_edges.safetensors: NaN and infinities, empty tensors and tensors without dimensions, for operations first recorded without them.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

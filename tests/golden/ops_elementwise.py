@@ -1,4 +1,4 @@
-"""Functions of one element: roots and exponentials, trigonometry, rounding, activations."""
+"""Unary functions: roots and exponentials, trigonometry, rounding, activations."""
 
 import torch
 from torch.nn import functional as F

@@ -1,6 +1,6 @@
-"""ops_functions.safetensors, ops_quotients.safetensors: functions of one element that came later, functions of two, limits.
+"""ops_functions.safetensors, ops_quotients.safetensors: more unary functions, binary functions, clamping.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

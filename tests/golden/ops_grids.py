@@ -1,7 +1,7 @@
-"""ops_grids.safetensors, ops_functional.safetensors: images read at the locations of a grid; averages in smaller images, unit
-vectors, draws of a class.
+"""ops_grids.safetensors, ops_functional.safetensors: grid sampling; antialiased resizing, unit vectors,
+Gumbel softmax.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

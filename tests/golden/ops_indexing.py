@@ -1,6 +1,6 @@
-"""ops_indexing.safetensors: tensors as indices, and what is written where an index says.
+"""ops_indexing.safetensors: tensors as indices, and writes by index.
 
-`op_cases.py` says what is recorded. `items` are those of `index` (ops_data.py), and `{"tensor": n}` for input n.
+`op_cases.py` describes the recordings. `items` are those of `index` (ops_data.py), and `{"tensor": n}` for input n.
 """
 
 import torch

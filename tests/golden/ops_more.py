@@ -1,6 +1,6 @@
-"""ops_more.safetensors: powers of tensors, numbers on either side, comparisons of nearness, parts of given sizes.
+"""ops_more.safetensors: powers of tensors, scalars on either side, `isclose`, splits into given sizes.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

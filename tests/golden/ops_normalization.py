@@ -1,4 +1,4 @@
-"""ops_normalization.safetensors: normalizations and softmax; ops_losses.safetensors: attention and losses of classification."""
+"""ops_normalization.safetensors: normalizations and softmax; ops_losses.safetensors: attention and classification losses."""
 
 import torch
 from torch.nn import functional as F

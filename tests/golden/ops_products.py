@@ -1,6 +1,6 @@
-"""ops_products.safetensors: products added to a tensor, sums of products over chosen dimensions, distances, diagonals.
+"""ops_products.safetensors: products added to a tensor, `tensordot`, distances, diagonals.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Logic, masks, and what is folded or accumulated along dimensions."""
+"""Logic, masks, reductions and cumulative operations."""
 
 import torch
 

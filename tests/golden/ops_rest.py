@@ -1,6 +1,6 @@
-"""ops_rest.safetensors (affine maps, statistics, windows at random, alignments, recurrences) and ops_views.safetensors (simple views, masks, extremes over dimensions).
+"""ops_rest.safetensors (linear maps, statistics, fractional pooling, CTC loss, recurrent layers) and ops_views.safetensors (simple views, masks, extremes over dimensions).
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

@@ -1,6 +1,6 @@
-"""ops_running.safetensors: running extremes, logarithms of sums, quantiles, numbers for what is none.
+"""ops_running.safetensors: cumulative extremes, `logcumsumexp`, quantiles, `nan_to_num`.
 
-`op_cases.py` says what is recorded.
+`op_cases.py` describes the recordings.
 """
 
 import torch

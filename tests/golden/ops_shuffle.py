@@ -1,4 +1,4 @@
-"""Channels and places exchanged, elements put back where pooling found them, negative padding, norms of infinite power."""
+"""Channel and pixel shuffles, unpooling, negative padding, infinity norms."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Operations that slide windows over one to three dimensions, and images at another size."""
+"""Operations with windows over one to three dimensions, and image resizing."""
 
 import contextlib
 

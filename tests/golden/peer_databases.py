@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The databases with which PyTorch tests itself: `module_db` (layers) and `op_db` (operations).
+"""PyTorch's own test databases: `module_db` (layers) and `op_db` (operations).
 
 Usage:
     python peer_databases.py              a sample, into data/, which the tests read
     python peer_databases.py --all DIR    every case, into DIR, for GOLDEN_PEERS=DIR cargo test
 
-What is left out is counted by its reason and printed. `README.md` says which cases differ, and why.
+Omitted cases are counted by reason and printed. `README.md` says which cases differ, and why.
 """
 
 import argparse

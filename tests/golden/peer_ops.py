@@ -1,4 +1,4 @@
-"""The cases of `op_db`, PyTorch's database of operations, of those that the tests have; for `peer_databases.py`."""
+"""The cases of `op_db`, PyTorch's database of operations, for the operations that the tests cover; used by `peer_databases.py`."""
 
 import collections
 import pathlib

@@ -1,8 +1,8 @@
-"""examples/data/turned_digits/: a small network that reads digits, and an adapter of PEFT's for digits upside down.
+"""examples/data/turned_digits/: a small network that reads digits, and a PEFT adapter for digits upside down.
 
 `base.safetensors` is the network as it was trained on three quarters of the digits, `adapter_config.json` and
-`adapter_model.safetensors` are the adapter, trained on the same images turned by half a turn. `expected.json` has how many
-of the last quarter each reads right: `[upright, turned]`, without the adapter and with it.
+`adapter_model.safetensors` are the adapter, trained on the same images rotated by 180 degrees. `expected.json` has the number of digits
+in the last quarter that each reads correctly: `[upright, turned]`, without the adapter and with it.
 """
 
 import shutil

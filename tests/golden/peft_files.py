@@ -1,11 +1,11 @@
-"""peft/: adapters that PEFT wrote, with what its models answer.
+"""peft/: adapters that PEFT wrote, with the outputs of its models.
 
-`<model>.safetensors` are the values of the models in `peft_models.py`, whose metadata `case` has nothing. A folder of
-a case has what `save_pretrained` wrote: `adapter_config.json` and `adapter_model.safetensors`. `expected.safetensors`
+`<model>.safetensors` are the values of the models in `peft_models.py`, whose metadata `case` is empty. The folder of
+a case has the output of `save_pretrained`: `adapter_config.json` and `adapter_model.safetensors`. `expected.safetensors`
 has for each case `<case>.input` and `<case>.output`, its `case` is `{"adapters": {case: {"model", "adapted", "saved"}},
-"matches"}`: the paths of the layers that PEFT adapted and of those of which it keeps a copy. Every trained parameter was
-moved from where it began, so that each of them counts. `matches` are pairs of an `adapter_config.json` and the layers of
-the transformer that PEFT adapts by it, null where it refuses.
+"matches"}`: the paths of the layers that PEFT adapted and of those that it copies. Every trained parameter was
+changed from its initial value, so that each of them matters. `matches` are pairs of an `adapter_config.json` and the layers of
+the transformer that PEFT adapts with it, or null if it refuses.
 """
 
 import json

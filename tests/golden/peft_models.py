@@ -1,4 +1,4 @@
-"""The models whose adapters PEFT and ours exchange; their Rust twins are in `tests/tests/training/peft`."""
+"""The models whose adapters PEFT and this library exchange; their Rust twins are in `tests/tests/training/peft`."""
 
 import torch
 from torch import nn

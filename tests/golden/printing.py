@@ -1,4 +1,4 @@
-"""printing.safetensors: tensors, and the text that `print` makes of them."""
+"""printing.safetensors: tensors, and their printed form."""
 
 import torch
 

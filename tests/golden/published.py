@@ -1,14 +1,14 @@
-"""Directories of published models: a small checkpoint as its library writes it, and what it computes.
+"""Directories of published models: a small checkpoint written by its library, and its results.
 
-`data/models/<name>/` has `config.json` and the weights, written by the library, and `<name>.safetensors` beside it:
+`data/models/<name>/` has `config.json` and the weights, written by the library, and `<name>.safetensors` next to it:
 
     input, grad_output             of both modes; inputs of several tensors are input0, input1, ...
     <mode>/<dtype>/output          train or eval, f32 or f64
-    <mode>/<dtype>/grad_input      unless the input is whole numbers
+    <mode>/<dtype>/grad_input      unless the input is integers
     <mode>/<dtype>/grad/<key>      gradients of all trained parameters for `grad_output`; in f32 of the first mode
     <mode>/<dtype>/after/<key>     buffers after a pass in training
 
-Originals that no package has are read from clones in the folder that `MODEL_SOURCES` names (README.md).
+Originals that are in no package are read from clones in the folder `MODEL_SOURCES` (README.md).
 """
 
 import ast

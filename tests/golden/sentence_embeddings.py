@@ -1,8 +1,8 @@
-"""examples/data/sentence_embeddings/: sentences, a tiny BERT with a tokenizer, and what transformers makes of them.
+"""examples/data/sentence_embeddings/: sentences, a tiny BERT with a tokenizer, and its embeddings by transformers.
 
-`tiny/` is what `examples/sentence_embedding.rs` runs on where all-MiniLM-L6-v2 is not there: fresh weights, so that only
-common words bring sentences together. `tiny.safetensors` and `minilm.safetensors` have the `embeddings` of the sentences:
-the mean of the tokens' hidden states, divided by its norm, in double precision. `examples/fetch_minilm.sh` fetches the model.
+`tiny/` is what `examples/sentence_embedding.rs` uses if all-MiniLM-L6-v2 is missing: fresh weights, so that only
+common words make sentences similar. `tiny.safetensors` and `minilm.safetensors` have the `embeddings` of the sentences:
+the mean of the tokens' hidden states, divided by its norm, in double precision. `examples/fetch_minilm.sh` downloads the model.
 """
 
 import json

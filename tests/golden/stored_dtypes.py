@@ -1,4 +1,4 @@
-"""stored_dtypes/: dtypes that are stored and not computed with, in files of PyTorch, NumPy and safetensors; how
+"""stored_dtypes/: storage-only dtypes in files of PyTorch, NumPy and safetensors; how
 PyTorch casts to and from them, and how it prints them."""
 
 import io

@@ -1,4 +1,4 @@
-"""strict_errors.json: what `load_state_dict` says, word for word."""
+"""strict_errors.json: the messages of `load_state_dict`, word for word."""
 
 import collections
 

@@ -1,4 +1,4 @@
-"""What torchinfo says of whole models: totals, and each row."""
+"""torchinfo's summaries of whole models: totals, and each row."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""suppressed_texts.safetensors: scores and texts without tokens that are suppressed, by Hugging Face's transformers."""
+"""suppressed_texts.safetensors: scores and texts with suppressed tokens, by Hugging Face's transformers."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""curves/<name>.safetensors: fifty steps of training from a seed, with everything that one would plot."""
+"""curves/<name>.safetensors: fifty training steps from a seed, with everything that is usually plotted."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""runs/<name>.safetensors: short runs of training, with what each step gives."""
+"""runs/<name>.safetensors: short training runs, with the results of each step."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Layers of Hugging Face's transformers by our names."""
+"""Layers of Hugging Face's transformers under the names of this library."""
 
 from transformers.pytorch_utils import Conv1D
 

@@ -1,4 +1,4 @@
-"""trees.json: how reference modules enumerate their members, print themselves and answer look-ups."""
+"""trees.json: how reference modules enumerate their members, print and look up paths."""
 
 import collections
 import inspect

@@ -1,4 +1,4 @@
-"""torchvision's layers, whose arguments that are classes are given by name. Needs torchvision 0.29."""
+"""torchvision's layers; arguments that are classes are given by name. Needs torchvision 0.29."""
 
 import torchvision
 from torch import nn

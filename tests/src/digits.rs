@@ -1,8 +1,8 @@
-//! The network of the digits example, as `golden/digits_torch.py` writes it in PyTorch.
+//! The network of the digits example, as defined in PyTorch by `golden/digits_torch.py`.
 
 use module_nn::prelude::*;
 
-/// Two 3×3 convolutions and a shortcut, which is projected where the shape changes.
+/// Two 3×3 convolutions and a shortcut, with a projection where the shape changes.
 #[derive(Module)]
 pub struct Block {
     conv1: Conv2d,
@@ -38,7 +38,7 @@ fn conv(inputs: usize, outputs: usize, kernel: usize) -> Conv2dConfig {
 }
 
 impl Block {
-    /// The members are made in PyTorch's order, because each continues the random stream.
+    /// The members are built in PyTorch's order, because each continues the random stream.
     fn new(inputs: usize, outputs: usize, stride: usize) -> Result<Self> {
         Ok(Self {
             conv1: conv(inputs, outputs, 3).stride(stride).build()?,

@@ -1,11 +1,11 @@
-//! How files are read.
+//! Reading files.
 
 #![allow(unsafe_code)]
 
 use module_core::ReadOptions;
 
-/// Options by which tensors borrow from files.
+/// Options that let tensors borrow from files.
 pub fn mapped() -> ReadOptions {
-    // SAFETY: the tests replace and remove files that they read so, and write into none.
+    // SAFETY: the tests replace and remove the files that they read this way, but never write into them.
     unsafe { ReadOptions::new().mapped() }
 }

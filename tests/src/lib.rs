@@ -1,4 +1,4 @@
-//! What the tests of whole behavior share.
+//! Shared code of the integration tests.
 
 pub mod digits;
 pub mod files;

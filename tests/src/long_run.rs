@@ -1,4 +1,4 @@
-//! A training with everything that a checkpoint holds, for tests that interrupt it.
+//! A training that uses everything that a checkpoint holds, for tests that interrupt it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ type Pair = (Tensor, Tensor);
 type Data = MapDataset<TensorDataset<Pair>, fn(Pair) -> Result<Pair>>;
 
 const FEATURES: usize = 6;
-/// Ten batches of four, of which the last has two.
+/// Ten batches of four, except that the last has two.
 const SAMPLES: usize = 38;
 
 /// Statistics, which are buffers, and dropout, which draws from the default generator.
@@ -35,7 +35,7 @@ impl Forward for Net {
     }
 }
 
-/// The loss of each step: a state of the user's own.
+/// The loss of each step: a user-defined state.
 #[derive(Default)]
 struct Losses(Vec<f32>);
 
@@ -58,19 +58,19 @@ pub struct LongRun {
     average: EMA,
     scaler: GradScaler,
     loader: DataLoader<Data>,
-    /// What dropout draws from.
+    /// The generator for dropout.
     default_generator: Generator,
-    /// What noise is drawn from.
+    /// The generator for noise.
     noise: Generator,
     losses: Losses,
     step: u64,
 }
 
 impl LongRun {
-    /// How long it is.
+    /// Its number of steps.
     pub const STEPS: u64 = 100;
 
-    /// From the beginning; it seeds the default generator.
+    /// Starts from the beginning and seeds the default generator.
     ///
     /// # Errors
     ///
@@ -88,11 +88,11 @@ impl LongRun {
         let mut optimizer = config.build(&model)?;
         let schedule = WarmupCosine::new(&mut optimizer, 10, Self::STEPS as usize)?;
         let average = EMA::new(&model, 0.9)?;
-        // Products in `f16`: the first scales overflow, and so does what they grow to every few steps.
+        // Products in `f16`: the first scales overflow, and so do those to which the scale grows every few steps.
         let scaler = GradScalerConfig::new()
             .init_scale(2.0_f64.powi(20))
             .growth_interval(3);
-        // The data are no part of a checkpoint: they are those of every run.
+        // The data are not part of a checkpoint: they are the same in every run.
         let (x, y) = fork_rng(0, || {
             let x = Tensor::randn([SAMPLES, FEATURES], DType::F32)?;
             Ok::<_, Error>((x, Tensor::randint(0, 3, [SAMPLES], DType::I64)?))
@@ -117,7 +117,7 @@ impl LongRun {
         })
     }
 
-    /// All that goes into a checkpoint: what has a state of its own has a line here.
+    /// The contents of a checkpoint: every stateful object has a line here.
     fn parts(&mut self) -> Vec<(&'static str, &mut dyn Stateful)> {
         vec![
             ("model", &mut self.model),
@@ -132,12 +132,12 @@ impl LongRun {
         ]
     }
 
-    /// How many steps were made.
+    /// The number of completed steps.
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// The state as it is now.
+    /// The current state.
     ///
     /// # Errors
     ///
@@ -151,11 +151,11 @@ impl LongRun {
         Ok(checkpoint)
     }
 
-    /// Goes on from the checkpoint of a directory.
+    /// Resumes from the checkpoint of a directory.
     ///
     /// # Errors
     ///
-    /// A directory without a whole checkpoint.
+    /// A directory without a complete checkpoint.
     pub fn restore(&mut self, directory: &Path) -> Result<()> {
         let checkpoint = TrainingCheckpoint::load(directory)?;
         for (name, part) in self.parts() {
@@ -165,7 +165,7 @@ impl LongRun {
         Ok(())
     }
 
-    /// Trains until so many steps were made, and calls a function after each of them.
+    /// Trains until this many steps are complete, and calls a function after each of them.
     ///
     /// # Errors
     ///
@@ -209,7 +209,8 @@ impl LongRun {
     }
 }
 
-/// Saves two checkpoints, whose parts are equal bytes if they are equal, and names the files that differ.
+/// Saves two checkpoints, which are the same bytes if their parts are equal, and returns the names of the files that
+/// differ.
 ///
 /// # Errors
 ///

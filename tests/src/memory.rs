@@ -1,4 +1,4 @@
-//! How much memory a call had allocated at its height, counted by an allocator for each thread.
+//! The peak memory that a call allocates, counted by a per-thread allocator.
 
 #![allow(unsafe_code)]
 
@@ -12,13 +12,13 @@ thread_local! {
     static HEIGHT_WITH_MOVES: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts. A program that uses [`height_of`] has it as its `#[global_allocator]`.
+/// The system's allocator with counters. A program that uses [`height_of`] must have it as its `#[global_allocator]`.
 #[derive(Debug)]
 pub struct Counting;
 
-/// Counts a change, during which so many bytes more are held.
+/// Counts a change, during which this many additional bytes are held.
 fn count(change: isize, moved: isize) {
-    // While a thread ends, its counters are gone.
+    // While a thread ends, its counters no longer exist.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + change);
         let _ = HEIGHT.try_with(|height| height.set(height.get().max(now.get())));
@@ -27,13 +27,13 @@ fn count(change: isize, moved: isize) {
     });
 }
 
-/// A size; layouts hold none that does not fit.
+/// A size; layouts never have one that does not fit.
 fn size(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
 
-// SAFETY: everything is passed to the allocator of the system; counting allocates nothing, since
-// the counters have constant initial values and are never dropped.
+// SAFETY: everything is forwarded to the system's allocator; counting allocates nothing, because the counters have constant
+// initial values and are never dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout.size()), 0);
@@ -60,16 +60,16 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What `f` gives, and how many bytes more than before it were allocated at its height by this thread.
+/// The result of `f`, and the peak number of additional bytes that this thread allocated during it.
 ///
 /// # Panics
 ///
-/// If [`Counting`] is not the program's allocator, so that nothing is counted.
+/// If [`Counting`] is not the program's allocator.
 pub fn height_of<R>(f: impl FnOnce() -> R) -> (R, usize) {
     above(&HEIGHT, f)
 }
 
-/// [`height_of`], where a block that grows is held twice, as if it were always moved.
+/// [`height_of`], but a block that grows counts twice while it does, as if it were always moved.
 pub fn height_with_moves_of<R>(f: impl FnOnce() -> R) -> (R, usize) {
     above(&HEIGHT_WITH_MOVES, f)
 }
@@ -86,7 +86,7 @@ fn above<R>(height: &'static LocalKey<Cell<isize>>, f: impl FnOnce() -> R) -> (R
     (result, taken)
 }
 
-/// How many bytes this thread has allocated and not given back, those that it gave back for others taken off.
+/// The number of bytes that this thread has allocated and not freed, minus those that it freed for other threads.
 pub fn held() -> isize {
     NOW.get()
 }

@@ -1,17 +1,17 @@
-//! Tests that need a process of their own: its memory, its number of threads, its registered formats.
+//! Tests that need a separate process: its memory, its number of threads, its registered formats.
 #![allow(clippy::expect_used)]
 
 use std::process::Command;
 
-/// Set in a child: the test that it runs.
+/// The environment variable that tells a child which test to run.
 const CHILD: &str = "MODULE_TESTS_CHILD";
 
-/// Whether a child process has run this test, named as `--exact` names it; its caller then returns at once. In
-/// the child this is false, and the test goes on.
+/// Runs this test, named as for `--exact`, in a child process and returns true; the caller then returns immediately. In the
+/// child it returns false, and the test continues.
 ///
 /// # Panics
 ///
-/// If the child fails, or runs any other number of tests than one.
+/// If the child fails, or does not run exactly one test.
 pub fn ran_in_a_child(test: &str) -> bool {
     if std::env::var_os(CHILD).is_some_and(|child| child == test) {
         return false;

@@ -1,4 +1,4 @@
-"""What the machine can do at most, and what it is."""
+"""The machine's peak performance, and its description."""
 
 import datetime
 import pathlib
@@ -7,13 +7,13 @@ import statistics
 import subprocess
 from importlib import metadata
 
-# What the peer's rows of these names do in one run.
+# The work of the peer's rows with these names in one run.
 MULTIPLY_ADDS = 2**30
 BYTES = 2 * 2**28
 
 
 def measure(candle):
-    """The arithmetic and the copies that the threads can do, by loops that do nothing else, or nothing without the peer."""
+    """The peak arithmetic and copy rates of the threads, measured with simple loops, or None without the peer."""
     if candle is None:
         return {}
     peak = statistics.median(candle.time("machine: multiply-adds", 100) for _ in range(5))
@@ -22,7 +22,7 @@ def measure(candle):
 
 
 def describe():
-    """The date, the processor and the versions."""
+    """The date, the CPU and the versions."""
     fields = {}
     cpuinfo = pathlib.Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -1,4 +1,4 @@
-"""The three programs that are compared: built, started, and asked in turns."""
+"""The three programs that are compared: building, starting and querying them in turn."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ class Program:
         )
 
     def ask(self, request):
-        """The line that answers a request."""
+        """The response to a request, one line."""
         self.process.stdin.write(request + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -26,11 +26,11 @@ class Program:
         return answer.rstrip("\n")
 
     def names(self):
-        """The rows that it has."""
+        """The names of its rows."""
         return self.ask("list").split("\t")
 
     def time(self, row, milliseconds):
-        """The microseconds of a row, or nothing if the program does not have it."""
+        """The microseconds of a row, or None if the program does not have it."""
         answer = self.ask(f"{row}\t{milliseconds}")
         if answer.startswith("error"):
             print(f"{row}: {answer}", file=sys.stderr)
@@ -38,21 +38,21 @@ class Program:
 
 
 def build(benches, skip):
-    """The commands that start the programs, which are built first."""
+    """Builds the programs and returns the commands that start them."""
     built = {"ours": [executable(["cargo", "bench", "-p", "module-benches", "--bench", "rows", "--no-run"], benches, {})]}
     if "torch" not in skip:
         built["torch"] = [sys.executable, str(benches / "peers" / "rows")]
     if "candle" not in skip:
         manifest = benches / "peers" / "candle" / "Cargo.toml"
         command = ["cargo", "build", "--release", "--manifest-path", str(manifest)]
-        # candle chooses its instructions as it is compiled, unlike the other two.
+        # Unlike the other two, candle selects its instructions at compile time.
         flags = "-C target-cpu=native -C target-feature=-prefer-256-bit"
         built["candle"] = [executable(command, benches, {"RUSTFLAGS": flags})]
     return built
 
 
 def executable(command, directory, environment):
-    """The program that a cargo command builds."""
+    """The program built by a cargo command."""
     run = subprocess.run(
         [*command, "--message-format=json-render-diagnostics"],
         cwd=directory,
@@ -67,7 +67,7 @@ def executable(command, directory, environment):
 
 @contextlib.contextmanager
 def start(built, threads):
-    """The programs, running with so many threads."""
+    """The programs, running with this many threads."""
     environment = {"THREADS": str(threads), "RAYON_NUM_THREADS": str(threads)}
     running = {name: Program(command, environment) for name, command in built.items()}
     try:
@@ -79,7 +79,7 @@ def start(built, threads):
 
 
 def take_turns(running, rows, rounds, milliseconds):
-    """The microseconds of each row and program, one for each round."""
+    """The microseconds of each row and program, one per round."""
     names = list(running)
     times = {row.name: {name: [] for name in names} for row in rows}
     for turn in range(rounds):

@@ -21,12 +21,12 @@ class Result:
     times: dict
 
     def time(self, row, program):
-        """The median microseconds of a program, or nothing."""
+        """The median microseconds of a program, or None."""
         times = self.times[row.name].get(program)
         return statistics.median(times) if times else None
 
     def ratio(self, row, peer):
-        """The median, the least and the greatest of the peer's time divided by ours, or nothing."""
+        """The median, minimum and maximum of the peer's time divided by ours, or None."""
         theirs = self.times[row.name].get(peer)
         if not theirs:
             return None
@@ -34,13 +34,13 @@ class Result:
         return statistics.median(ratios), min(ratios), max(ratios)
 
     def share(self, row):
-        """The row's arithmetic as a share of what the machine can do, or nothing."""
+        """The row's arithmetic as a fraction of the machine's peak, or None."""
         if row.multiply_adds is None or "gflops" not in self.limits:
             return None
         return 2 * row.multiply_adds / self.time(row, "ours") / 1e3 / self.limits["gflops"]
 
     def reached(self, row):
-        """Whether PyTorch's ratio is at its goal; two threads may have 0.9 of it."""
+        """Whether the ratio to PyTorch meets its goal; with two threads, 0.9 of the goal suffices."""
         ratio = self.ratio(row, "torch")
         return ratio is None or ratio[0] >= row.goal * (1.0 if self.threads == 1 else 0.9)
 
@@ -71,7 +71,7 @@ def micros(time):
 
 
 def summary(result):
-    """Lines that say what was reached."""
+    """Lines that summarize the results."""
     compared = [row for row in result.rows if result.ratio(row, "torch")]
     lines = [heading(result)]
     if compared:
@@ -108,7 +108,7 @@ def text(result):
 
 
 def below_goals(result, limits):
-    """Lines that say what limits the rows that are below their goals."""
+    """Lines that explain the rows below their goals."""
     rows = {}
     for row in result.rows:
         if not result.reached(row):
@@ -118,7 +118,7 @@ def below_goals(result, limits):
 
 
 def markdown(results, machine, limits):
-    """The tables of all numbers of threads."""
+    """The tables for all numbers of threads."""
     lines = [
         "# Rows beside PyTorch and candle",
         "",
@@ -142,7 +142,7 @@ def table_line(line):
 
 
 def as_json(results, machine):
-    """Everything that was measured."""
+    """All measurements."""
     runs = [{"threads": r.threads, "limits": r.limits, "microseconds": r.times} for r in results]
     return json.dumps({"machine": machine, "runs": runs}, indent=1) + "\n"
 
@@ -172,7 +172,7 @@ def chart(result):
 
 
 def save(results, machine, directory):
-    """Write all forms beside the driver."""
+    """Writes all forms next to the driver."""
     (directory / "latest.json").write_text(as_json(results, machine))
     limits = table.read_limits(directory / "limits.tsv")
     (directory / "latest.md").write_text(markdown(results, machine, limits))

@@ -1,4 +1,4 @@
-"""The rows, their goals, and the arithmetic they do: `benches/rows.tsv`; what limits them: `benches/limits.tsv`."""
+"""The rows, their goals and their arithmetic (`benches/rows.tsv`), and their limits (`benches/limits.tsv`)."""
 
 import dataclasses
 import re
@@ -6,7 +6,7 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A row: what PyTorch's time divided by ours is to be at least, and its multiply-adds where they are the limit."""
+    """A row: the goal for PyTorch's time divided by ours, and its multiply-adds if they are the limit."""
 
     name: str
     goal: float
@@ -24,18 +24,18 @@ def read(path):
 
 
 def read_limits(path):
-    """Pairs of a pattern of names and what is known of those rows, of which the last that matches counts."""
+    """Pairs of a name pattern and an explanation for those rows; the last match counts."""
     lines = (line.split("\t") for line in path.read_text().splitlines() if line and not line.startswith("#"))
     return [(re.compile(pattern), text) for pattern, text in lines]
 
 
 def find_limit(limits, row):
-    """What is known of a row, or nothing."""
+    """The explanation for a row, or None."""
     return next((text for pattern, text in reversed(limits) if pattern.search(row.name)), None)
 
 
 def check_names(rows, program):
-    """Stop if the program lacks a row, so that none is left out unseen."""
+    """Stops if the program lacks a row, so that none is omitted silently."""
     missing = {row.name for row in rows} - set(program.names())
     if missing:
         raise SystemExit(f"benches/rows does not have: {', '.join(sorted(missing))}")

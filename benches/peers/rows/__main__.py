@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""PyTorch's side of `benches/run`: does the work of `benches/rows` under the same names.
+"""PyTorch's side of `benches/run`: performs the work of `benches/rows` under the same names.
 
-Needs a Python with torch, torchvision, timm and transformers. It answers requests as `benches/rows/main.rs` does.
+Needs a Python with torch, torchvision, timm and transformers. It answers requests like `benches/rows/main.rs`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Optimizers and whole networks: the peer of the files of that name in `benches/rows`."""
+"""Optimizers and whole networks: the peer of the files with these names in `benches/rows`."""
 
 import copy
 
@@ -37,7 +37,7 @@ def optimizers(rows):
 
 
 def clip(foreach):
-    """Scales gradients to a norm that is a thousandth less each time."""
+    """Clips gradients to a norm that is a thousandth smaller each time."""
     parameters = list(layers())
     max_norm = torch.nn.utils.clip_grad_norm_(parameters, 1e9, foreach=foreach).item()
 
@@ -49,7 +49,7 @@ def clip(foreach):
     return run
 
 
-# The ways in which PyTorch runs an optimizer.
+# The ways in which PyTorch can run an optimizer.
 WAYS = [{"fused": True}, {"foreach": True}, {"foreach": False}]
 
 
@@ -62,7 +62,7 @@ def classifier(*sizes):
 
 
 def step(model, make_optimizer, loss):
-    """Training steps, by the fastest way to run the optimizer."""
+    """Training steps, with the fastest way to run the optimizer."""
 
     def work(model, way):
         optimizer = make_optimizer(model.parameters(), **way)

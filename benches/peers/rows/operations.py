@@ -1,4 +1,4 @@
-"""Operations on tensors: the peer of the files of that name in `benches/rows`."""
+"""Operations on tensors: the peer of the files with these names in `benches/rows`."""
 
 import torch
 from row import backward, fastest, forward, no_grad
@@ -24,7 +24,7 @@ def products(rows):
         name = f"linear 768 to 3072, {batch} rows"
         rows.add(name, lambda batch=batch: forward(nn.Linear(768, 3072), [torch.randn(batch, 768)]))
         rows.add(f"{name}, and backward", lambda batch=batch: of_layer(nn.Linear(768, 3072), torch.randn(batch, 768)))
-    # PyTorch's weights are plain, but for those of `quantize_dynamic`.
+    # PyTorch's weights are in full precision, except for those of `quantize_dynamic`.
     name = "linear 4096 to 4096, 1 rows"
     for suffix in ("", ", int8", ", int4", ", nf4"):
         rows.add(name + suffix, lambda: forward(nn.Linear(4096, 4096), [torch.randn(1, 4096)]))
@@ -37,7 +37,7 @@ def products(rows):
 
 
 def dynamic(layer):
-    """A layer as `quantize_dynamic` makes it, with a scale for each row of the weight."""
+    """A layer from `quantize_dynamic`, with a scale for each row of the weight."""
     return quantize_dynamic(nn.Sequential(layer), {nn.Linear: per_channel_dynamic_qconfig})
 
 
@@ -92,7 +92,7 @@ def batch_norm(x, w, b):
 
 
 def indices(count, *shape):
-    """Indices below `count`, in no order."""
+    """Indices below `count`, unordered."""
     return (torch.arange(torch.Size(shape).numel()) * 37 % count).reshape(shape)
 
 
@@ -172,7 +172,7 @@ def convolutions(rows):
 
 
 def both_layouts(rows, name, x, w, f):
-    """The faster of PyTorch's two memory formats, for which all tensors are laid out beforehand."""
+    """The faster of PyTorch's two memory formats; all tensors are converted beforehand."""
 
     def inputs(memory_format):
         shapes = [x] if w is None else [x, w]

@@ -1,4 +1,4 @@
-"""Rows by name, and how long their work takes."""
+"""Rows by name, and their timing."""
 
 import math
 import statistics
@@ -15,27 +15,27 @@ class Rows:
         self.makers, self.made = {}, {}
 
     def add(self, name, make):
-        """Add a row; `make` prepares its tensors and returns the work that is measured."""
+        """Adds a row; `make` prepares its tensors and returns the work to measure."""
         self.makers[name] = make
 
     def both(self, name, shapes, f):
-        """Add `f` of random tensors of these shapes, without a graph, and with the gradients of all of them."""
+        """Adds `f` of random tensors of these shapes, without a graph, and with the gradients of all of them."""
         self.both_of(name, lambda: [torch.randn(*shape) for shape in shapes], f)
 
     def both_of(self, name, inputs, f):
-        """The same with tensors that `inputs` makes."""
+        """The same with tensors from `inputs`."""
         self.add(name, lambda: forward(f, inputs()))
         self.add(f"{name}, and backward", lambda: backward(f, [x.requires_grad_() for x in inputs()]))
 
     def measure(self, name, milliseconds):
-        """The median microseconds of the row's work, run for so long."""
+        """The median microseconds of the row's work, run for this long."""
         if name not in self.made:
             self.made[name] = self.makers[name]()
             self.made[name]()
         return median_time(self.made[name], milliseconds / 1e3)
 
     def serve(self):
-        """Answer requests until the input ends: `list`, or a name and milliseconds with a tab between."""
+        """Answers requests until the input ends: `list`, or a name and milliseconds separated by a tab."""
         for line in sys.stdin:
             name, tab, milliseconds = line.rstrip("\n").partition("\t")
             if not tab:
@@ -75,7 +75,7 @@ def backward(f, leaves, parameters=()):
 
 
 def fastest(*works):
-    """The fastest of several ways to do the same, tried for a tenth of a second each."""
+    """The fastest of several equivalent ways, each tried for a tenth of a second."""
     for work in works:
         work()
     return min(works, key=lambda work: median_time(work, 0.1))

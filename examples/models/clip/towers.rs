@@ -1,4 +1,4 @@
-//! The towers of CLIP: transformers that end in one vector for each text, or each image.
+//! The encoders of CLIP, called towers: transformers that reduce each text or image to one vector.
 
 use module_nn::init::{Normal, zeros};
 use module_nn::prelude::*;
@@ -23,7 +23,7 @@ struct TextEmbeddings {
 #[derive(Module)]
 pub(super) struct VisionModel {
     embeddings: VisionEmbeddings,
-    /// Spelled so in the files.
+    /// The files spell it this way.
     pre_layrnorm: LayerNorm,
     encoder: Encoder,
     post_layernorm: LayerNorm,
@@ -58,7 +58,7 @@ struct Mlp {
 }
 
 impl CLIPTowerConfig {
-    /// Draws of a standard deviation, but for the factor.
+    /// A normal distribution with a standard deviation that is multiplied by the factor.
     fn normal(&self, std: f64) -> Normal {
         let std = self.initializer_factor.unwrap_or(1.0) * std;
         Normal { mean: 0.0, std }
@@ -75,7 +75,7 @@ impl CLIPTowerConfig {
 }
 
 impl Encoder {
-    /// Of a configuration, and the width and the heads of the tower that it may leave out.
+    /// Builds it from a configuration; `width` is the width, and `heads` the default number of heads.
     fn new(config: &CLIPTowerConfig, width: usize, heads: usize) -> Result<Self> {
         let hidden = config.intermediate_size.unwrap_or(heads * 256);
         let heads = config.num_attention_heads.unwrap_or(heads);
@@ -122,7 +122,7 @@ impl Forward for Mlp {
     }
 }
 
-/// What attends to itself, and true where a token is seen; all are if absent.
+/// The queries' input, and a mask that is true where a token is visible; without a mask all are.
 impl Forward<(Tensor, Option<Tensor>)> for EncoderLayer {
     type Output = Tensor;
 
@@ -173,7 +173,7 @@ impl Forward for TextEmbeddings {
     }
 }
 
-/// Token ids, and 0 where one is padding, to the end of each text.
+/// Token ids and a mask that is 0 for padding, to the state at the end of each text.
 impl Forward<(Tensor, Option<Tensor>)> for TextModel {
     type Output = Tensor;
 
@@ -186,7 +186,7 @@ impl Forward<(Tensor, Option<Tensor>)> for TextModel {
         let x = self.encoder.call((x, Some(is_seen)))?;
         let x = self.final_layer_norm.call(x)?;
         let is_end = match self.eos_token_id {
-            // Older configurations say 2, and mean the greatest id.
+            // Older configurations say 2 and mean the greatest id.
             2 => ids,
             end => ids.eq(end)?.to_dtype(DType::I64)?,
         };
@@ -239,7 +239,7 @@ impl Forward for VisionEmbeddings {
     }
 }
 
-/// Images to the first token of each, which stands for the whole.
+/// Images to the first token of each, which represents the whole image.
 impl Forward for VisionModel {
     type Output = Tensor;
 

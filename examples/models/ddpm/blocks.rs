@@ -1,4 +1,4 @@
-//! What the network is made of.
+//! The blocks of the network.
 
 use module_nn::prelude::*;
 use module_nn::{AttentionOptions, InterpolateOptions};
@@ -96,7 +96,7 @@ impl Attention {
 }
 
 impl Block {
-    /// Residual convolutions from each number of channels to `outputs`.
+    /// Residual convolutions, one for each number of input channels, with `outputs` channels.
     pub(super) fn new(
         config: &UNet2DConfig,
         inputs: &[usize],
@@ -152,7 +152,7 @@ impl Forward for Attention {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        // Places are a sequence: `[batch, channels, height, width]` to `[batch, places, channels]`.
+        // The positions become a sequence: `[batch, channels, height, width]` to `[batch, positions, channels]`.
         let places = self
             .group_norm
             .call(x.clone())?
@@ -193,7 +193,7 @@ impl Forward for Upsample2D {
     }
 }
 
-/// On the way down: all states, of which the last goes on.
+/// Downward: all states, of which the last is passed on.
 impl Forward<(Tensor, Tensor)> for Block {
     type Output = Vec<Tensor>;
 
@@ -210,7 +210,7 @@ impl Forward<(Tensor, Tensor)> for Block {
     }
 }
 
-/// On the way up: joined with states of the way down, from behind.
+/// Upward: each step is joined with a state of the downward path, in reverse order.
 impl Forward<(Tensor, Tensor, Vec<Tensor>)> for Block {
     type Output = Tensor;
 

@@ -20,7 +20,7 @@ pub struct DDPMSchedulerConfig {
     pub clip_sample: bool,
     pub clip_sample_range: f64,
     pub steps_offset: usize,
-    /// What this scheduler has no choice of.
+    /// Arguments that must have the value of this scheduler.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -39,21 +39,21 @@ impl Default for DDPMSchedulerConfig {
     }
 }
 
-/// How much noise an image has at each step, and what is left of it a step before.
+/// The amount of noise in an image at each step, and how to go back one step.
 #[derive(Clone, Debug)]
 pub struct DDPMScheduler {
     config: DDPMSchedulerConfig,
-    /// The share of the image after each step, squared.
+    /// The squared share of the image that remains after each step.
     alphas_cumprod: Vec<f32>,
     inference_steps: usize,
 }
 
 impl DDPMScheduler {
-    /// A scheduler of as many steps as in training.
+    /// A scheduler with as many steps as in training.
     ///
     /// # Errors
     ///
-    /// An argument that this scheduler has no choice of.
+    /// An argument with a value that this scheduler does not support.
     pub fn new(config: &DDPMSchedulerConfig) -> Result<Self> {
         let only = [
             ("beta_schedule", json!("linear")),
@@ -84,18 +84,18 @@ impl DDPMScheduler {
         })
     }
 
-    /// The scheduler of a directory with `scheduler_config.json`, `scheduler` in that of a pipeline.
+    /// The scheduler of a directory with `scheduler_config.json`, or of `scheduler` in a pipeline's directory.
     ///
     /// # Errors
     ///
-    /// As [`pretrained::read_json`], and as [`new`](Self::new).
+    /// Those of [`pretrained::read_json`] and [`new`](Self::new).
     pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
         Self::new(&pretrained::read_json(
             dir.as_ref().join("scheduler_config.json"),
         )?)
     }
 
-    /// With fewer steps than in training.
+    /// Uses fewer steps than in training.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl DDPMScheduler {
         self.alphas_cumprod.len() / self.inference_steps
     }
 
-    /// The steps, from the noisiest.
+    /// The steps, noisiest first.
     pub fn timesteps(&self) -> Vec<usize> {
         let step = |i| i * self.stride() + self.config.steps_offset;
         (0..self.inference_steps).rev().map(step).collect()
@@ -127,22 +127,22 @@ impl DDPMScheduler {
         alpha.ok_or_else(|| Error::argument("ddpm", "step", step, problem()))
     }
 
-    /// Images with as much noise as after a step, for training: `√ᾱ · images + √(1 - ᾱ) · noise`.
+    /// Images with the noise of a step added, for training: `√ᾱ · images + √(1 - ᾱ) · noise`.
     ///
     /// # Errors
     ///
-    /// A step that there is not, different shapes.
+    /// A step out of range, different shapes.
     pub fn add_noise(&self, images: &Tensor, noise: &Tensor, step: usize) -> Result<Tensor> {
         let alpha = self.alpha(step)?;
         let noise = noise.mul((1.0 - alpha).sqrt())?;
         images.mul(alpha.sqrt())?.add(&noise)
     }
 
-    /// Images a step before, of the `predicted` noise in them, and of fresh noise.
+    /// The images one step earlier, given the `predicted` noise in them and fresh noise.
     ///
     /// # Errors
     ///
-    /// A step that there is not, different shapes.
+    /// A step out of range, different shapes.
     pub fn step(
         &self,
         predicted: &Tensor,
@@ -172,7 +172,7 @@ impl DDPMScheduler {
         mean.add(&noise.mul(variance.sqrt())?)
     }
 
-    /// Draws images of this shape: noise, from which a model takes what it predicts, step by step.
+    /// Generates images of this shape from noise, from which it removes the model's prediction step by step.
     ///
     /// # Errors
     ///

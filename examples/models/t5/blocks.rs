@@ -1,4 +1,4 @@
-//! What T5's encoder and decoder are made of.
+//! The blocks of T5's encoder and decoder.
 
 use module_nn::AttentionOptions;
 use module_nn::prelude::*;
@@ -6,7 +6,7 @@ use module_nn::prelude::*;
 use super::super::transformers::{Activation, dropout_p, join_heads, split_heads};
 use super::{FeedForwardProj, T5Config};
 
-/// The encoder, or the decoder, whose blocks attend to the source too.
+/// The encoder, or the decoder, whose blocks also attend to the source.
 #[derive(Module)]
 pub(super) struct Stack {
     embed_tokens: Embedding,
@@ -20,7 +20,7 @@ pub(super) struct Block {
     layer: Vec<Sublayer>,
 }
 
-/// Adds to `x` what its branch makes of the norm of `x`.
+/// Adds the branch's output for the normalized `x` to `x`.
 #[derive(Module)]
 struct Sublayer {
     #[module(flatten)]
@@ -57,7 +57,7 @@ struct Attention {
     training: Training,
 }
 
-/// What is added to the scores for each relative position: that of a key less that of a query.
+/// The bias added to the scores for each relative position, which is the key's position minus the query's.
 #[derive(Module)]
 struct RelativeBias {
     bidirectional: bool,
@@ -81,18 +81,18 @@ enum DenseInput {
     Gated { wi_0: Linear, wi_1: Linear },
 }
 
-/// What a block remembers: keys and values of its own tokens, and of the source, if it attends to one.
+/// The memory of a block: keys and values of its own tokens and, in the decoder, of the source.
 type BlockMemory = (KeyValueCache, Option<(Tensor, Tensor)>);
 
-/// What each block remembers, and true where the source is no padding.
+/// The memory of all blocks, and a mask that is true where the source is not padding.
 pub type Memory = (Vec<BlockMemory>, Tensor);
 
 impl RelativeBias {
-    /// The rows of the table: small distances have one of their own, larger ones share theirs with others, the more the farther
-    /// they are.
+    /// The rows of the table: small distances have a row each, larger ones share rows, in groups that grow with the
+    /// distance.
     fn rows(&self, relative: &Tensor) -> Result<Tensor> {
         let rows = self.table.config().num_embeddings;
-        // In both directions, keys behind the query have the second half.
+        // If bidirectional, keys after the query use the second half.
         let (count, second, distance) = match self.bidirectional {
             true => (rows / 2, rows / 2, relative.abs()?),
             false => (rows, 0, relative.clamp_max(0)?.neg()?),
@@ -108,7 +108,8 @@ impl RelativeBias {
     }
 }
 
-/// True where a key is seen by a query, `[…, queries, keys]`, of which the queries are the last; to what is added to the scores.
+/// A mask `[…, queries, keys]`, true where a query sees a key, in which the queries are the last positions, to the bias
+/// added to the scores.
 impl Forward for RelativeBias {
     type Output = Tensor;
 
@@ -153,7 +154,7 @@ impl Attention {
     }
 }
 
-/// What attends, keys and values, and the mask: which of them are seen, or what is added to the scores.
+/// The queries' input, keys and values, and the mask: which keys are visible, or a bias added to the scores.
 impl Forward<(Tensor, (Tensor, Tensor), Tensor)> for Attention {
     type Output = Tensor;
 
@@ -224,7 +225,7 @@ impl Block {
         Ok(Self { layer: layer? })
     }
 
-    /// What it remembers of a source, before any token of its own.
+    /// The memory of a source, before any of its own tokens.
     pub(super) fn remember(&self, source: &Tensor) -> Result<BlockMemory> {
         let mut branches = self.layer.iter().map(|sublayer| &sublayer.branch);
         let attended = branches.find_map(|branch| match branch {
@@ -235,7 +236,7 @@ impl Block {
     }
 }
 
-/// `x`, the mask of its own tokens, what is remembered, and the mask of the source.
+/// `x`, the mask of its own tokens, the memory, and the mask of the source.
 impl Forward<(Tensor, Tensor, BlockMemory, Tensor)> for Block {
     type Output = (Tensor, Tensor, BlockMemory);
 
@@ -245,7 +246,7 @@ impl Forward<(Tensor, Tensor, BlockMemory, Tensor)> for Block {
             let y = sublayer.layer_norm.call(x.clone())?;
             let y = match (&sublayer.branch, &source) {
                 (Branch::Own { attention }, _) => {
-                    // In the first block; the others find the positions in the mask.
+                    // In the first block; the others get the positions from the mask.
                     mask = attention.relative_attention_bias.call(mask)?;
                     let (k, v) = attention.keys_and_values(&y)?;
                     attention.call((y, cache.append(k, v)?, mask.clone()))?
@@ -276,7 +277,7 @@ impl Stack {
     }
 }
 
-/// Token ids, true where a key is seen by one of them, and what is remembered.
+/// Token ids, a mask that is true where a token sees a key, and the memory.
 impl Forward<(Tensor, Tensor, Memory)> for Stack {
     type Output = (Tensor, Memory);
 

@@ -1,4 +1,4 @@
-//! What Whisper writes: the tokens that come before a text, and the text.
+//! Text generation: the tokens that precede a text, and the text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,20 +11,21 @@ use serde_json::{Map, Value, json};
 use super::super::pretrained::{self, IGNORED};
 use super::{Caches, Whisper};
 
-/// transformers' `generation_config.json`, and what its `generate` is told beside that.
+/// transformers' `generation_config.json`, and further arguments of its `generate`.
 #[derive(Clone, Debug, Deserialize)]
 #[allow(missing_docs, reason = "the names are transformers'")]
 pub struct WhisperGenerationConfig {
     pub decoder_start_token_id: i64,
     pub eos_token_id: i64,
     pub no_timestamps_token_id: Option<i64>,
-    /// `<|de|>` and the like.
+    /// `<|de|>` and so on.
     #[serde(default)]
     pub lang_to_id: BTreeMap<String, i64>,
     /// `transcribe` and `translate`.
     #[serde(default)]
     pub task_to_id: BTreeMap<String, i64>,
-    /// What follows the first token, with its place, where neither language nor task is said; the language may be open.
+    /// The tokens after the first one, with their positions, if neither language nor task is given; the language may be
+    /// open.
     pub forced_decoder_ids: Option<Vec<(usize, Option<i64>)>>,
     pub suppress_tokens: Option<Vec<i64>>,
     pub begin_suppress_tokens: Option<Vec<i64>>,
@@ -33,29 +34,29 @@ pub struct WhisperGenerationConfig {
     pub num_beams: Option<usize>,
     pub length_penalty: Option<f64>,
     pub repetition_penalty: Option<f64>,
-    /// `de` or `<|de|>`; the model finds it out if it is not said.
+    /// `de` or `<|de|>`; the model detects it if absent.
     pub language: Option<String>,
-    /// Of `task_to_id`.
+    /// One of `task_to_id`.
     pub task: Option<String>,
-    /// The text before, which begins with `<|startofprev|>`.
+    /// The preceding text, which begins with `<|startofprev|>`.
     #[serde(default)]
     pub prompt_ids: Vec<i64>,
-    /// What this model has no choice of.
+    /// Arguments that must have the value of this model.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 impl WhisperGenerationConfig {
-    /// The file of a directory.
+    /// Reads the file of a directory.
     ///
     /// # Errors
     ///
-    /// As [`pretrained::read_json`].
+    /// Those of [`pretrained::read_json`].
     pub fn from_pretrained(dir: impl AsRef<Path>) -> Result<Self> {
         pretrained::read_json(dir.as_ref().join("generation_config.json"))
     }
 
-    /// Refuses what the file asks for beside the fields; null is as good as absent.
+    /// Refuses arguments other than the fields; null counts as absent.
     fn check_rest(&self) -> Result<()> {
         let mut rest = self.rest.clone();
         rest.retain(|_, value| !value.is_null());
@@ -79,18 +80,18 @@ impl WhisperGenerationConfig {
             ("min_length", json!(0)),
             ("no_repeat_ngram_size", json!(0)),
             ("num_return_sequences", json!(1)),
-            // Of sampling.
+            // For sampling.
             ("temperature", json!(IGNORED)),
             ("top_k", json!(IGNORED)),
             ("top_p", json!(IGNORED)),
-            // Of timestamps and of sound that is longer.
+            // For timestamps and longer audio.
             ("alignment_heads", json!(IGNORED)),
             ("max_initial_timestamp_index", json!(IGNORED)),
             ("prev_sot_token_id", json!(IGNORED)),
-            // A text that has ended is cut off, and begins with the token of the decoder.
+            // A finished text is cut off, and begins with the decoder's start token.
             ("bos_token_id", json!(IGNORED)),
             ("pad_token_id", json!(IGNORED)),
-            // Said by `lang_to_id`.
+            // Determined by `lang_to_id`.
             ("is_multilingual", json!(IGNORED)),
             ("transformers_version", json!(IGNORED)),
             ("use_cache", json!(IGNORED)),
@@ -99,11 +100,11 @@ impl WhisperGenerationConfig {
         pretrained::check_rest("Whisper", &rest, &only)
     }
 
-    /// How a text goes on behind so many tokens, if no more than `positions` fit into the model.
+    /// The search options after this many tokens, if the model has `positions` positions.
     ///
     /// # Errors
     ///
-    /// Tokens that do not fit, an argument that this model has no choice of.
+    /// Tokens that do not fit, an argument with a value that this model does not support.
     pub fn search(&self, prompt: usize, positions: usize) -> Result<GenerationConfig> {
         self.check_rest()?;
         let room = positions.saturating_sub(prompt);
@@ -123,7 +124,7 @@ impl WhisperGenerationConfig {
             .begin_suppress_tokens(self.begin_suppress_tokens.clone().unwrap_or_default()))
     }
 
-    /// What the configuration forces behind the first token: the language, which may be open, and what follows it.
+    /// The tokens that the configuration forces after the first one: the language, which may be open, and those after it.
     fn forced(&self) -> Result<(Option<i64>, Vec<i64>)> {
         let forced = self.forced_decoder_ids.as_deref().unwrap_or_default();
         for (i, (place, _)) in forced.iter().enumerate() {
@@ -139,7 +140,7 @@ impl WhisperGenerationConfig {
     }
 }
 
-/// The token of a name.
+/// The token with a name.
 fn token(of: &'static str, name: &str, ids: &BTreeMap<String, i64>) -> Result<i64> {
     if let Some(&id) = ids.get(name) {
         return Ok(id);
@@ -153,13 +154,13 @@ fn token(of: &'static str, name: &str, ids: &BTreeMap<String, i64>) -> Result<i6
 }
 
 impl Whisper {
-    /// What is said in each of `(N, num_mel_bins, frames)`, as tokens: no timestamps, nothing of what comes before and
-    /// behind the text. Each is one chunk of sound; that of a longer recording is written chunk by chunk, with the text
-    /// before as `prompt_ids`. As in transformers, a text that does not end by itself ends at `max_length` tokens.
+    /// Transcribes each of `(N, num_mel_bins, frames)` into tokens, without timestamps and without what precedes and
+    /// follows the text. Each is one chunk of audio; transcribe a longer recording chunk by chunk, with the preceding text
+    /// as `prompt_ids`. As in transformers, a text that does not end by itself ends at `max_length` tokens.
     ///
     /// # Errors
     ///
-    /// Those of the pass and of [`prompt`](Self::prompt) and [`search`](WhisperGenerationConfig::search).
+    /// Those of the forward pass, [`prompt`](Self::prompt) and [`search`](WhisperGenerationConfig::search).
     pub fn generate(
         &self,
         features: Tensor,
@@ -181,8 +182,8 @@ impl Whisper {
         texts.collect()
     }
 
-    /// What stands before each text, `(N, tokens)`: the text before, and the tokens of start, language, task and of no
-    /// timestamps.
+    /// The tokens before each text, `(N, tokens)`: the preceding text, and the tokens for the start, the language, the task
+    /// and no timestamps.
     ///
     /// # Errors
     ///
@@ -227,11 +228,11 @@ impl Whisper {
         Tensor::from_vec(prompts.concat(), [rows, length])?.to_device(&encoded.device())
     }
 
-    /// The token of the likeliest language of each of `(N, positions, d_model)`.
+    /// The token of the likeliest language for each of `(N, positions, d_model)`.
     ///
     /// # Errors
     ///
-    /// Those of the pass.
+    /// Those of the forward pass.
     pub fn detect_language(
         &self,
         encoded: &Tensor,

@@ -1,4 +1,5 @@
-//! What Whisper hears: how loud a sound is over time in mel bands, as transformers' `WhisperFeatureExtractor` computes it.
+//! The input of Whisper: the loudness of audio over time in mel bands, computed like transformers'
+//! `WhisperFeatureExtractor`.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -21,22 +22,22 @@ pub struct LogMelConfig {
     pub chunk_length: usize,
     pub n_fft: usize,
     pub padding_value: f64,
-    /// What this front end has no choice of.
+    /// Arguments that must have the value of this front end.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// `(N, samples)` of sound, from -1 to 1, to `(N, feature_size, frames)` for [`Whisper`](super::Whisper).
+/// `(N, samples)` of audio, from -1 to 1, to `(N, feature_size, frames)` for [`Whisper`](super::Whisper).
 ///
-/// Sound is padded to `chunk_length`; where it is longer, call this with each of its chunks,
-/// `sound.split(log_mel.chunk_samples(), -1)`. transformers cuts it off instead, unless it is told otherwise. All is computed in F64, in which a Fourier transform by products is as exact
-/// as a fast one; in F32 the quiet bands of a loud frame would have lost digits: those of transformers, which computes in
-/// F32 where it has PyTorch, are off by 1e-5.
+/// Audio is padded to `chunk_length`; if it is longer, call this with each of its chunks,
+/// `sound.split(log_mel.chunk_samples(), -1)`. transformers truncates it instead, unless told otherwise. Everything is
+/// computed in F64, in which a Fourier transform by matrix products is as exact as a fast one; in F32 the quiet bands of a
+/// loud frame would lose digits: those of transformers, which computes in F32 if it has PyTorch, are off by 1e-5.
 #[derive(Module)]
 pub struct LogMel {
     #[module(skip)]
     config: LogMelConfig,
-    /// `[2 · frequencies, 1, n_fft]`: cosines, then sines, under a Hann window.
+    /// `[2 · frequencies, 1, n_fft]`: cosines, then sines, multiplied by a Hann window.
     waves: Buffer,
     /// `[feature_size, frequencies]`
     mel_filters: Buffer,
@@ -47,7 +48,7 @@ impl LogMel {
     ///
     /// # Errors
     ///
-    /// Sizes of 0, an argument that this front end has no choice of.
+    /// Sizes of 0, an argument with a value that this front end does not support.
     pub fn new(config: &LogMelConfig) -> Result<Self> {
         let only = [
             ("feature_extractor_type", json!("WhisperFeatureExtractor")),
@@ -55,13 +56,13 @@ impl LogMel {
             ("dither", json!(0.0)),
             ("processor_class", json!(IGNORED)),
             ("return_attention_mask", json!(IGNORED)),
-            // What follows from the rest, and is computed again.
+            // Derived from the other arguments, and computed again.
             ("mel_filters", json!(IGNORED)),
             ("n_samples", json!(IGNORED)),
             ("nb_max_frames", json!(IGNORED)),
         ];
         pretrained::check_rest("LogMel", &config.rest, &only)?;
-        // More than recordings have, and few enough for memory to hold the tables of waves and bands.
+        // More than recordings need, and few enough for the tables of waves and bands to fit in memory.
         for (name, size, [least, most]) in [
             ("feature_size", config.feature_size, [1, 1 << 12]),
             ("sampling_rate", config.sampling_rate, [1, 1 << 21]),
@@ -85,7 +86,7 @@ impl LogMel {
         })
     }
 
-    /// The most samples of a sound.
+    /// The maximum number of samples of a chunk.
     pub fn chunk_samples(&self) -> usize {
         self.config.chunk_length * self.config.sampling_rate
     }
@@ -118,7 +119,7 @@ impl Forward for LogMel {
         let x = sound.to_dtype(DType::F64)?;
         let x = x.pad([0, missing as isize], config.padding_value)?;
         let x = x.unsqueeze(1)?;
-        // Each frame lies around its sample.
+        // Each frame is centered on its sample.
         let half = (config.n_fft / 2) as isize;
         let x = x.pad([half, half], PadMode::Reflect)?;
         let waves = ConvOptions::new().stride([config.hop_length]);
@@ -127,13 +128,13 @@ impl Forward for LogMel {
         let power = x.square()?.unflatten(1, [2, -1])?.sum(1)?;
         let mel = self.mel_filters.tensor().matmul(&power)?;
         let mel = mel.clamp_min(1e-10)?.log10()?;
-        // 80 dB below the loudest is silence.
+        // 80 dB below the maximum is silence.
         let mel = mel.maximum(&mel.amax_keepdim([1, 2])?.sub(8.0)?)?;
         mel.add(4.0)?.div(4.0)?.to_dtype(sound.dtype())
     }
 }
 
-/// The waves of a discrete Fourier transform, under a Hann window.
+/// The waves of a discrete Fourier transform, multiplied by a Hann window.
 fn waves(n_fft: usize) -> Result<Tensor> {
     let frequencies = n_fft / 2 + 1;
     let angle = |turns: usize| TAU * turns as f64 / n_fft as f64;
@@ -142,7 +143,7 @@ fn waves(n_fft: usize) -> Result<Tensor> {
         for frequency in 0..frequencies {
             waves.extend((0..n_fft).map(|sample| {
                 let hann = 0.5 - 0.5 * angle(sample).cos();
-                // Whole turns are left out, so that the angle keeps its digits.
+                // Whole periods are subtracted, so that the angle keeps its digits.
                 hann * wave(angle(frequency * sample % n_fft))
             }));
         }
@@ -150,7 +151,7 @@ fn waves(n_fft: usize) -> Result<Tensor> {
     Tensor::from_vec(waves, [2 * frequencies, 1, n_fft])
 }
 
-/// Triangles of one area whose corners are evenly spaced in mel, up to 8 kHz.
+/// Triangles of equal area whose corners are evenly spaced in mel, up to 8 kHz.
 fn mel_filters(config: &LogMelConfig) -> Result<Tensor> {
     let bands = config.feature_size;
     let highest = 15.0 + 27.0 * 8_f64.ln() / 6.4_f64.ln();
@@ -172,7 +173,7 @@ fn mel_filters(config: &LogMelConfig) -> Result<Tensor> {
     Tensor::from_vec(filters, [bands, steps + 1])
 }
 
-/// The frequency of a place on Slaney's mel scale, which is linear up to 1 kHz and logarithmic above.
+/// The frequency of a position on Slaney's mel scale, which is linear up to 1 kHz and logarithmic above.
 fn hertz(mel: f64) -> f64 {
     match mel < 15.0 {
         true => mel * 200.0 / 3.0,

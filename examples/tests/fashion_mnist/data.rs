@@ -7,10 +7,10 @@ use module_nn::data::{DataLoaderConfig, Dataset};
 use module_nn::prelude::*;
 
 const SIDE: usize = 28;
-/// Mean and standard deviation that are published with Fashion-MNIST.
+/// The mean and standard deviation published with Fashion-MNIST.
 const STATISTICS: [f32; 2] = [0.2860, 0.3530];
 
-/// Image `number` of the files: no two of its moved or mirrored forms are alike.
+/// Image `number` of the files: all its shifted and mirrored forms are different.
 fn pixel(number: usize, y: usize, x: usize) -> u8 {
     ((number * 7 + y * 31 + x * x * 3 + 1) % 251 + 1) as u8
 }
@@ -27,7 +27,7 @@ fn places() -> impl Iterator<Item = (usize, usize)> {
     (0..SIDE * SIDE).map(|place| (place / SIDE, place % SIDE))
 }
 
-/// Writes so many training images, and two test images, as Fashion-MNIST's files.
+/// Writes this many training images, and two test images, as Fashion-MNIST's files.
 fn write(name: &str, count: usize) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
@@ -43,7 +43,7 @@ fn write(name: &str, count: usize) -> PathBuf {
     directory
 }
 
-/// Image `number` moved and perhaps mirrored, in plain loops: what is outside is black.
+/// Image `number` shifted and possibly mirrored, with plain loops: pixels outside it are black.
 fn moved(number: usize, down: isize, right: isize, mirrored: bool) -> Vec<f32> {
     let [mean, std] = STATISTICS;
     let inside = |place: isize| (0..SIDE as isize).contains(&place);
@@ -85,7 +85,7 @@ fn training_images_are_moved_by_at_most_two_pixels_and_mirrored() -> Result<()> 
         let form = expected.iter().position(|form| *form == image);
         seen[form.expect("an image that is moved and mirrored otherwise")] += 1;
     }
-    // Each of fifty is expected twenty times, with a standard deviation of 4.4.
+    // Each of fifty values is expected twenty times, with a standard deviation of 4.4.
     assert!(
         seen.iter().all(|count| (2..=45).contains(count)),
         "{seen:?}"

@@ -13,12 +13,12 @@ use module_nn::prelude::*;
 #[allow(dead_code)]
 mod example;
 
-/// Set in a child: where it trains.
+/// The environment variable that tells a child where to train.
 const PLACE: &str = "FASHION_MNIST_PLACE";
-/// Three batches each.
+/// Three batches per epoch.
 pub(crate) const EPOCHS: u64 = 2;
 
-/// Not a test, but what the children run: it does nothing where nobody asks for it.
+/// Not a test but the code of the children: it does nothing unless the variable is set.
 #[test]
 fn child() {
     let Ok(place) = std::env::var(PLACE) else {
@@ -27,7 +27,7 @@ fn child() {
     example::train(Path::new(&place), &few_digits(), EPOCHS, 1).unwrap();
 }
 
-/// Three batches to learn from, and fifty images to test with.
+/// Three training batches and fifty test images.
 pub(crate) fn few_digits() -> FashionMnist {
     let mut data = FashionMnist::digits().unwrap();
     let some = |of: &LabeledImages, count| {
@@ -57,7 +57,7 @@ pub(crate) fn live(place: &Path, kill: bool) {
             child.kill().unwrap();
             child.wait().unwrap();
         }
-        // A training that fails would otherwise be begun again for ever.
+        // Otherwise, a training that fails would be restarted forever.
         false => assert!(child.wait().unwrap().success(), "the training failed"),
     }
 }
@@ -69,7 +69,7 @@ fn step(place: &Path) -> u64 {
     }
 }
 
-/// The bytes of all parts of a checkpoint, saved anew so that the files have the same names.
+/// The bytes of all parts of a checkpoint, saved again so that the files have the same names.
 fn bytes(place: &Path) -> BTreeMap<String, Vec<u8>> {
     let again = place.join("again");
     TrainingCheckpoint::load(place)
@@ -123,7 +123,7 @@ fn a_killed_training_ends_with_the_same_bits() {
     });
     assert_eq!(counts.sum::<u64>(), 50);
 
-    // Every life has its file of events, which TensorBoard reads as one run.
+    // Every run writes an event file, and TensorBoard reads all of them as one run.
     let events = |place: &Path| fs::read_dir(place.join("log")).unwrap().count();
     assert_eq!((events(&killed), events(&whole)), (begun.len() + 1, 1));
     for file in fs::read_dir(whole.join("log")).unwrap() {

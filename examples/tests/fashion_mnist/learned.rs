@@ -39,7 +39,7 @@ fn a_training_is_judged_by_its_averaged_weights() -> Result<()> {
     let picture = fs::read_to_string(place.join("confusion_matrix.svg")).unwrap();
     assert_eq!(picture, expected);
 
-    // All steps were in training mode, and the last at the end of the cycle; each epoch has a loss of its own.
+    // All steps were in training mode, the last one at the end of the cycle; each epoch has its own loss.
     let steps = 3 * EPOCHS;
     assert_eq!(checkpoint.step(), steps);
     let counts = model.named_buffers();

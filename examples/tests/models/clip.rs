@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::compare::{BOUNDS, compare, compare_fresh, directory};
 
-/// What a whole pass and one of each tower give, one behind the other.
+/// The outputs of a whole pass and of each encoder, one after another.
 fn outputs(model: &CLIP, inputs: &[Tensor]) -> Result<Tensor> {
     let (images, ids, mask) = (inputs[0].clone(), inputs[1].clone(), inputs.get(2).cloned());
     let (per_image, per_text) = model.call((ids.clone(), images.clone(), mask.clone()))?;
@@ -56,13 +56,13 @@ fn a_text_ends_at_the_first_end_or_at_the_greatest_id_of_older_configurations() 
         let features = no_grad(|| model.get_text_features(Tensor::from(ids), None)).unwrap();
         features.to_vec::<f32>().unwrap()
     };
-    // What stands behind the end is not seen.
+    // Tokens after the end are not visible.
     assert_eq!(
         features(19, [[3, 19, 19, 22]]),
         features(19, [[3, 19, 5, 6]])
     );
     assert_ne!(features(19, [[3, 19, 5, 6]]), features(19, [[3, 5, 19, 6]]));
-    // The greatest is 22 in the first, and 19, the first of two, in the second.
+    // The largest id is 22 in the first text, and 19, the first of two, in the second.
     assert_eq!(features(2, [[3, 22, 19, 2]]), features(2, [[3, 22, 7, 2]]));
     assert_eq!(features(2, [[3, 19, 19, 2]]), features(2, [[3, 19, 5, 6]]));
     assert_ne!(
@@ -73,7 +73,7 @@ fn a_text_ends_at_the_first_end_or_at_the_greatest_id_of_older_configurations() 
 
 #[test]
 fn configurations_of_older_files_are_read() {
-    // Of `openai/clip-vit-base-patch32`: written in full.
+    // The configuration of `openai/clip-vit-base-patch32`, written in full.
     let tower = r#"{
         "_name_or_path": "", "add_cross_attention": false, "architectures": null, "attention_dropout": 0.0,
         "bad_words_ids": null, "bos_token_id": 0, "chunk_size_feed_forward": 0, "cross_attention_hidden_size": null,
@@ -115,14 +115,14 @@ fn configurations_of_older_files_are_read() {
     });
     let model = deferred(|| CLIP::new(&config(&given))).unwrap();
     assert_eq!(model.num_parameters(), 151_277_313);
-    // What a tower leaves out is as the first had it.
+    // Arguments that an encoder's configuration omits have the first model's values.
     let short = json!({
         "initializer_factor": 1.0, "logit_scale_init_value": 2.6592, "model_type": "clip", "projection_dim": 512,
         "text_config": {"eos_token_id": 2}, "vision_config": {}
     });
     let model = deferred(|| CLIP::new(&config(&short))).unwrap();
     assert_eq!(model.num_parameters(), 151_277_313);
-    // What the oldest have beside it counts.
+    // In the oldest files, the configuration next to it takes precedence.
     let mut older = short;
     older["vision_config_dict"] = json!({"patch_size": 16});
     let model = deferred(|| CLIP::new(&config(&older))).unwrap();

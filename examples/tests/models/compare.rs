@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use module_nn::prelude::*;
 use serde_json::{Map, Value};
 
-/// What the original's passes were seeded with.
+/// The seed of the original's passes.
 const SEED: u64 = 5;
 
-/// A file or folder of what is recorded of published models.
+/// A file or directory of the recordings of published models.
 pub(crate) fn directory(name: &str) -> PathBuf {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/data/models");
     models.join(name)
 }
 
-/// How far results may be from the original's, relative to the largest of a tensor.
+/// The tolerance relative to the largest element of a tensor.
 pub(crate) struct Bounds {
     pub(crate) f32: f64,
     pub(crate) f64: f64,
 }
 
-/// For all but the deepest networks.
+/// For most networks.
 pub(crate) const BOUNDS: Bounds = Bounds {
     f32: 1e-5,
     f64: 1e-9,
@@ -32,7 +32,7 @@ pub(crate) const DEEP: Bounds = Bounds {
     ..BOUNDS
 };
 
-/// Token ids of texts of one length.
+/// Token ids of texts of the same length.
 pub(crate) fn ids(rows: &[Vec<i64>]) -> Tensor {
     Tensor::from_vec(rows.concat(), [rows.len(), rows[0].len()]).unwrap()
 }
@@ -45,7 +45,7 @@ fn largest(x: &Tensor) -> f64 {
     numbers(x).iter().fold(0.0, |max, x| max.max(x.abs()))
 }
 
-/// Where a tensor is further from the recorded one than `bound` times `scale`.
+/// The largest difference from the recording, if it exceeds `bound` times `scale`.
 fn difference(actual: &Tensor, expected: &Tensor, bound: f64, scale: f64) -> Option<String> {
     let of = |x: &Tensor| (x.dtype(), x.shape().to_vec());
     if of(actual) != of(expected) {
@@ -63,17 +63,17 @@ fn difference(actual: &Tensor, expected: &Tensor, bound: f64, scale: f64) -> Opt
     (far > bound * scale).then(|| format!("off by {far:.1e} of {scale:.1e}, {:.1e}", far / scale))
 }
 
-/// Panics where a tensor is further from the recorded one than `bound`.
+/// Panics if an element differs from the recording by more than `bound`.
 #[track_caller]
 pub(crate) fn compare_tensor(actual: &Tensor, expected: &Tensor, bound: f64) {
     assert_eq!(difference(actual, expected, bound, largest(expected)), None);
 }
 
-/// Compares a model with what is recorded of the original: outputs, gradients of the input and of all parameters that are
-/// trained, and the buffers that training leaves, in both modes and dtypes.
+/// Compares a model with the recording of the original: outputs, gradients of the input and of all trained parameters, and
+/// the buffers after training, in both modes and dtypes.
 ///
-/// Differences are relative to the largest element of a tensor; those of a gradient to the largest of the gradients
-/// of its layer, because that of a bias before a normalization is 0 but for rounding.
+/// Differences are relative to the largest element of a tensor; those of a gradient to the largest element of the gradients
+/// of its layer, because the gradient of a bias before a normalization is 0 except for rounding.
 pub(crate) fn compare<M: Module>(
     name: &str,
     model: &M,
@@ -150,7 +150,7 @@ pub(crate) fn compare<M: Module>(
     );
 }
 
-/// Compares fresh weights with those that the original drew: the root of the mean square of each.
+/// Compares the root mean square of each fresh weight with that of the original.
 pub(crate) fn compare_fresh(model: &impl Module, widths: &Map<String, Value>) {
     let parameters: Vec<_> = model.named_parameters().collect();
     assert_eq!(parameters.len(), widths.len());
@@ -158,7 +158,7 @@ pub(crate) fn compare_fresh(model: &impl Module, widths: &Map<String, Value>) {
         let values = numbers(&parameter.detach());
         let width = (values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64).sqrt();
         let expected = widths[&*key].as_f64().unwrap();
-        // Four standard errors of the difference of two draws.
+        // Four standard errors of the difference between two samples.
         let bound = 4.0 / (values.len() as f64).sqrt() * expected;
         assert!(
             (width - expected).abs() <= bound,
@@ -167,7 +167,7 @@ pub(crate) fn compare_fresh(model: &impl Module, widths: &Map<String, Value>) {
     }
 }
 
-/// A tensor in a dtype that collects a gradient, if it has floating numbers.
+/// A tensor in a dtype that collects a gradient, if it has floating-point elements.
 fn leaf(x: &Tensor, dtype: DType) -> Tensor {
     match x.dtype().is_floating_point() {
         true => x.to_dtype(dtype).unwrap().detach().with_grad().unwrap(),
@@ -175,7 +175,7 @@ fn leaf(x: &Tensor, dtype: DType) -> Tensor {
     }
 }
 
-/// [`compare`] of a model of one tensor.
+/// [`compare`] for a model of one tensor.
 pub(crate) fn compare_forward<M>(name: &str, model: &M, bounds: &Bounds)
 where
     M: Module + Forward<Tensor, Output = Tensor>,

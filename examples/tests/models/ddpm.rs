@@ -28,7 +28,7 @@ fn images_are_drawn_as_by_diffusers() {
         compare_tensor(&noised, get(&format!("noised/{i}")), 1e-6);
     }
 
-    // Some of the steps of training, and all of them.
+    // Some of the training steps, and all of them.
     let few = scheduler.clone().inference_steps(7).unwrap();
     let steps: Vec<i64> = few.timesteps().iter().map(|&step| step as i64).collect();
     assert_eq!(steps, numbers("few_steps"));

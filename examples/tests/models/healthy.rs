@@ -25,14 +25,14 @@ use serde_json::{Map, Value, json};
 
 use crate::compare::directory;
 
-/// The recorded configuration of a model, with some of its arguments changed.
+/// The recorded configuration of a model, with some arguments changed.
 fn config<C: DeserializeOwned>(name: &str, changes: Value) -> C {
     let mut config: Map<String, Value> = read_json(directory(name).join("config.json")).unwrap();
     config.extend(changes.as_object().unwrap().clone());
     serde_json::from_value(config.into()).unwrap()
 }
 
-/// Audits two steps of a training over five seeds, and expects no finding.
+/// Audits two training steps for each of five seeds, and expects no findings.
 fn healthy_training<M: Module, S>(build: impl Fn() -> Result<(M, S)>)
 where
     S: FnMut(&M) -> Result<Tensor>,
@@ -47,7 +47,7 @@ where
     }
 }
 
-/// The same of a training by AdamW.
+/// The same for training with AdamW.
 fn healthy<M: Module>(build: impl Fn() -> Result<M>, loss: impl Fn(&M) -> Result<Tensor>) {
     healthy_training(|| {
         let model = build()?;
@@ -67,14 +67,14 @@ fn images(shape: [usize; 4]) -> Result<Tensor> {
     Tensor::randn(shape, DType::F32)
 }
 
-/// The loss of a classifier of three classes on eight images.
+/// The loss of a classifier with three classes on eight images.
 fn classified<M: Forward<Tensor, Output = Tensor>>(model: &M, size: usize) -> Result<Tensor> {
     let logits = model.call(images([8, 3, size, size])?)?;
     let labels = Tensor::randint(0, 3, [8], DType::I64)?;
     CrossEntropyLoss::new().loss(&logits, &labels)
 }
 
-/// The loss of a language model that says the next token of four texts.
+/// The loss of a language model that predicts the next token of four texts.
 fn next_tokens<M: Forward<Tensor, Output = Tensor>>(model: &M) -> Result<Tensor> {
     let ids = Tensor::randint(0, 23, [4, 13], DType::I64)?;
     let logits = model.call(ids.narrow(1, 0..12)?)?;
@@ -93,8 +93,8 @@ fn resnets() {
 
 #[test]
 fn mobilenet_v3() {
-    // Wide enough for sixteen units that squeeze: of eight, all may start silent, as they do in torchvision with the
-    // recorded sizes and the first seed, and that is a finding.
+    // Wide enough for sixteen squeeze units: of eight, all can be inactive at the start, which happens in torchvision with
+    // the recorded sizes and the first seed, and is a finding.
     let block = |input: usize, output: usize, use_hs: bool, stride: usize| {
         json!({
             "input_channels": input, "kernel": 3, "expanded_channels": 64, "out_channels": output,
@@ -234,7 +234,7 @@ fn llama_mistral_and_qwen3() {
     }
 }
 
-/// Classes of texts, by what the pooler makes of their first token.
+/// Classifies texts by the pooler's output for their first token.
 #[derive(Module)]
 struct BertClassifier {
     bert: Bert,
@@ -264,7 +264,7 @@ fn bert() {
         },
         |model| {
             let ids = Tensor::randint(1, 23, [8, 10], DType::I64)?;
-            // The last tokens of half of the texts are padding, and the second half of each is its second part.
+            // The last tokens of half of the texts are padding, and the second half of each is its second segment.
             let places = Tensor::arange(0, 10, DType::I64)?.expand([8, 10])?;
             let kinds = places.ge(5_i64)?.to_dtype(DType::I64)?;
             let lengths = Tensor::from_vec(vec![10_i64, 7, 10, 7, 10, 7, 10, 7], [8, 1])?;
@@ -276,7 +276,7 @@ fn bert() {
     );
 }
 
-/// Labels of four texts of so many tokens, of which those behind the end of each are not learned.
+/// Labels for four texts of this many tokens; those after the end of each text are excluded from the loss.
 fn labels(length: usize, words: i64) -> Result<Tensor> {
     let lengths = Tensor::from_vec(vec![length as i64, 5, 7, 4], [4, 1])?;
     let is_behind = Tensor::arange(0, length as i64, DType::I64)?.ge(&lengths)?;
@@ -312,7 +312,8 @@ fn clip() {
     // The shape of an image, and the id that ends a text.
     for (name, image, end) in [("clip", [3, 12, 12], 22), ("clip_masked", [1, 10, 10], 19)] {
         let mut config: CLIPConfig = config(name, json!({}));
-        // Of eleven pixels, as recorded, the last is in no patch of five, as in transformers, and that is a finding.
+        // With eleven pixels, as recorded, the last pixel is in no patch of five, as in transformers, and that is a
+        // finding.
         config.vision_config.image_size = Some(image[2]);
         healthy(
             || CLIP::new(&config),
@@ -339,7 +340,7 @@ fn whisper() {
         healthy(
             || Whisper::new(&config),
             |model| {
-                // Four sounds of one second.
+                // Four sounds of one second each.
                 let features = front.call(Tensor::randn([4, 16000], DType::F32)?)?;
                 let labels = labels(8, 18)?;
                 let start = Tensor::full([4, 1], 19_i64, DType::I64)?;
@@ -361,7 +362,7 @@ fn recurrent_language_models() {
             let mut optimizer = SGD::new(&model, 1.0)?;
             let mut hidden = model.init_hidden(6)?;
             Ok((model, move |model: &RNNModel| {
-                // The states go on from one window of the text to the next, and gradients do not.
+                // The states are passed from one window of the text to the next, but gradients are not.
                 let text = Tensor::randint(0, 23, [9, 6], DType::I64)?;
                 let given = (text.narrow(0, 0..8)?, hidden.detach());
                 let output;

@@ -19,7 +19,7 @@ struct Text {
     ids: Vec<Vec<i64>>,
 }
 
-/// Compares a model with the original: what it computes, at once and in pieces, and its texts, token for token.
+/// Compares a model with the original: its outputs, in one pass and in pieces, and its generated texts, token for token.
 fn compare_language_model<M>(name: &str, model: &M, caches: &Caches)
 where
     M: Module
@@ -92,7 +92,7 @@ fn bert_is_transformers() {
     };
     compare("bert", &model, &BOUNDS, call);
 
-    // Ids alone are a text of one part, all of which is read.
+    // Ids alone are a text of one segment without padding.
     let ids = Tensor::from([[3_i64, 9, 1, 4]]);
     let (kinds, mask) = (ids.zeros_like().unwrap(), ids.ones_like().unwrap());
     let (expected, _) = model.call((ids.clone(), kinds, mask)).unwrap();
@@ -108,7 +108,7 @@ fn llama_mistral_and_qwen3_are_transformers() {
         ("qwen3", [None, Some(3)]),
     ] {
         let model = Llama::from_pretrained(directory(name)).unwrap();
-        // Caches keep all, or no more than the window.
+        // Caches keep everything, or no more than the window.
         for caches in [Caches::new(), model.caches()] {
             compare_language_model(name, &model, &caches);
         }
@@ -134,7 +134,7 @@ fn rotary_positions_are_read_from_older_configurations() {
     };
     let expected = logits(&given).unwrap();
 
-    // Until transformers 4 the base stood beside the scaling, and the kind was `type` first.
+    // Until transformers 4 the base was next to the scaling, and the kind was first named `type`.
     for name in ["rope_type", "type"] {
         let mut older = given.clone();
         let fields = older.as_object_mut().unwrap();
@@ -148,7 +148,7 @@ fn rotary_positions_are_read_from_older_configurations() {
         assert!(logits(&older).unwrap().equal(&expected).unwrap(), "{name}");
     }
 
-    // Each kind gives other positions, and one that there is not is refused.
+    // Each kind gives different positions, and an unknown one is refused.
     let with = |parameters: Value| {
         let mut other = given.clone();
         other["rope_parameters"] = parameters;
@@ -178,7 +178,7 @@ fn what_a_language_model_has_no_choice_of_is_refused() {
     let error = GPT2::new(&config).map(drop).unwrap_err().to_string();
     assert!(error.contains("heads = 5"), "{error}");
 
-    // Another model's directory.
+    // A directory of another model.
     assert!(Llama::from_pretrained(directory("bert")).is_err());
     assert!(Bert::from_pretrained(directory("llama")).is_err());
 }

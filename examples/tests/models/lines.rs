@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::compare::directory;
 
-/// Files that stay within 60 % of the original, which `README.md` promises.
+/// The files that are at most 60 % as long as the original, which `README.md` promises.
 const SHORT: [&str; 9] = [
     "bert",
     "clip",
@@ -17,8 +17,8 @@ const SHORT: [&str; 9] = [
     "whisper",
 ];
 
-/// Lines of code of a file and of those in the folder of its name: without empty ones, comments and imports, which do not
-/// count in the originals either.
+/// The lines of code of a file and of those in the directory with its name, without empty lines, comments and imports,
+/// which are not counted in the originals either.
 fn count(name: &str) -> u64 {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("models");
     let mut text = std::fs::read_to_string(models.join(format!("{name}.rs"))).unwrap();

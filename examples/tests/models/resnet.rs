@@ -13,7 +13,7 @@ fn resnet_18() -> Result<ResNet> {
     ResNet::new(&ResNetConfig::new("resnet18"))
 }
 
-/// The checksum of zip files over the elements as they lie in a file.
+/// The checksum of zip files over the elements in file order.
 fn crc32(words: impl IntoIterator<Item = u32>) -> u32 {
     let mut table = [0_u32; 256];
     for (i, slot) in (0_u32..).zip(&mut table) {
@@ -91,7 +91,7 @@ fn a_seed_gives_torchvisions_weights() {
         }
     }
 
-    // Without values until a reset; the generator stays where it was.
+    // Without values until a reset; the generator's state does not change.
     let (deferred, next) = fork_rng(9, || {
         (
             deferred(resnet_18).unwrap(),
@@ -103,7 +103,7 @@ fn a_seed_gives_torchvisions_weights() {
     fork_rng(seed, || deferred.reset_parameters()).unwrap();
     assert_same(&deferred, &state, "deferred, then drawn");
 
-    // Another seed, and drawn anew by the first.
+    // Another seed, and initialized again with the first.
     let other = fork_rng(5, resnet_18).unwrap();
     let fc: &Tensor = state.get("fc.weight").unwrap();
     assert!(
@@ -122,7 +122,7 @@ fn a_seed_gives_torchvisions_weights() {
             .unwrap()
     });
     assert_same(&other, &state, "drawn anew");
-    // And the generator is where the construction left it.
+    // The generator's state is the same as after the construction.
     assert_eq!(following, floats(&about["next_rand"]));
 
     let shape = about["input_shape"].as_array().unwrap().iter();
@@ -156,7 +156,7 @@ fn what_was_overwritten_before_a_seed_is_forgotten() {
     let values = |seed| layer.weight().draw(&Generator::new(seed)).unwrap();
     assert!(values(1).equal(&one).unwrap());
 
-    // Many times from one seed: the last are remembered, and the cost is bounded.
+    // Many times with one seed: the latest are kept, and the cost is bounded.
     let twice = fork_rng(2, || draw(1.0).and_then(|()| draw(2.0)));
     twice.unwrap();
     assert!(values(2).equal(&layer.weight().detach()).unwrap());

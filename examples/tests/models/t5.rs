@@ -62,7 +62,7 @@ fn t5_answers_as_transformers_token_for_token() {
             let memory = no_grad(|| model.encode(source, mask)).unwrap();
             let start = model.start(answer.ids.len()).unwrap();
             let mut cached = with_cache(memory.clone(), |ids, memory| model.call((ids, memory)));
-            // All of the answer each time, behind what was made of the source.
+            // The whole answer each time, with the encoded source.
             let nothing = start.narrow(1, 0..0).unwrap();
             let mut whole =
                 with_cache((memory, nothing), |new, (memory, ids): (Memory, Tensor)| {
@@ -83,7 +83,7 @@ fn t5_answers_as_transformers_token_for_token() {
     }
 }
 
-/// What is recorded of the buckets of one set of arguments, for the positions from -300 on.
+/// The recorded buckets of one set of arguments, for the positions from -300 on.
 #[derive(Deserialize)]
 struct Buckets {
     num_buckets: usize,
@@ -107,7 +107,7 @@ fn positions_have_the_buckets_of_transformers() {
             "decoder"
         };
         let place = format!("{stack}.block.0.layer.0.SelfAttention.relative_attention_bias");
-        // A table of the numbers of its rows shows which of them is added.
+        // A table that contains its row numbers shows which row is added.
         let table = model.get_parameter(&format!("{place}.weight")).unwrap();
         let rows = Tensor::arange(0, case.num_buckets as i64, DType::F32).unwrap();
         let rows = rows.unsqueeze(1).unwrap().expand([-1, 3]).unwrap();
@@ -177,7 +177,7 @@ fn the_head_is_tied_unless_there_are_weights_of_its_own() {
         head.item::<f32>().unwrap() == 0.0
     };
     for (name, tied) in [("t5", true), ("t5_gated", false)] {
-        // transformers 5 says the same of both.
+        // transformers 5 gives the same value for both.
         let given: Value = read_config(directory(name)).unwrap();
         assert_eq!(given["tie_word_embeddings"], true);
         let model = T5::from_pretrained(directory(name)).unwrap();
@@ -192,7 +192,7 @@ fn the_head_is_tied_unless_there_are_weights_of_its_own() {
 fn t5_of_older_files_is_read() {
     let dir = std::env::temp_dir().join(format!("t5-older-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    // As transformers 4 wrote it: the head is said not to be tied, and the outputs are scaled where it is.
+    // As written by transformers 4: the head is declared as not tied, and the outputs are scaled if it is tied.
     let mut given: Value = read_config(directory("t5_gated")).unwrap();
     let fields = given.as_object_mut().unwrap();
     for name in [
@@ -208,7 +208,7 @@ fn t5_of_older_files_is_read() {
     fields.insert("n_positions".to_owned(), json!(512));
     fields.insert("output_past".to_owned(), json!(true));
     std::fs::write(dir.join("config.json"), given.to_string()).unwrap();
-    // Each name of a table has its own copy, and there is one more that nothing reads.
+    // Each name of a table has a copy, and there is one more key that is not used.
     let mut state = StateDict::load(directory("t5_gated")).unwrap();
     let words = state.get("shared.weight").unwrap().clone();
     for stack in ["encoder", "decoder"] {
@@ -225,7 +225,7 @@ fn t5_of_older_files_is_read() {
     assert!(older.equal(&newer).unwrap());
     std::fs::remove_dir_all(dir).unwrap();
 
-    // `google-t5/t5-small` and `google/flan-t5-small`.
+    // The configurations of `google-t5/t5-small` and `google/flan-t5-small`.
     let small = json!({
         "architectures": ["T5ForConditionalGeneration"], "d_ff": 2048, "d_kv": 64, "d_model": 512,
         "decoder_start_token_id": 0, "dropout_rate": 0.1, "eos_token_id": 1, "initializer_factor": 1.0,
@@ -277,7 +277,7 @@ fn what_t5_has_no_choice_of_is_refused() {
         let expected = format!("relative_attention_num_buckets = {buckets}: must be at least 4");
         assert!(error.contains(&expected), "{error}");
     }
-    // Of 8 buckets the decoder has 4 for single positions, and no distance for the others.
+    // Of 8 buckets, the decoder has 4 for single positions, and no distance for the others.
     for distance in 0..5 {
         let error = refused("relative_attention_max_distance", json!(distance));
         let expected = format!("less than twice relative_attention_max_distance, {distance}");

@@ -26,7 +26,7 @@ fn resnet_50_is_timms() {
 #[test]
 fn mobilenet_v3_is_torchvisions() {
     let model = MobileNetV3::from_pretrained(directory("mobilenet_v3")).unwrap();
-    // PyTorch multiplies the gradient of hardsigmoid by a sixth that is rounded to F32, also in F64.
+    // PyTorch multiplies the gradient of hardsigmoid by one sixth rounded to F32, even in F64.
     let bounds = Bounds {
         f64: 1e-7,
         ..BOUNDS
@@ -141,7 +141,7 @@ fn shards_are_read_and_a_file_too_many_is_refused() {
     assert!(model.state_dict().unwrap().equal(&state).unwrap());
     assert!(!model.is_training());
 
-    // Which of two files is meant, nothing says.
+    // With two files, it is ambiguous which one is meant.
     std::fs::remove_file(dir.join("model.safetensors.index.json")).unwrap();
     assert!(VisionTransformer::from_pretrained(&dir).is_err());
     std::fs::remove_file(dir.join("config.json")).unwrap();

@@ -19,7 +19,7 @@ fn features() -> StateDict {
     StateDict::load(directory("whisper_features.safetensors")).unwrap()
 }
 
-/// The features of the recorded sounds, of which the third is longer than a chunk, and cut off by transformers.
+/// The features of the recorded sounds; the third is longer than a chunk, and transformers truncates it.
 fn heard(front: &LogMel) -> Tensor {
     let recorded = features();
     let all = (0..4).map(|i| {
@@ -39,7 +39,7 @@ fn sound_is_heard_as_by_transformers() {
         let front = LogMel::from_pretrained(directory(name)).unwrap();
         let all = heard(&front);
         assert_eq!(all.dtype(), DType::F32);
-        // The library computes in F32 with PyTorch, and in F64 without, of which three roundings to F32 remain.
+        // The library computes in F32 with PyTorch and in F64 without it, which leaves three roundings to F32.
         compare_tensor(&all, get(&format!("{name}/features")), 1e-5);
         compare_tensor(&all, get(&format!("{name}/exact")), 2e-7);
     }
@@ -95,7 +95,7 @@ fn whisper_is_transformers() {
             let (logits, _) = model.call((inputs[1].clone(), sound.clone(), Caches::new()))?;
             Tensor::cat(&[sound.flatten(1, -1)?, logits.flatten(1, -1)?], 1)
         });
-        // The positions of the encoder are not trained, and are what a fresh model has.
+        // The encoder's positions are not trained, and equal those of a fresh model.
         let key = "model.encoder.embed_positions.weight";
         let positions = model.get_parameter(key).unwrap();
         assert!(positions.is_frozen() && positions.grad().is_none());
@@ -139,7 +139,7 @@ struct Text {
     ids: Vec<Vec<i64>>,
 }
 
-/// The file of a directory with other values of some arguments.
+/// The file of a directory with changed arguments.
 fn generation(name: &str, changes: Map<String, Value>) -> WhisperGenerationConfig {
     let file = directory(name).join("generation_config.json");
     let mut fields: Map<String, Value> = read_json(file).unwrap();
@@ -161,7 +161,7 @@ fn sound_is_written_as_by_transformers_token_for_token() {
             let written = model.generate(features.clone(), &config).unwrap();
             assert_eq!(written, ids, "{name} {changes:?}");
 
-            // The same without a cache: all is computed again for each token.
+            // The same without a cache: everything is computed again for each token.
             let prompt = model.prompt(&sound, &config).unwrap();
             let begin = prompt.size(1).unwrap();
             let search = config.search(begin, model.max_target_positions()).unwrap();
@@ -320,7 +320,7 @@ fn refusals_are_found_by_their_type() {
     assert_eq!(unsupported.name, "no_repeat_ngram_size");
     assert_eq!(unsupported.supported, Some(json!(0)));
 
-    // Null is as good as absent.
+    // Null counts as absent.
     let null =
         ["do_sample", "return_timestamps", "min_length"].map(|name| (name.to_owned(), json!(null)));
     assert!(
@@ -349,7 +349,7 @@ fn sound_that_is_longer_than_a_chunk_is_refused_and_not_cut() {
     );
     let expected = "LogMel: samples = 32005: must be at most 16000, of 1 seconds; split the sound";
     assert!(error.to_string().contains(expected), "{error}");
-    // As the error says.
+    // As the error suggests.
     let chunks = sound.split(chunk, -1).unwrap();
     assert_eq!(chunks.len(), 3);
     for chunk in chunks {
@@ -360,7 +360,7 @@ fn sound_that_is_longer_than_a_chunk_is_refused_and_not_cut() {
 
 #[test]
 fn configurations_of_published_checkpoints_are_read() {
-    // As openai/whisper-tiny has them.
+    // The configuration of openai/whisper-tiny.
     let config = json!({
         "_name_or_path": "openai/whisper-tiny", "activation_dropout": 0.0, "activation_function": "gelu",
         "attention_dropout": 0.0, "d_model": 384, "decoder_attention_heads": 6, "decoder_ffn_dim": 1536,

@@ -10,7 +10,7 @@ use crate::compare::{BOUNDS, compare, compare_tensor, directory};
 
 const NAMES: [&str; 3] = ["rnn_lstm", "rnn_gru", "rnn_relu"];
 
-/// What the model returns, as one list.
+/// The model's output as one list.
 fn flat((output, hidden): (Tensor, Hidden)) -> Result<Tensor> {
     let mut all = vec![output.flatten(0, -1)?];
     match hidden {

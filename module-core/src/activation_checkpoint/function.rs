@@ -5,30 +5,31 @@ use crate::hooks::Tensors;
 use crate::module::journal::{self, Journal};
 use crate::{AutogradError, DType, Result, Shape, is_grad_enabled, recompute_in_backward};
 
-/// What `function` gives of `inputs`, without keeping what its operations save for the backward pass, which runs
-/// `function` again: `torch.utils.checkpoint.checkpoint(function, *inputs, use_reentrant=False)`.
+/// Calls `function` on `inputs` without keeping what its operations save for the backward pass; the backward pass runs
+/// `function` again. This is `torch.utils.checkpoint.checkpoint(function, *inputs, use_reentrant=False)`.
 ///
-/// All gradients are, to the bit, those of `function(inputs)`: of the inputs, and of parameters and other tensors
-/// that `function` captures. A backward pass may be repeated (`retain_graph`), take gradients of some tensors only
-/// (`autograd::grad`), or be differentiated itself (`create_graph`). Several tensors are passed and returned
-/// in tuples, vectors or structs. Modules are captured in an `Arc`.
+/// All gradients equal those of `function(inputs)` bit for bit: those of the inputs, and of parameters and other tensors
+/// that `function` captures. A backward pass may be repeated (`retain_graph`), compute gradients of only some tensors
+/// (`autograd::grad`), or be differentiated itself (`create_graph`). Several tensors are passed and returned in tuples,
+/// vectors or structs. Modules are captured in an `Arc`.
 ///
-/// When it runs again:
+/// In the second run:
 ///
-/// - Random numbers are those of the first time: default generators, of the CPU and of the devices of the inputs, have the
-///   state that they had, and private ones of this thread are drawn from, so that nothing else is disturbed. Generators that `function` names itself are not put back.
-/// - Buffers that it sets, as the running statistics of a batch norm, have the values that they had, and keep those
-///   of the first time afterwards: they move once. (PyTorch moves them twice.)
+/// - Random numbers are the same as in the first run: default generators, of the CPU and of the devices of the inputs,
+///   start from the same state. The draws come from private generators of this thread, so that nothing else is affected.
+///   Generators that `function` uses explicitly are not restored.
+/// - Buffers that it sets, such as the running statistics of a batch norm, start from their original values, and afterwards
+///   keep those of the first run: they are updated once. (PyTorch updates them twice.)
 /// - Forward hooks of the modules run again, as in PyTorch.
-/// - Parameters have their present values, and modules their present mode. Change neither before the backward pass.
+/// - Parameters have their current values, and modules their current mode. Change neither before the backward pass.
 ///
-/// `checkpoint` inside of another saves memory in the run again of the outer one. Without gradients to record it just
+/// `checkpoint` inside another one saves memory in the second run of the outer one. If no gradients are recorded, it just
 /// calls `function`.
 ///
 /// # Errors
 ///
-/// Those of `function`. In the backward pass also [`AutogradError::Recomputed`], where `function` does not do the same
-/// again: other operations, or outputs of another number, shape or dtype.
+/// Those of `function`. In the backward pass also [`AutogradError::Recomputed`], if the second run of `function` differs:
+/// other operations, or outputs of another number, shape or dtype.
 pub fn checkpoint<I, O, F>(function: F, inputs: I) -> Result<O>
 where
     I: Tensors + Clone + Send + Sync + 'static,
@@ -62,13 +63,13 @@ where
     )
 }
 
-/// What the first run leaves to the next.
+/// What the first run leaves for the second.
 struct FirstRun {
     changed: Journal,
     outputs: Outputs,
 }
 
-/// What the outputs are like.
+/// The number, shapes and dtypes of the outputs.
 struct Outputs(Vec<(DType, Shape)>);
 
 impl Outputs {

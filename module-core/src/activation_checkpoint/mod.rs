@@ -1,8 +1,8 @@
-//! Activation checkpointing: a part of a model keeps none of its activations, and computes them again in the backward
-//! pass, as PyTorch's `torch.utils.checkpoint`. (Files are [`checkpoint`](crate::checkpoint).)
+//! Activation checkpointing: a part of a model keeps none of its activations and recomputes them in the backward pass, like
+//! PyTorch's `torch.utils.checkpoint`. (For checkpoint files, see [`checkpoint`](crate::checkpoint).)
 //!
-//! Memory for time: of a deep model in `n` parts, the activations of one part are in memory at once, and what goes
-//! into the others; the forward pass runs twice.
+//! This trades time for memory: of a deep model in `n` parts, only the activations of one part and the inputs of the others
+//! are in memory at once, and the forward pass runs twice.
 //!
 //! # Example
 //!

@@ -6,12 +6,12 @@ use super::function::checkpoint;
 use crate::module::{Visitor, VisitorMut, fmt_tree};
 use crate::{Call, Describe, Error, FieldInfo, Forward, Module, Result, Sequential, Tensor};
 
-/// Layers one after the other in segments, of which all but the last keep no activations for the backward pass:
+/// Consecutive layers in segments, of which all but the last keep no activations for the backward pass:
 /// `torch.utils.checkpoint.checkpoint_sequential(layers, segments, input)`.
 ///
-/// It computes what the [`Sequential`] does, and has its state dict. Each segment is a call of
-/// [`checkpoint`](super::checkpoint), the page of which says what holds when it runs again. The last segment has the layers
-/// that are left over.
+/// It computes what the [`Sequential`] computes, and has its state dict. Each segment is a call of
+/// [`checkpoint`](super::checkpoint), whose documentation says what holds in the second run. The last segment has the
+/// remaining layers.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub struct CheckpointedSequential {
 }
 
 impl CheckpointedSequential {
-    /// These layers in so many segments.
+    /// These layers in this many segments.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Module for CheckpointedSequential {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl Describe for CheckpointedSequential {
     const FIELDS: &'static [FieldInfo] = &[];
 }

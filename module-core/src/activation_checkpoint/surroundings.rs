@@ -1,16 +1,15 @@
-//! What a call finds around it, and is to find again.
+//! The thread's state around a call, which a recomputation restores.
 
 use crate::hooks::Tensors;
 use crate::module::overrides::Captured;
 use crate::rng::{default_generator, initial_seed};
 use crate::{AutocastState, Device, Result, fork_rng};
 
-/// The scopes of the thread in which a call runs for the first time.
+/// The thread-local scopes in which a call first runs.
 ///
-/// **Any scope of a thread that changes what operations compute belongs here**, it is
-/// kept by `of`, and entered by `restored`.
+/// **Any thread-local scope that changes what operations compute belongs here**: `of` records it, and `restored` enters it.
 pub(super) struct Surroundings {
-    /// The states of the generators that are drawn from by default: the CPU's, and those of other devices.
+    /// The states of the default generators: the CPU's, and those of other devices.
     cpu: Vec<u8>,
     others: Vec<(Device, Vec<u8>)>,
     /// The dtype of mixed precision.
@@ -20,7 +19,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of a call with these inputs.
+    /// The scopes of a call with these inputs.
     pub(super) fn of(inputs: &dyn Tensors) -> Self {
         let mut devices = Vec::new();
         inputs.for_each(&mut |x| {
@@ -31,7 +30,7 @@ impl Surroundings {
         });
         let state = |device: Device| {
             let generator = device.default_generator();
-            // A device without a generator is drawn for by the CPU's.
+            // For a device without a generator, the CPU's draws.
             let own = generator.device() == device;
             own.then(|| (device, generator.get_state()))
         };
@@ -43,7 +42,7 @@ impl Surroundings {
         }
     }
 
-    /// Runs `f` as the call was run.
+    /// Runs `f` in the scopes in which the call was run.
     pub(super) fn restored(&self, f: impl FnOnce() -> Result<()>) -> Result<()> {
         fork_rng(initial_seed(), || {
             default_generator().set_state(&self.cpu)?;

@@ -1,4 +1,4 @@
-//! Writing a file whole or not at all.
+//! Atomic writes: a file is replaced as a whole, or not at all.
 
 use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use super::regular;
 use super::temporary::{Temporary, is_temporary};
 use crate::{FileError, Result};
 
-/// Replaces the file at `path` by one with this content: a temporary file in the same directory is
-/// written, forced to the disk and renamed over it, and the directory is forced to the disk too. A
-/// symbolic link at `path` is itself replaced; [`follow_links`] finds what one points to.
+/// Replaces the file at `path` by one with this content: a temporary file in the same directory is written, synced and
+/// renamed over it, and the directory is synced too. A symbolic link at `path` is itself replaced; [`follow_links`] finds
+/// its target.
 ///
-/// An error leaves the old file as it was, and no other; except for [`FileError::NotDurable`], with
-/// which the new one is in place. A program that is killed meanwhile may leave its temporary file
-/// behind, which [`remove_stale_temporaries`] removes.
+/// An error leaves the old file unchanged and creates no other, except for [`FileError::NotDurable`], with which the new
+/// one is in place. A program that is killed meanwhile may leave its temporary file behind, which
+/// [`remove_stale_temporaries`] removes.
 pub(super) fn write(
     path: &Path,
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
@@ -31,7 +31,7 @@ pub(super) fn write_with<'a, W: Write + 'a>(
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
     let error = |source| file_error(path, source);
-    // What could keep the directory from being opened does so before the file is replaced.
+    // If the directory cannot be opened, this fails before the file is replaced.
     let directory = open_directory(directory_of(path).map_err(error)?).map_err(error)?;
     put(path, between, content)?;
     let forced = directory.map_or(Ok(()), |directory| force(&directory));
@@ -41,8 +41,8 @@ pub(super) fn write_with<'a, W: Write + 'a>(
     })
 }
 
-/// [`write`] for one of several files, which are nothing before another file names them: their
-/// directory is forced to the disk once, by [`sync_directory`].
+/// [`write`] for one of several files that have no meaning until another file names them: their directory is synced once,
+/// by [`sync_directory`].
 pub(super) fn write_part(
     path: &Path,
     content: impl FnOnce(&mut Output<'_>) -> Result<()>,
@@ -69,15 +69,15 @@ fn put<'a, W: Write + 'a>(
             give_mode(file.file(), old)?;
         }
         file.file().sync_all()?;
-        // The lock goes with the handle, which is closed here.
+        // The lock is released with the handle, which is closed here.
         file.rename(path)
     };
     put().map_err(error)
 }
 
-/// Where the links at a path lead, the last of which may lead to a file that is to be made.
+/// The target of the links at a path; the last link may point to a file that does not exist yet.
 pub(super) fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    /// As many as Linux follows.
+    /// The same limit as Linux's.
     const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -93,7 +93,7 @@ pub(super) fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other(problem))
 }
 
-/// What is known of the file that is to be replaced; an error if that is a device or a directory.
+/// The metadata of the file to be replaced; an error if it is a device or a directory.
 fn read_replaced(path: &Path) -> io::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(link) if link.is_symlink() => Ok(None),
@@ -103,7 +103,7 @@ fn read_replaced(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// The directory of a file, which must be there.
+/// The directory of a file, which must exist.
 pub(super) fn directory_of(path: &Path) -> io::Result<&Path> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -116,16 +116,16 @@ pub(super) fn directory_of(path: &Path) -> io::Result<&Path> {
     Ok(directory)
 }
 
-/// A temporary file, locked as long as it is written. It is as private as new files usually are, or, if
-/// it `replaces` one, private until it is given that one's mode.
+/// A temporary file, locked while it is written. It has the permissions of new files or, if it `replaces` a file, is
+/// private until it is given that file's mode.
 fn create_temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
     loop {
         let file = Temporary::new(directory, replaces)?;
         match file.file().try_lock() {
-            // Whoever sweeps may have had it before it was locked.
+            // A sweep may have taken it before it was locked.
             Ok(()) if file.path().symlink_metadata().is_ok() => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
-            // Without locks nobody sweeps.
+            // Without locks there are no sweeps.
             Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
@@ -133,8 +133,8 @@ fn create_temporary(directory: &Path, replaces: bool) -> io::Result<Temporary> {
 
 /// Removes the temporary files that killed programs have left in a directory.
 ///
-/// Those of programs that live are locked, and a lock ends with its program. One that cannot be removed
-/// is no error: it waits for the next save.
+/// Those of running programs are locked, and a lock ends with its program. A file that cannot be removed is not an error:
+/// the next save tries again.
 pub(super) fn remove_stale_temporaries(directory: &Path) {
     let Ok(entries) = directory.read_dir() else {
         return;
@@ -146,7 +146,7 @@ pub(super) fn remove_stale_temporaries(directory: &Path) {
         {
             continue;
         }
-        // Network file systems lock what is open for writing.
+        // Network file systems can lock only files that are open for writing.
         let file = OpenOptions::new().write(true).open(&path);
         if let Some(_dead) = file.ok().filter(|file| file.try_lock().is_ok()) {
             let _ = std::fs::remove_file(&path);
@@ -154,7 +154,7 @@ pub(super) fn remove_stale_temporaries(directory: &Path) {
     }
 }
 
-/// A file that replaces another has its mode, but for the bits that lend its owner's rights.
+/// A file that replaces another has its mode, except for the set-uid, set-gid and sticky bits.
 #[cfg(unix)]
 fn give_mode(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -168,8 +168,8 @@ fn give_mode(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The rename itself is durable only once the directory is on the disk. Elsewhere directories cannot be
-/// opened as files, and the system keeps the order itself.
+/// The rename itself is durable only once the directory is on disk. On other systems directories cannot be opened as files,
+/// and the system keeps the order itself.
 fn open_directory(directory: &Path) -> io::Result<Option<File>> {
     match cfg!(unix) {
         true => File::open(directory).map(Some),
@@ -179,7 +179,7 @@ fn open_directory(directory: &Path) -> io::Result<Option<File>> {
 
 fn force(directory: &File) -> io::Result<()> {
     match directory.sync_all() {
-        // File systems that have no such call keep their own order.
+        // File systems without such a call keep their own order.
         Err(error)
             if matches!(
                 error.kind(),
@@ -192,7 +192,7 @@ fn force(directory: &File) -> io::Result<()> {
     }
 }
 
-/// Forces the names of a directory to the disk.
+/// Syncs the names of a directory to disk.
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     open_directory(directory)?.map_or(Ok(()), |directory| force(&directory))
 }

@@ -8,15 +8,13 @@ use std::thread::JoinHandle;
 use super::output::file_error;
 use crate::{Error, Result};
 
-/// A checkpoint that is being written on another thread; without the feature `threads` it has been written
-/// already.
+/// A checkpoint that is being written on another thread; without the feature `threads` it has already been written.
 ///
-/// Dropping it waits for the end too; an error that nobody asked for is then printed to the standard
-/// error.
+/// Dropping it also waits for the end; an error that nobody asked for is then printed to standard error.
 #[must_use = "`join` tells whether the checkpoint was written"]
 pub struct SaveHandle {
     path: PathBuf,
-    /// `None` once it has ended well or was waited for.
+    /// `None` once the write has succeeded or has been joined.
     work: Option<Result<JoinHandle<Result<()>>>>,
 }
 
@@ -36,7 +34,7 @@ impl SaveHandle {
     ///
     /// # Errors
     ///
-    /// Those of writing it; a thread that could not be started.
+    /// Those of writing the checkpoint; a thread that could not be started.
     pub fn join(mut self) -> Result<()> {
         self.wait()
     }

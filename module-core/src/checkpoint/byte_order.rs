@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Contents;
 use crate::{DType, Tensor};
 
-/// A tensor whose elements lie in `range` in big-endian order; it is a copy.
+/// A tensor whose elements are in `range` in big-endian order; it is a copy.
 pub(super) fn big_endian_tensor(
     contents: &Contents,
     dtype: DType,
@@ -15,7 +15,7 @@ pub(super) fn big_endian_tensor(
     let bytes = contents.bytes().get(range);
     let mut bytes = bytes.ok_or("elements past the end of the file")?.to_vec();
     let number = match dtype {
-        // The parts of a complex number stand in one order.
+        // The parts of a complex number have a fixed order.
         DType::Complex64 => DType::F32,
         dtype => dtype,
     };

@@ -1,4 +1,4 @@
-//! State dicts in memory, and in what somebody else reads and writes.
+//! State dicts in memory, and in the readers and writers of others.
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -35,7 +35,7 @@ impl StateDict {
 
     /// Writes a safetensors file to a writer. Tied tensors are written once; the metadata names the others.
     ///
-    /// A file is better written by `save`, which leaves the old one or the new one whole.
+    /// To write a file, prefer `save`, which never leaves a partial file.
     ///
     /// # Errors
     ///
@@ -44,14 +44,14 @@ impl StateDict {
         write(self, Path::new(WRITER), writer)
     }
 
-    /// Reads a checkpoint that is in memory, of any format that files may have but an index of shards.
+    /// Reads a checkpoint in memory, in any format that files may have except an index of shards.
     ///
-    /// Tensors borrow from the bytes, which stay in memory as long as one of them does, wherever elements lie
-    /// there as memory holds them. Give `bytes.to_vec()` of a slice that does not live as long.
+    /// Where elements are stored as in memory, tensors borrow from the bytes, which are kept as long as one of these
+    /// tensors exists. For a slice with a shorter lifetime, pass `bytes.to_vec()`.
     ///
     /// # Errors
     ///
-    /// Content that is damaged or of no known format.
+    /// Content that is damaged or in no known format.
     ///
     /// # Example
     ///
@@ -69,7 +69,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes), and an entry that the checkpoint does not have.
+    /// Those of [`from_bytes`](Self::from_bytes), and an entry that the checkpoint does not have.
     pub fn from_bytes_with(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &ReadOptions,
@@ -83,11 +83,11 @@ impl StateDict {
         )
     }
 
-    /// Reads a checkpoint from a reader, from its beginning to its end, wherever it stands. Tensors are copies.
+    /// Reads a checkpoint from a reader: all of it, whatever its current position. Tensors are copies.
     ///
     /// # Errors
     ///
-    /// Those of the reader; content that is damaged or of no known format.
+    /// Those of the reader; content that is damaged or in no known format.
     ///
     /// # Example
     ///
@@ -109,7 +109,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`from_reader`](Self::from_reader), and an entry that the checkpoint does not have.
+    /// Those of [`from_reader`](Self::from_reader), and an entry that the checkpoint does not have.
     pub fn from_reader_with(reader: impl Read + Seek, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(READER);
         let reader = CheckpointReader::of_reader(reader);
@@ -127,7 +127,7 @@ fn write(state: &StateDict, path: &Path, writer: impl Write) -> Result<()> {
     output.flush()
 }
 
-/// Reads one checkpoint; an index would name others, and there is no directory to find them in.
+/// Reads one checkpoint; an index would refer to other files, and there is no directory to find them in.
 pub(super) fn read(
     path: &Path,
     reader: CheckpointReader<'_>,

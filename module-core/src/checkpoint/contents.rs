@@ -3,7 +3,7 @@ use std::ops::Range;
 use crate::backend::SharedBytes;
 use crate::{DType, Device, Layout, Shape, Tensor};
 
-/// How much is read at a time.
+/// How many bytes are read at a time.
 pub(super) const PART: usize = 1 << 23;
 
 /// The bytes of a whole checkpoint, from which a [`Format`](super::Format) makes tensors.
@@ -25,7 +25,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// The contents that these bytes are.
+    /// The contents with these bytes.
     pub fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         Self::of(SharedBytes::new(bytes))
     }
@@ -39,15 +39,15 @@ impl Contents {
         self.bytes.as_ref()
     }
 
-    /// A tensor of `shape` whose elements lie row by row in the bytes of `range`, little-endian.
+    /// A tensor of `shape` whose elements are in the bytes of `range`, in row-major order, little-endian.
     ///
-    /// It borrows from the contents, and keeps them in memory, where elements lie as memory holds them.
+    /// If elements are stored as in memory, the tensor borrows from the contents and keeps them alive.
     ///
     /// # Errors
     ///
-    /// A range that lies outside, or is not as long as the elements take.
-    // Every format makes its tensors here or in `CheckpointReader::tensors`, so that how they hold the file is
-    // decided in one place.
+    /// A range out of bounds, or whose length does not match the elements.
+    // Every format makes its tensors here or in `CheckpointReader::tensors`, so that one place decides how they hold the
+    // file.
     pub fn tensor(
         &self,
         dtype: DType,
@@ -66,8 +66,7 @@ impl Contents {
     }
 }
 
-/// Refuses a shape whose elements are not as many as the bytes of a range, which must lie inside of
-/// `length` bytes.
+/// Refuses a shape whose elements do not match the bytes of a range, which must lie within `length` bytes.
 pub(super) fn check_size(
     dtype: DType,
     shape: &[usize],

@@ -1,9 +1,8 @@
 //! Directories whose files are replaced together, because one of them, the index, names the others.
 //!
-//! The others are written under names that no file has; then the index is replaced, which is one
-//! rename; then files that it does not name are removed. Killed before the rename, the directory holds
-//! the old checkpoint and some files that nothing names, which the next save removes; killed after it,
-//! the new one.
+//! The others are written under unused names. Then the index is replaced by one rename, and then the files that it does not
+//! name are removed. If the program is killed before the rename, the directory holds the old checkpoint and some
+//! unreferenced files, which the next save removes; if it is killed after the rename, it holds the new checkpoint.
 
 use std::io;
 use std::path::{Component, Path};
@@ -11,7 +10,7 @@ use std::path::{Component, Path};
 use super::atomic::sync_directory;
 use module_tensor::error::quote;
 
-/// Makes a directory, unless it is there; its parent must be.
+/// Makes a directory unless it exists; its parent must exist.
 pub(super) fn make(directory: &Path) -> io::Result<()> {
     match std::fs::create_dir(directory) {
         Ok(()) => match directory.parent() {
@@ -23,7 +22,7 @@ pub(super) fn make(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// The names of the first generation of which no file exists.
+/// The names of the first generation without existing files.
 pub(super) fn free_names(
     directory: &Path,
     names: impl Fn(usize) -> Vec<String>,
@@ -50,10 +49,9 @@ fn is_taken(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes the files of earlier generations, those of saves that were killed included.
+/// Removes the files of earlier generations, including those of killed saves.
 ///
-/// The new checkpoint is in place, so that a file which cannot be removed is no error: it waits for the
-/// next save.
+/// The new checkpoint is in place, so a file that cannot be removed is not an error: the next save tries again.
 pub(super) fn remove_unreferenced(directory: &Path, keep: &[String], ours: impl Fn(&str) -> bool) {
     let Ok(entries) = directory.read_dir() else {
         return;
@@ -67,14 +65,14 @@ pub(super) fn remove_unreferenced(directory: &Path, keep: &[String], ours: impl 
     }
 }
 
-/// A name from an index as a file of its directory, which must not lead out of it, on any system.
+/// A name from an index as a file of its directory; it must not lead out of the directory on any system.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let mut components = Path::new(name).components();
     let plain = matches!(
         (components.next(), components.next()),
         (Some(Component::Normal(first)), None) if first == name
     );
-    // What separates directories, drives and streams elsewhere does so in no index.
+    // Separators of directories, drives and streams on any system are refused.
     let separates = |c: char| c.is_control() || matches!(c, '/' | '\\' | ':');
     match plain && !name.contains(separates) && !name.ends_with(['.', ' ']) && !is_device(name) {
         true => Ok(()),

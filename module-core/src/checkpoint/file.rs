@@ -13,22 +13,21 @@ use crate::{Result, StateDict};
 impl StateDict {
     /// Writes a safetensors file that PyTorch's `safetensors.torch.load_file` reads.
     ///
-    /// The file is written whole beside the old one, forced to the disk and moved into its place,
-    /// so that a crash at any moment leaves one or the other, and perhaps a file `.checkpoint-…`, which
-    /// the next save in its directory removes. (Those that other programs are writing are told by a lock,
-    /// and stay.) Elements are written from where they lie, so that saving takes no second copy
-    /// of a model. Tied tensors are written once; the metadata names the others, as
-    /// `safetensors.torch.save_model` does.
+    /// The file is written completely next to the old one, synced and moved into its place, so that a crash at any moment
+    /// leaves one or the other, and perhaps a file `.checkpoint-…`, which the next save in its directory removes. (Files
+    /// that other programs are writing are recognized by a lock, and stay.) Elements are written directly from memory, so
+    /// that saving needs no second copy of a model. Tied tensors are written once; the metadata names the others, as in
+    /// `safetensors.torch.save_model`.
     ///
-    /// A new file has the mode that the umask leaves to new files; one that replaces another has that
-    /// one's permissions, without set-uid, set-gid and sticky bits, and belongs to whoever saves. Where
-    /// `path` is a symbolic link, the file that it points to is replaced, and the link stays.
+    /// A new file has the mode that the umask gives new files; a file that replaces another has that one's permissions,
+    /// without set-uid, set-gid and sticky bits, and belongs to the user who saves. If `path` is a symbolic link, the file
+    /// that it points to is replaced, and the link stays.
     ///
     /// # Errors
     ///
-    /// A directory that does not exist or cannot be written, a full disk, a path that is a directory or a
-    /// device: then the old file is as it was. [`FileError::NotDurable`](crate::FileError::NotDurable): the new file is in place, but a
-    /// crash of the system may bring back the old one.
+    /// A directory that does not exist or cannot be written, a full disk, a path that is a directory or a device: then the
+    /// old file is unchanged. [`FileError::NotDurable`](crate::FileError::NotDurable): the new file is in place, but a
+    /// system crash may bring back the old one.
     ///
     /// # Example
     ///
@@ -49,8 +48,8 @@ impl StateDict {
         atomic::write(&path, |output| safetensors::write(self, output))
     }
 
-    /// [`save`](Self::save) on another thread. What is written is the state as it is now: tensors do
-    /// not change, so that training may go on meanwhile.
+    /// [`save`](Self::save) on another thread. It writes the current state: tensors do not change, so training can continue
+    /// meanwhile.
     ///
     /// # Example
     ///
@@ -71,21 +70,21 @@ impl StateDict {
         SaveHandle::spawn(path.clone(), move || state.save(path))
     }
 
-    /// Writes a directory of safetensors files of at most `max_shard_size` bytes of elements each, or
-    /// of one tensor that is larger, as Hugging Face's tools do: `model-00001-of-00002.safetensors`, …,
-    /// and `model.safetensors.index.json`, which says in which of them each tensor is.
+    /// Writes a directory of safetensors files, each of at most `max_shard_size` bytes of elements or with one larger
+    /// tensor, as Hugging Face's tools do: `model-00001-of-00002.safetensors`, …, and `model.safetensors.index.json`, which
+    /// says which file holds each tensor.
     ///
-    /// A directory that does not exist is made. In one that has such files already, the new ones are
-    /// written beside the old under names that are free (`model.1-00001-of-00002.safetensors`), then the
-    /// index is replaced, and then shards that it does not name are removed: a crash at any moment
-    /// leaves the old state or the new one whole. Tied tensors are written once; the metadata of the
-    /// index names the others. Symbolic links in the directory are replaced, and what they point to stays.
+    /// The directory is made if it does not exist. If it already has such files, the new ones are written next to them
+    /// under unused names (`model.1-00001-of-00002.safetensors`), then the index is replaced, and then shards that it does
+    /// not name are removed: a crash at any moment leaves the complete old state or the complete new one. Tied tensors are
+    /// written once; the metadata of the index names the others. Symbolic links in the directory are replaced, and their
+    /// targets stay.
     ///
     /// # Errors
     ///
-    /// Shards of no bytes; a directory with a `model.safetensors`, which readers prefer to an index; one
-    /// that cannot be made or written; a full disk: then the old state stands. [`FileError::NotDurable`](crate::FileError::NotDurable),
-    /// as [`save`](Self::save) has it: the new state stands.
+    /// Shards of zero bytes; a directory with a `model.safetensors`, which readers prefer to an index; a directory that
+    /// cannot be made or written; a full disk: then the old state is in place.
+    /// [`FileError::NotDurable`](crate::FileError::NotDurable): as for [`save`](Self::save), the new state is in place.
     ///
     /// # Example
     ///
@@ -105,24 +104,24 @@ impl StateDict {
         sharded::write(self, directory.as_ref(), max_shard_size)
     }
 
-    /// Reads a checkpoint file, whose format is told by its content.
+    /// Reads a checkpoint file, whose format is detected from its content.
     ///
-    /// An index of shards stands for the files that it names. A directory stands for its
-    /// `model.safetensors`, its `model.safetensors.index.json`, or their older counterparts
-    /// `pytorch_model.bin` and `pytorch_model.bin.index.json`.
+    /// For an index of shards, the files that it names are read. For a directory, its `model.safetensors`, its
+    /// `model.safetensors.index.json`, or their older counterparts `pytorch_model.bin` and `pytorch_model.bin.index.json`
+    /// are read.
     ///
-    /// The tensors are copies, whatever happens to the file afterwards. Safetensors files are read
-    /// tensor by tensor into their memory, by several threads where they are large; of other formats
-    /// the whole file is read once, and its tensors share that memory. [`ReadOptions::mapped`] lets
-    /// tensors borrow from the file instead, for those who can promise that nobody changes it.
+    /// The tensors are copies, so later changes to the file have no effect. Safetensors files are read tensor by tensor
+    /// into their memory, by several threads if they are large; other formats are read whole, once, and their tensors share
+    /// that memory. [`ReadOptions::mapped`] lets tensors borrow from the file instead, for callers who can promise that
+    /// nobody changes it.
     ///
     #[doc = include_str!("../docs/checkpoint_formats.md")]
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or is none (a directory, a device, a FIFO, a socket; links are
-    /// followed); content that is damaged or of no known format; an index and
-    /// shards that do not hold the same keys; a directory with several checkpoints or none.
+    /// A file that cannot be read, or is not a regular file (a directory, a device, a FIFO, a socket; links are followed);
+    /// content that is damaged or in no known format; an index and shards with different keys; a directory with several
+    /// checkpoints or none.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::load_with(path, &ReadOptions::new())
     }
@@ -131,13 +130,13 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), and an entry that the file does not have.
+    /// Those of [`load`](Self::load), and an entry that the file does not have.
     pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         read(path.as_ref(), options)
     }
 }
 
-/// Reads a file, the files that an index names, or what a directory holds of them.
+/// Reads a file, the files that an index names, or the checkpoint in a directory.
 fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
     let within;
     let path = match path.is_dir() {
@@ -154,7 +153,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
     }
 }
 
-/// What [`StateDict::load_with`] reads from a file at `path` with this content; for fuzzing.
+/// What [`StateDict::load_with`] would read from a file at `path` with this content; for fuzzing.
 #[doc(hidden)]
 pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
     if is_index(&bytes) {

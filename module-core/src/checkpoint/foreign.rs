@@ -1,10 +1,10 @@
-//! Files that people take for checkpoints, and what to do with them.
+//! Files that are commonly mistaken for checkpoints, and what to do with them.
 
 use super::words::shorten;
 #[cfg(feature = "torch-files")]
 use super::zip::ZipEntries;
 
-/// What files begin with, what they are, and the cure.
+/// The first bytes of files, what these files are, and what to do with them.
 static STARTS: [(&[u8], &str, &str); 8] = [
     (
         b"\x93NUMPY",
@@ -24,9 +24,9 @@ static STARTS: [(&[u8], &str, &str); 8] = [
     (b"%PDF-", "a PDF document", "download the file itself"),
 ];
 
-/// What a file is whose content is of no format, as far as it can be told.
+/// What a file in no known format is, as far as that can be determined.
 pub(super) fn describe(bytes: &[u8]) -> Option<String> {
-    // Fewer bytes than the smallest file of any format has.
+    // Fewer bytes than the smallest valid file of any format.
     const SHORT: usize = 9;
     match bytes.len() {
         0 => return Some("it is empty (truncated?); download or save it again".to_owned()),
@@ -80,7 +80,7 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     Some(format!("it is a text that begins with `{}`", shorten(line)))
 }
 
-/// What a file is that a feature would read which the library was built without, and that feature.
+/// What a file is that needs a disabled feature, and the name of the feature.
 fn find_missing_feature(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     if bytes.starts_with(b"PK\x03\x04") {
         let array = bytes.get(..1 << 8).unwrap_or(bytes);
@@ -93,12 +93,12 @@ fn find_missing_feature(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         .then_some(("a pickle, as PyTorch writes them", "torch-files"))
 }
 
-/// The beginning of a file, if that is text.
+/// The beginning of a file, if it is text.
 fn text(bytes: &[u8]) -> Option<&str> {
     let start = bytes.get(..1024).unwrap_or(bytes);
     let text = match str::from_utf8(start) {
         Ok(text) => text,
-        // The last character may be cut in two.
+        // The last character may be truncated.
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(start.get(..error.valid_up_to())?).ok()?
         }
@@ -109,7 +109,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (!text.is_empty() && !text.contains(control)).then_some(text)
 }
 
-/// What a zip archive is that is no checkpoint, and what to do with it.
+/// What a zip archive is that is not a checkpoint, and what to do with it.
 #[cfg(feature = "torch-files")]
 pub(super) fn describe_archive(entries: &ZipEntries) -> Option<&'static str> {
     let any = |fits: &dyn Fn(&str) -> bool| entries.keys().any(|name| fits(name));

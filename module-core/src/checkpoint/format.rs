@@ -1,13 +1,13 @@
 use super::{CheckpointReader, FormatError, ReadOptions};
 use crate::{Result, StateDict};
 
-/// A file format of state dicts that is read; what is written is safetensors.
+/// A file format from which state dicts are read; they are written as safetensors.
 ///
-/// [`register_format`](super::register_format) adds one of your own to those of the library, for files, bytes and readers.
+/// [`register_format`](super::register_format) adds your own format to those of the library, for files, bytes and readers.
 ///
 /// # Example
 ///
-/// A format of one tensor `x` of bytes, behind a mark:
+/// A format of one tensor `x` of bytes, after a marker:
 ///
 /// ```
 /// use module_core::checkpoint::{CheckpointReader, Format, FormatError, TensorPlace, register_format};
@@ -37,18 +37,18 @@ use crate::{Result, StateDict};
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub trait Format: Send + Sync {
-    /// What errors call it.
+    /// The name of the format in errors.
     fn name(&self) -> &'static str;
 
-    /// Whether a checkpoint that starts with these bytes, at most 128 KiB, is of this format.
+    /// Whether a checkpoint that starts with these bytes (at most 128 KiB) has this format.
     fn matches(&self, start: &[u8]) -> bool;
 
-    /// Reads a checkpoint. Formats that nest tensors, as `{"model": …, "epoch": …}`, read those under the
+    /// Reads a checkpoint. Formats that nest tensors, such as `{"model": …, "epoch": …}`, read those under the
     /// [entry](ReadOptions::entry_path) of the options.
     ///
     /// # Errors
     ///
-    /// What is wrong with the checkpoint.
+    /// A problem with the checkpoint.
     fn read(
         &self,
         file: CheckpointReader<'_>,

@@ -5,22 +5,22 @@ use std::path::Path;
 use super::output::file_error;
 use crate::{Error, FileError};
 
-/// Why a [`Format`](super::Format) makes no state dict of a checkpoint.
+/// Why a [`Format`](super::Format) cannot read a checkpoint.
 ///
-/// A text becomes [`Damaged`](Self::Damaged) by `?`, an error of the operating system [`Io`](Self::Io).
+/// `?` converts a string to [`Damaged`](Self::Damaged), and an error of the operating system to [`Io`](Self::Io).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// The content is not what the format demands.
+    /// The content does not follow the format.
     Damaged(String),
-    /// The checkpoint is valid, but holds something other than named tensors, or a feature that is not supported.
+    /// The checkpoint is valid, but holds something other than named tensors, or uses an unsupported feature.
     Unsupported(String),
     /// It could not be read.
     Io(io::Error),
 }
 
 impl FormatError {
-    /// The same problem, naming the part of the checkpoint it is in.
+    /// The same problem, with the part of the checkpoint that has it.
     #[must_use]
     pub fn in_part(self, name: &str) -> Self {
         match self {
@@ -74,7 +74,7 @@ impl From<io::Error> for FormatError {
     }
 }
 
-/// The error for a file whose content is not what it should be.
+/// The error for a file whose content does not follow the format.
 pub(super) fn damaged(path: &Path, format: &'static str, problem: String) -> Error {
     let path = path.to_owned();
     FileError::Format {

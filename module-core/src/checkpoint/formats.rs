@@ -1,4 +1,4 @@
-//! The formats that there are, of which the content of a file tells one.
+//! The known formats; the content of a file determines which one applies.
 
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
@@ -7,7 +7,7 @@ use super::format_error::damaged;
 use super::{CheckpointReader, Format, ReadOptions, foreign, gguf, safetensors};
 use crate::{Result, StateDict};
 
-/// The formats of the library, asked in this order.
+/// The formats of the library, in the order in which they are tried.
 static FORMATS: &[&dyn Format] = &[
     &safetensors::Safetensors,
     &gguf::GgufFormat,
@@ -19,13 +19,13 @@ static FORMATS: &[&dyn Format] = &[
     &super::torch_legacy::TorchLegacy,
 ];
 
-/// What users registered, with its names, so that none of their code runs under the lock.
+/// Registered formats with their names, so that no user code runs under the lock.
 static REGISTERED: RwLock<Vec<(&'static str, &'static dyn Format)>> = RwLock::new(Vec::new());
 
-/// Adds a format to those that checkpoints are read by, for as long as the program runs.
+/// Adds a format for reading checkpoints, for as long as the program runs.
 ///
-/// The format that was registered last is asked first, and those of the library last. One of a name that is
-/// registered already takes the place of that one.
+/// The format registered last is tried first, and those of the library last. A format with a name that is already
+/// registered replaces the other one.
 pub fn register_format(format: impl Format + 'static) {
     let format: &'static dyn Format = Box::leak(Box::new(format));
     let name = format.name();
@@ -34,7 +34,7 @@ pub fn register_format(format: impl Format + 'static) {
     formats.push((name, format));
 }
 
-/// Reads a checkpoint by the format that it has; errors name `path`.
+/// Reads a checkpoint with the format that recognizes it; errors name `path`.
 pub(super) fn read_by_format(
     path: &Path,
     reader: CheckpointReader<'_>,

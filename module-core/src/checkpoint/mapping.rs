@@ -1,7 +1,7 @@
-//! Files as memory: the one place where the operating system's mapping is trusted.
+//! Memory-mapped files: the one place that trusts the operating system's mapping.
 //!
-//! `unsafe` stands here because memory that another program can change or take away is not what the
-//! language calls memory. Whoever asks for it promises what cannot be checked.
+//! This needs `unsafe`, because other programs can change or remove mapped memory, which Rust does not allow for. The
+//! caller must promise what cannot be checked.
 
 #![allow(unsafe_code)]
 
@@ -13,27 +13,25 @@ use memmap2::Mmap;
 
 use super::ReadOptions;
 
-/// That somebody has promised what [`ReadOptions::mapped`] asks for.
+/// Evidence that the caller has made the promise of [`ReadOptions::mapped`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Promise(());
 
 impl ReadOptions {
-    /// Maps safetensors and GGUF files into memory instead of copying them: tensors borrow from the file, so that
-    /// opening a large one takes no time and its parts are read as they are used.
+    /// Maps safetensors and GGUF files into memory instead of copying them: tensors borrow from the file, so that opening a
+    /// large one takes no time, and its parts are read when they are used.
     ///
-    /// Files of other formats are copied all the same, and so are headers and elements that do not lie in
-    /// the file as memory holds them: truth values, and those that are not aligned.
+    /// Other formats are still copied, and so are headers and elements that are not stored as in memory: booleans, and
+    /// unaligned elements.
     ///
     /// # Safety
     ///
-    /// As long as a tensor borrows from a file that is read with these options or with a clone of them,
-    /// and while it is read, nobody may write into that file or shorten it, in this program or in another
-    /// one. A write would change tensors that the compiler takes for constant; a part that is cut off ends
-    /// the program with a bus error as soon as it is touched.
+    /// As long as a tensor borrows from a file that is read with these options or a clone of them, and while it is being
+    /// read, nobody may write to that file or shorten it, in this program or another one. A write would change tensors that
+    /// the compiler takes for constant; access to a truncated part ends the program with a bus error.
     ///
-    /// The file may be removed, and replaced as a whole by a rename, which is what
-    /// [`StateDict::save`](crate::StateDict::save) does: the tensors keep the old content. (Not on Windows,
-    /// where a file that is mapped stays.)
+    /// The file may be removed, and replaced as a whole by a rename, as [`StateDict::save`](crate::StateDict::save) does:
+    /// the tensors keep the old content. (Not on Windows, where a mapped file stays.)
     ///
     /// # Example
     ///
@@ -56,16 +54,15 @@ impl ReadOptions {
     }
 }
 
-/// The content of a file, read by the system as it is touched.
+/// The content of a file, read by the system on access.
 #[cfg(not(miri))]
 pub(super) fn map(file: &File, _: Promise) -> io::Result<Mmap> {
-    // SAFETY: the mapping is private and never written, and holds its file. That nobody else writes or
-    // shortens the file is what the caller of `ReadOptions::mapped` has promised: nothing else makes
-    // a `Promise`.
+    // SAFETY: the mapping is private and never written, and holds its file. The caller of `ReadOptions::mapped` has
+    // promised that nobody else writes or shortens the file: nothing else makes a `Promise`.
     unsafe { Mmap::map(file) }
 }
 
-/// Miri maps no files, and looks at what is done with bytes that lie as a mapping does.
+/// Miri cannot map files; it checks the same code on bytes that are laid out like a mapping.
 #[cfg(miri)]
 pub(super) fn map(mut file: &File, _: Promise) -> io::Result<Pages> {
     let mut bytes = Vec::new();

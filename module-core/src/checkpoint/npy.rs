@@ -1,4 +1,4 @@
-//! NumPy's `.npy`: one array behind a header that is a dict as Python writes it.
+//! NumPy's `.npy`: one array after a header, which is a Python dict literal.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{Contents, FormatError};
 use crate::MAX_RANK;
 use crate::{DType, Tensor};
 
-/// The array that lies in a range of a contents.
+/// The array in a range of the contents.
 pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, FormatError> {
     let bytes = contents.bytes().get(range.clone()).unwrap_or_default();
     let (header, elements) = split(bytes)?;
@@ -34,10 +34,10 @@ pub(super) fn array(contents: &Contents, range: Range<usize>) -> Result<Tensor, 
     }
 }
 
-/// Where the elements lie in a file of so many bytes that is one array.
+/// Where the elements are in a file of this many bytes that holds one array.
 #[cfg(feature = "fs")]
 pub(super) fn find(file: &std::fs::File, length: usize) -> Result<super::TensorPlace, FormatError> {
-    // A header is some hundred bytes long.
+    // A header is about a hundred bytes long.
     let mut bytes = vec![0; length.min(1 << 17)];
     super::read_file::read_into(file, vec![(0, &mut bytes)])?;
     let (header, elements) = split(&bytes)?;
@@ -83,7 +83,7 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
     Ok((header, elements))
 }
 
-/// What the header says.
+/// What the header states.
 struct NpyHeader {
     dtype: DType,
     big_endian: bool,
@@ -154,7 +154,7 @@ impl NpyHeader {
     }
 }
 
-/// A text in quotes without escapes, and what follows it.
+/// A quoted string without escapes, and the rest of the text.
 fn parse_quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let (inner, after) = text[1..].split_once(quote)?;
@@ -166,20 +166,20 @@ fn parse_bool(text: &str) -> Option<(bool, &str)> {
     of("True", true).or(of("False", false))
 }
 
-/// A tuple of numbers, and what follows it.
+/// A tuple of numbers, and the rest of the text.
 fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, FormatError> {
     let Some((inner, after)) = text.strip_prefix('(').and_then(|t| t.split_once(')')) else {
         return Ok(None);
     };
     let inner = inner.trim();
-    // One size has a comma behind it, several may.
+    // A single size is followed by a comma; several may be.
     let inner = match inner.strip_suffix(',') {
         Some(inner) if !inner.is_empty() => inner,
         _ if inner.is_empty() => return Ok(Some((Vec::new(), after))),
         _ if inner.contains(',') => inner,
         _ => return Ok(None),
     };
-    // Nothing is collected before it is known how many there are.
+    // Nothing is collected before the number of sizes is known.
     if inner.split(',').nth(MAX_RANK).is_some() {
         return Err(format!("it has more than {MAX_RANK} dimensions").into());
     }
@@ -189,7 +189,7 @@ fn sizes(text: &str) -> Result<Option<(Vec<usize>, &str)>, FormatError> {
     Ok(sizes.collect::<Option<_>>().map(|sizes| (sizes, after)))
 }
 
-/// Byte order and dtype of a description as `<f4`.
+/// Byte order and dtype of a description such as `<f4`.
 fn parse_descr(descr: &str) -> Option<(bool, DType)> {
     let (order, name) = descr.split_at_checked(1)?;
     let dtype = match name {

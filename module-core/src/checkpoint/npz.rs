@@ -11,7 +11,7 @@ use crate::{StateDict, Tensor};
 
 pub(super) struct Npz;
 
-/// Compressed arrays may inflate to so many times the length of the file, and [`FLOOR`].
+/// Compressed arrays may inflate to this many times the length of the file, plus [`FLOOR`].
 const TIMES: usize = 8;
 const FLOOR: usize = 1 << 18;
 
@@ -99,8 +99,7 @@ fn read(contents: &Contents, entry: &ZipEntry) -> Result<Tensor, FormatError> {
     }
 }
 
-/// Refuses bytes that are not those that were written. NumPy does so too, while PyTorch writes
-/// checksums that it does not read.
+/// Refuses bytes with a wrong checksum. NumPy does so too; PyTorch writes checksums but does not read them.
 fn check(bytes: &[u8], entry: &ZipEntry) -> Result<(), String> {
     match crc32fast::hash(bytes) == entry.crc {
         true => Ok(()),

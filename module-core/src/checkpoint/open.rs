@@ -11,7 +11,7 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<CheckpointReade
     file.map_err(|error| file_error(path, error))
 }
 
-/// The whole content of a small file, as an index is.
+/// The whole content of a small file, such as an index.
 pub(super) fn read_whole(path: &Path, file: CheckpointReader<'_>) -> Result<Vec<u8>> {
     let bytes = file.read(0..file.length());
     bytes.map_err(|error| file_error(path, error))

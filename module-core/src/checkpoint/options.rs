@@ -25,15 +25,15 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// The tensors of the whole file, copied into memory of their own, whatever happens to the file
-    /// afterwards. [`mapped`](Self::mapped) lets them borrow from it instead.
+    /// Reads the tensors of the whole file, copied into their own memory, so that later changes to the file have no effect.
+    /// [`mapped`](Self::mapped) lets them borrow from it instead.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Which tensors are read from a file that nests them, as `{"model": …, "epoch": …}`: a path of
-    /// keys joined by dots. What else the file holds may be objects of any Python class then: they are
-    /// not made, and nothing of them is executed.
+    /// Which tensors are read from a file that nests them, such as `{"model": …, "epoch": …}`: a path of keys joined by
+    /// dots. The rest of the file may then hold objects of any Python class: they are not created, and none of their code
+    /// is executed.
     #[must_use]
     pub fn entry(self, entry: impl Into<String>) -> Self {
         Self {
@@ -42,17 +42,17 @@ impl ReadOptions {
         }
     }
 
-    /// The entry that is read, if one was [named](Self::entry).
+    /// The entry to read, if one was [named](Self::entry).
     pub fn entry_path(&self) -> Option<&str> {
         self.entry.as_deref()
     }
 
-    /// Whether tensors of PyTorch's files may have more elements than the file holds, as those that
-    /// `expand` makes; false by default. Reading them takes no memory, but a file of 300 bytes may
-    /// describe terabytes, which whoever saves, casts or adds them has to find room for.
+    /// Whether tensors of PyTorch's files may have more elements than the file holds, as `expand` produces; false by
+    /// default. Reading them takes no memory, but a file of 300 bytes may describe terabytes, which saving, casting or
+    /// adding them would allocate.
     ///
-    /// Otherwise a tensor has at most the elements of its storage, and all views together (ties count
-    /// once) at most eight times the length of the file and 256 KiB.
+    /// Otherwise a tensor has at most the elements of its storage, and all views together (ties count once) at most eight
+    /// times the length of the file plus 256 KiB.
     #[must_use]
     pub fn expanded(self, expanded: bool) -> Self {
         Self { expanded, ..self }

@@ -1,11 +1,11 @@
-//! What formats write to.
+//! The output that formats write to.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::{Error, FileError, Result, Tensor};
 
-/// What errors call bytes, a reader and a writer in place of a path.
+/// The names of bytes, a reader and a writer in errors, where files have a path.
 pub(super) const BYTES: &str = "<bytes>";
 pub(super) const READER: &str = "<reader>";
 pub(super) const WRITER: &str = "<writer>";
@@ -13,7 +13,7 @@ pub(super) const WRITER: &str = "<writer>";
 /// A file that is being written; errors name it.
 pub(super) struct Output<'a> {
     path: &'a Path,
-    // Parts as large as its buffer pass it by.
+    // Parts as large as the buffer bypass it.
     file: BufWriter<Box<dyn Write + 'a>>,
 }
 
@@ -23,12 +23,12 @@ impl<'a> Output<'a> {
         Self { path, file }
     }
 
-    /// The error of the file that is being written.
+    /// The error for the file that is being written.
     pub(super) fn error(&self, source: io::Error) -> Error {
         file_error(self.path, source)
     }
 
-    /// What it writes to.
+    /// The underlying writer.
     #[cfg(feature = "torch-files")]
     pub(super) fn writer(&mut self) -> &mut impl Write {
         &mut self.file
@@ -45,8 +45,8 @@ impl<'a> Output<'a> {
         written.map_err(|error| self.error(error))
     }
 
-    /// The elements of a tensor in row-major order, little-endian: straight from memory if they lie
-    /// there so, else in parts, of which each is small beside a model.
+    /// Writes the elements of a tensor in row-major order, little-endian: straight from memory if they are stored that way,
+    /// otherwise in parts that are small compared with a model.
     pub(super) fn tensor(&mut self, tensor: &Tensor) -> Result<()> {
         const PART: usize = 1 << 20;
         if let Some(bytes) = tensor.as_le_bytes() {

@@ -1,4 +1,4 @@
-//! Reads parts of a file, large ones by several threads.
+//! Reads parts of a file; large parts are read by several threads.
 
 use std::fs::File;
 use std::io;
@@ -6,11 +6,10 @@ use std::io;
 #[cfg(feature = "threads")]
 use super::contents::PART;
 
-/// Together from this size on elements are read by several threads: fresh memory costs the system more
-/// than the bytes.
+/// From this total size on, elements are read by several threads: page faults on fresh memory cost more than the copy.
 const LARGE: usize = 1 << 26;
 
-/// Fills each part with the bytes of the file from a place on.
+/// Fills each part with the bytes of the file from a given position.
 pub(super) fn read_into(file: &File, parts: Vec<(usize, &mut [u8])>) -> io::Result<()> {
     let total: usize = parts.iter().map(|(_, part)| part.len()).sum();
     let read = match cfg!(unix) && total >= LARGE {
@@ -54,7 +53,7 @@ pub(super) fn read_together(file: &File, parts: Vec<(usize, &mut [u8])>) -> io::
     };
     let threads = thread::available_parallelism().map_or(1, |n| n.get().min(4));
     thread::scope(|scope| {
-        // Fewer, if the system gives no more.
+        // Fewer, if the system does not provide more.
         let others = (1..threads).map_while(|_| {
             let thread = thread::Builder::new();
             thread.spawn_scoped(scope, work).ok()
@@ -74,7 +73,7 @@ fn read_at(file: &File, bytes: &mut [u8], place: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, place)
 }
 
-/// By the handle's own place in the file, so that only one thread reads.
+/// Uses the handle's own position, so only one thread reads.
 #[cfg(not(unix))]
 fn read_at(mut file: &File, bytes: &mut [u8], place: u64) -> io::Result<()> {
     use std::io::{Read, Seek, SeekFrom};

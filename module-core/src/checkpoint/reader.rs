@@ -15,10 +15,10 @@ use super::{ReadOptions, read_file, regular};
 use crate::backend::{HostData, SharedBytes};
 use crate::{DType, Device, Layout, Shape, Tensor};
 
-/// How much of a checkpoint tells its format: the first entry of an archive, with a name of any length.
+/// How much of a checkpoint is needed to detect its format: the first entry of an archive, with a name of any length.
 const START: usize = 1 << 17;
 
-/// Where a tensor lies in a checkpoint.
+/// The location of a tensor in a checkpoint.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TensorPlace {
@@ -26,7 +26,7 @@ pub struct TensorPlace {
     pub dtype: DType,
     /// Its sizes.
     pub shape: Vec<usize>,
-    /// The bytes that hold its elements, row by row, little-endian.
+    /// The bytes of its elements, in row-major order, little-endian.
     pub range: Range<usize>,
 }
 
@@ -42,16 +42,16 @@ impl TensorPlace {
     }
 }
 
-/// A checkpoint that a [`Format`](super::Format) reads: a file, bytes in memory, or what somebody else reads.
+/// A checkpoint for a [`Format`](super::Format) to read: a file, bytes in memory, or any reader.
 pub struct CheckpointReader<'a> {
     input: Input<'a>,
     length: usize,
     start: Vec<u8>,
-    /// The bytes in memory: those that were given, or a mapping whose caller has promised that it stays as it is.
+    /// The bytes in memory: given by the caller, or a mapping that the caller has promised not to change.
     shared: Option<SharedBytes>,
 }
 
-/// Where bytes come from.
+/// The source of the bytes.
 enum Input<'a> {
     #[cfg(feature = "fs")]
     File(File),
@@ -65,7 +65,7 @@ trait ReadSeek: Read + Seek {}
 impl<R: Read + Seek> ReadSeek for R {}
 
 impl<'a> CheckpointReader<'a> {
-    /// A regular file. What is parsed of it is a copy, so that it stays as it was checked.
+    /// A regular file. Parsed parts are copies, so that they stay as they were checked.
     #[cfg(feature = "fs")]
     pub(super) fn open(path: &Path, options: &ReadOptions) -> io::Result<Self> {
         let (file, length) = regular::open(path)?;
@@ -74,7 +74,7 @@ impl<'a> CheckpointReader<'a> {
         let (shared, _) = (None, options);
         #[cfg(feature = "mmap")]
         let shared = match options.mapped {
-            // The system maps no empty files.
+            // The system cannot map empty files.
             Some(promise) if length > 0 => Some(SharedBytes::new(mapping::map(&file, promise)?)),
             _ => None,
         };
@@ -87,7 +87,7 @@ impl<'a> CheckpointReader<'a> {
         Self::new(Input::Memory, length, Some(bytes))
     }
 
-    /// All that a reader gives, from its beginning on.
+    /// All of a reader's bytes, whatever its current position.
     pub(super) fn of_reader(mut reader: impl Read + Seek + 'a) -> io::Result<Self> {
         let length = reader.seek(SeekFrom::End(0))?;
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -110,7 +110,7 @@ impl<'a> CheckpointReader<'a> {
         self.length
     }
 
-    /// The first bytes, at most 128 KiB, by which the format is told.
+    /// The first bytes, at most 128 KiB, from which the format is detected.
     pub fn start(&self) -> &[u8] {
         &self.start
     }
@@ -119,19 +119,19 @@ impl<'a> CheckpointReader<'a> {
     ///
     /// # Errors
     ///
-    /// Those of the operating system; a part that does not lie inside, or memory does not hold.
+    /// Those of the operating system; a part that is out of bounds, or does not fit in memory.
     pub fn read(&self, range: Range<usize>) -> io::Result<Vec<u8>> {
         if range.start > range.end || range.end > self.length {
             let problem = format!("the bytes {range:?} lie outside of the {}", self.length);
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
         }
         let size = range.len();
-        // Small reads need not ask first.
+        // Small reads need no check.
         if size > PART {
             let mut probe = Vec::<u8>::new();
             let too_large = |_| io::Error::from(io::ErrorKind::OutOfMemory);
             probe.try_reserve_exact(size).map_err(too_large)?;
-            // Without this the compiler may leave the question out.
+            // Otherwise the compiler may remove the check.
             std::hint::black_box(probe.as_mut_ptr());
         }
         // These zeros are not written: the thread that reads a part is the first to touch it.
@@ -140,11 +140,11 @@ impl<'a> CheckpointReader<'a> {
         Ok(bytes)
     }
 
-    /// All bytes. Those that are in memory already are shared; others are read into memory of their own.
+    /// All bytes. Bytes in memory are shared; others are read into memory.
     ///
     /// # Errors
     ///
-    /// Those of the operating system; more bytes than memory holds.
+    /// Those of the operating system; more bytes than fit in memory.
     pub fn contents(mut self) -> io::Result<Contents> {
         if let (Input::Memory, Some(bytes)) = (&self.input, &self.shared) {
             return Ok(Contents::of(bytes.clone()));
@@ -157,13 +157,13 @@ impl<'a> CheckpointReader<'a> {
         Ok(Contents::new(self.read(0..self.length)?))
     }
 
-    /// The tensors at these places, which must lie apart from each other: read straight into their memory, or
-    /// borrowing from the bytes that are in memory already.
+    /// The tensors at these locations, which must not overlap: read straight into their memory, or borrowing from bytes
+    /// that are already in memory.
     ///
     /// # Errors
     ///
-    /// A place that lies outside or does not fit the shape; those of the operating system; memory that does
-    /// not hold them.
+    /// A location that is out of bounds or does not match the shape; those of the operating system; tensors that do not fit
+    /// in memory.
     pub fn tensors(&self, places: &[TensorPlace]) -> Result<Vec<Tensor>, FormatError> {
         for TensorPlace {
             dtype,
@@ -194,7 +194,7 @@ impl<'a> CheckpointReader<'a> {
         held.into_iter().zip(places).map(upload).collect()
     }
 
-    /// Fills each part with the bytes from a place on.
+    /// Fills each part with the bytes from a given position.
     fn fill(&self, mut parts: Vec<(usize, &mut [u8])>) -> io::Result<()> {
         match &self.input {
             #[cfg(feature = "fs")]
@@ -219,9 +219,9 @@ impl<'a> CheckpointReader<'a> {
 
 /// Memory for the elements of a tensor, into which they are read.
 enum ElementBuffer {
-    /// They lie in the file as in memory.
+    /// They are stored in the file as in memory.
     Elements(HostData),
-    /// They are made of these bytes.
+    /// They are converted from these bytes.
     Bytes(DType, Vec<u8>),
 }
 

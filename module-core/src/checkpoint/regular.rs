@@ -1,16 +1,14 @@
-//! Which files are read and replaced: regular ones. A device may have no end, opening a FIFO waits for
-//! somebody who writes into it.
+//! Only regular files are read and replaced: a device may have no end, and opening a FIFO waits for a writer.
 
 use std::fs::{File, FileType};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Opens a regular file, for whoever reads a file whose path a user gives: a device may have no end, and opening a FIFO
-/// waits for somebody who writes into it.
+/// Opens a regular file at a path that a user gives: a device may have no end, and opening a FIFO waits for a writer.
 ///
 /// # Errors
 ///
-/// A directory, a FIFO, a socket or a device, also behind a link; those of the operating system.
+/// A directory, a FIFO, a socket or a device, also through a link; those of the operating system.
 ///
 /// # Example
 ///
@@ -24,7 +22,7 @@ pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
     open(path.as_ref()).map(|(file, _)| file)
 }
 
-/// Reads a text from a regular file of at most so many bytes.
+/// Reads text from a regular file with a maximum size in bytes.
 ///
 /// # Errors
 ///
@@ -45,7 +43,7 @@ pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
 /// ```
 pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
     let mut text = String::new();
-    // One byte more, which a file that grows meanwhile has too.
+    // One more byte, to detect a file that grows meanwhile.
     let mut file = open_regular(path)?.take(most.saturating_add(1));
     file.read_to_string(&mut text)?;
     if text.len() as u64 > most {
@@ -55,17 +53,17 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Opens a regular file, and says how long it is.
+/// Opens a regular file, and returns its length.
 pub(super) fn open(path: &Path) -> io::Result<(File, u64)> {
     check(std::fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    // Another one may have come into its place meanwhile.
+    // Another file may have replaced it meanwhile.
     let about = file.metadata()?;
     check(about.file_type())?;
     Ok((file, about.len()))
 }
 
-/// Refuses what is no regular file; a link is to be followed before.
+/// Refuses anything but a regular file; links must be followed before.
 pub(super) fn check(kind: FileType) -> io::Result<()> {
     if kind.is_file() {
         return Ok(());

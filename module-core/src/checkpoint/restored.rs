@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Snapshot;
 use module_tensor::error::quote;
 
-/// Which hyper-parameters something had before it was restored, and has no longer.
+/// The hyperparameters that a restore has changed.
 ///
 /// # Example
 ///
@@ -41,23 +41,23 @@ use module_tensor::error::quote;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// The hyper-parameters that changed.
+    /// The hyperparameters that changed.
     pub changed: Vec<ChangedSetting>,
 }
 
-/// A hyper-parameter that restoring has changed.
+/// A hyperparameter that a restore has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedSetting {
     /// Its name.
     pub name: String,
-    /// What it was, as JSON.
+    /// The old value, as JSON.
     pub before: String,
-    /// What it is now, as JSON.
+    /// The new value, as JSON.
     pub after: String,
 }
 
 impl RestoreReport {
-    /// Compares what something was [configured](crate::Stateful::hyperparameters) with to the state that it has taken up.
+    /// Compares the [configuration](crate::Stateful::hyperparameters) before a restore with the restored state.
     pub fn new(before: &Snapshot, state: &Snapshot) -> Self {
         let mut changed = Vec::new();
         for (name, before) in &before.values {

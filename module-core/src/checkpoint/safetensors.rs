@@ -28,7 +28,7 @@ impl Format for Safetensors {
         start.get(8) == Some(&b'{')
     }
 
-    /// The header first, then the tensors where they lie.
+    /// The header first, then each tensor at its location.
     fn read(
         &self,
         file: CheckpointReader<'_>,
@@ -36,7 +36,7 @@ impl Format for Safetensors {
     ) -> Result<StateDict, FormatError> {
         refuse_entry(options)?;
         let length = Header::length(file.start(), file.length())?;
-        // The text is gone before tensors are made.
+        // The text is dropped before tensors are made.
         let (places, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
         let (keys, places): (Vec<_>, Vec<_>) = places.into_iter().unzip();
         let tensors = file.tensors(&places)?;
@@ -44,7 +44,7 @@ impl Format for Safetensors {
     }
 }
 
-/// Where a tensor lies in a file of so many bytes; a name that was dropped for a tie is found too.
+/// The location of a tensor in a file of this size; a name that was dropped for a tie is found too.
 #[cfg(feature = "fs")]
 pub(super) fn find(
     file: &std::fs::File,
@@ -71,10 +71,10 @@ pub(super) fn find(
     }
 }
 
-/// Names and places in the order of the places.
+/// Names and locations in the order of the locations.
 type NamedPlaces = Vec<(String, TensorPlace)>;
 
-/// What a header says of the tensors of a file of so many bytes.
+/// What a header states about the tensors of a file of this size.
 fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, StringMap), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
@@ -125,8 +125,8 @@ fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
     })
 }
 
-/// Puts tied tensors under their other names: they stand once, and the metadata maps each name that
-/// was dropped to the one that stands. Metadata about anything else names no tensor.
+/// Adds tied tensors under their other names: they are stored once, and the metadata maps each dropped name to the stored
+/// one. Other metadata does not name tensors.
 pub(super) fn add_ties(state: &mut StateDict, metadata: StringMap) -> Result<(), String> {
     let mut metadata: Vec<(String, String)> = metadata.into_iter().collect();
     metadata.sort_unstable();
@@ -150,17 +150,17 @@ pub(super) fn add_ties(state: &mut StateDict, metadata: StringMap) -> Result<(),
 /// What PyTorch's readers expect in the metadata.
 const FORMAT: (&str, &str) = ("format", "pt");
 
-/// Names that mean something else in the metadata of a file or an index, and so no tie.
+/// Keys with another meaning in the metadata of a file or an index, which are not ties.
 const TAKEN: [&str; 2] = [FORMAT.0, "total_size"];
 
-/// Writes a file of tensors, tied ones once.
+/// Writes a file of tensors; tied ones are written once.
 pub(super) fn write(state: &StateDict, output: &mut Output<'_>) -> Result<()> {
     let state = state.for_files()?;
     let (tensors, ties) = without_ties(&state);
     write_tensors(tensors, ties, output)
 }
 
-/// The tensors, each once, and the names that were dropped with those that stand for them.
+/// The tensors, each once, and the dropped names with those that represent them.
 pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, StringMap) {
     let (mut kept, mut ties) = (Vec::new(), StringMap::new());
     let mut by_memory: HashMap<usize, Vec<(&str, &Tensor)>> = HashMap::new();
@@ -168,7 +168,7 @@ pub(super) fn without_ties(state: &StateDict) -> (Vec<(&str, &Tensor)>, StringMa
         let sharing = by_memory.entry(tensor.storage().address()).or_default();
         let same = |(_, other): &&(_, &Tensor)| tensor.layout() == other.layout();
         match sharing.iter().find(same) {
-            // Tensors without elements share nothing that could be lost.
+            // Ties of tensors without elements carry no information.
             Some((first, _)) if tensor.numel() > 0 && !TAKEN.contains(&key) => {
                 ties.insert(key.to_owned(), (*first).to_owned());
             }
@@ -215,7 +215,7 @@ pub(super) fn write_tensors(
     tensors.into_iter().try_for_each(|(_, x)| output.tensor(x))
 }
 
-/// Our dtypes as the format names them.
+/// Our dtypes under the names of the format.
 const DTYPES: [(DType, Dtype); 15] = [
     (DType::F32, Dtype::F32),
     (DType::F64, Dtype::F64),

@@ -18,16 +18,16 @@ use module_tensor::error::quote;
 const FILE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 
-/// What a directory may hold, as one file and as an index; older ones hold pickles.
+/// The checkpoints that a directory may hold, as one file and as an index; older ones are pickles.
 const PLACES: [(&str, &str); 2] = [
     (FILE, INDEX),
     ("pytorch_model.bin", "pytorch_model.bin.index.json"),
 ];
 
-/// What errors call an index.
+/// The name of an index in errors.
 const FORMAT: &str = "index of shards";
 
-/// The file or index that a directory stands for.
+/// The file or index that a directory holds.
 pub(super) fn in_directory(path: &Path) -> Result<PathBuf> {
     for (file, index) in PLACES {
         let (file, index) = (path.join(file), path.join(index));
@@ -48,13 +48,13 @@ pub(super) fn in_directory(path: &Path) -> Result<PathBuf> {
 
 #[derive(Deserialize)]
 struct Index {
-    /// Tied names are strings here; the size is a number, and other tools add what they like.
+    /// Tied names are strings; the size is a number, and other tools add other values.
     #[serde(default)]
     metadata: Option<Unique<Box<RawValue>>>,
     weight_map: Unique<String>,
 }
 
-/// Reads the files that an index names. Each must hold the keys that the index says, and no other.
+/// Reads the files that an index names. Each must hold exactly the keys that the index assigns to it.
 pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<StateDict> {
     let damaged = |problem| damaged(path, FORMAT, problem);
     let text = str::from_utf8(index).map_err(|e| damaged(e.to_string()))?;
@@ -97,7 +97,7 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
     }
     let Unique(metadata) = index.metadata.unwrap_or_default();
     let texts = metadata.into_iter().filter_map(|(name, value)| {
-        // Whatever is no string is about something else.
+        // Values that are not strings have another meaning.
         let value: String = serde_json::from_str(value.get()).ok()?;
         Some((name, value))
     });
@@ -169,8 +169,8 @@ fn size(tensor: &Tensor) -> usize {
     tensor.numel() * tensor.dtype().size_in_bytes()
 }
 
-/// The shards that `huggingface_hub` makes: tensors in order, each to the shard that is being filled if
-/// it fits, and one that fits no shard alone.
+/// The shards that `huggingface_hub` makes: tensors in order, each in the current shard if it fits; a tensor that is too
+/// large for any shard is alone in its own.
 fn split<'a>(
     tensors: Vec<(&'a str, &'a Tensor)>,
     max_shard_size: usize,
@@ -195,7 +195,7 @@ fn split<'a>(
     shards
 }
 
-/// Hugging Face's name for a shard, with a number where files of that name were there before.
+/// Hugging Face's name for a shard, with a number if there were already files of that name.
 fn name(generation: usize, i: usize, n: usize) -> String {
     match generation {
         0 => format!("model-{i:05}-of-{n:05}.safetensors"),
@@ -203,7 +203,7 @@ fn name(generation: usize, i: usize, n: usize) -> String {
     }
 }
 
-/// Whether a file is called as [`name`] calls shards.
+/// Whether a file name is one that [`name`] gives shards.
 fn is_shard(file: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parts = || {

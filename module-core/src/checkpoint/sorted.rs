@@ -1,10 +1,10 @@
-//! Pairs by rising keys, so that equal states are equal files.
+//! Pairs in ascending key order, so that equal states give equal files.
 
 use serde::ser::{Serialize, Serializer};
 
-/// The values of an object of JSON with their keys, which differ, in order.
+/// The values of a JSON object with their keys, which are unique and sorted.
 ///
-/// A list and not a tree: a tree of each type of values would be thousands of lines to compile.
+/// A list rather than a tree: a tree for each value type would compile to thousands of lines.
 pub(super) struct Sorted<'a, V>(pub(super) Vec<(&'a str, V)>);
 
 impl<'a, V> Sorted<'a, V> {
@@ -25,7 +25,7 @@ impl<'a, V> Sorted<'a, V> {
     }
 }
 
-/// Sorts keys with their places; apart from [`Sorted::new`], because sorting is long to compile for each type of values.
+/// Sorts keys with their indices; separate from [`Sorted::new`], because sorting takes long to compile for each value type.
 fn sort(keys: &mut [(&str, usize)]) {
     keys.sort_unstable();
 }

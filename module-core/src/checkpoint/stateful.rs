@@ -11,7 +11,7 @@ use crate::{Error, Module, ModuleExt, Result, StateDict, Tensor};
 
 /// State that must be saved and restored for training to resume exactly.
 ///
-/// Modules, optimizers and generators have it; schedules and averages of your own can.
+/// Modules, optimizers and generators implement it; your own schedules and averages can too.
 ///
 /// # Example
 ///
@@ -40,22 +40,22 @@ use crate::{Error, Module, ModuleExt, Result, StateDict, Tensor};
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub trait Stateful {
-    /// The state as it is now; what happens later does not change it.
+    /// The current state; later changes do not affect it.
     ///
     /// # Errors
     ///
     /// State that cannot be captured.
     fn state(&self) -> Result<Snapshot>;
 
-    /// Takes up a state that [`state`](Self::state) gave.
+    /// Restores a state that [`state`](Self::state) returned.
     ///
     /// # Errors
     ///
     /// A state of something else; then nothing is changed.
     fn load_state(&mut self, state: &Snapshot) -> Result<()>;
 
-    /// Those values of [`state`](Self::state) that say how it was configured, under the same names. A
-    /// restore reports which of them, or of the fields of one that is a map, it has changed.
+    /// The values of [`state`](Self::state) that are configuration, under the same names. A restore reports which of them
+    /// it has changed or, if a value is a map, which of its fields.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// A value that JSON cannot hold, as a map whose keys are no strings.
+    /// A value that JSON cannot hold, such as a map whose keys are not strings.
     pub fn with(self, name: &str, value: &impl Serialize) -> Result<Self> {
         self.with_raw(name, to_raw_value(value))
     }
@@ -101,7 +101,7 @@ impl Snapshot {
         Ok(self)
     }
 
-    /// The value of a name.
+    /// The value under a name.
     ///
     /// # Errors
     ///
@@ -122,11 +122,11 @@ impl Snapshot {
         Ok(value.get())
     }
 
-    /// This state with another inside it, as that of a part, which [`nested`](Self::nested) gives back.
+    /// This state with another one nested in it, such as that of a part; [`nested`](Self::nested) returns it.
     ///
     /// # Errors
     ///
-    /// As [`with`](Self::with).
+    /// Those of [`with`](Self::with).
     ///
     /// # Example
     ///
@@ -153,7 +153,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// A name that the state lacks; a value that is no state.
+    /// A name that the state lacks; a value that is not a state.
     pub fn nested(&self, name: &str) -> Result<Self> {
         let values: BTreeMap<String, Box<RawValue>> = self.get(name)?;
         let prefix = format!("{name}.");
@@ -194,7 +194,7 @@ impl<M: Module + ?Sized> Stateful for M {
     }
 }
 
-/// Of the CPU the bytes that PyTorch's `get_rng_state` gives, as the tensor `state`.
+/// For the CPU, the bytes of PyTorch's `get_rng_state`, as the tensor `state`.
 impl Stateful for Generator {
     fn state(&self) -> Result<Snapshot> {
         let bytes = self.get_state();

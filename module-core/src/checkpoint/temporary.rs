@@ -1,4 +1,4 @@
-//! A temporary file beside the file that it is to become.
+//! A temporary file next to the file that it will replace.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};
@@ -7,13 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How temporary files are called, before letters that are drawn.
+/// The prefix of temporary file names, before random letters.
 const PREFIX: &str = ".checkpoint-";
 
-/// How many names are tried where files of others have them.
+/// How many names are tried if they are taken.
 const TRIES: usize = 1 << 16;
 
-/// A new file that is removed when it is dropped, unless it was renamed.
+/// A new file that is removed on drop unless it was renamed.
 pub(super) struct Temporary {
     file: File,
     path: PathBuf,
@@ -21,13 +21,13 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// A file of a name that no other has. A `private` one is its owner's alone; others are as private
-    /// as new files usually are.
+    /// A file with a unique name. A `private` one is accessible only to its owner; others have the permissions of new
+    /// files.
     pub(super) fn new(directory: &Path, private: bool) -> io::Result<Self> {
         Self::of(directory, std::iter::repeat_with(name).take(TRIES), private)
     }
 
-    /// A file of the first of these names that is free.
+    /// A file with the first of these names that is unused.
     fn of(
         directory: &Path,
         names: impl Iterator<Item = String>,
@@ -39,7 +39,7 @@ impl Temporary {
             false => std::env::current_dir()?.join(directory),
         };
         let mut options = OpenOptions::new();
-        // This follows no link either.
+        // This does not follow links either.
         options.read(true).write(true).create_new(true);
         restrict(&mut options, private);
         for name in names {
@@ -72,7 +72,7 @@ impl Temporary {
         &self.path
     }
 
-    /// Puts the file in the place of another, and closes it.
+    /// Renames the file over another, and closes it.
     pub(super) fn rename(mut self, to: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, to)?;
         self.renamed = true;
@@ -83,23 +83,23 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            // What stays is swept by the next save.
+            // The next save sweeps leftover files.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether a file is called as temporary files are.
+/// Whether a file name is that of a temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     let drawn = name.strip_prefix(PREFIX);
     drawn.is_some_and(|drawn| drawn.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// A name that differs from all others of this program, and that nobody can foresee.
+/// A name that is unique in this program, and that nobody can predict.
 fn name() -> String {
     static DRAWN: AtomicUsize = AtomicUsize::new(0);
     let place = DRAWN.fetch_add(1, Ordering::Relaxed);
-    // The standard library draws the keys of its hash functions, and has no other random numbers.
+    // The keys of the standard library's hash functions are its only random numbers.
     let drawn = RandomState::new().hash_one((std::process::id(), place));
     format!("{PREFIX}{drawn:016x}{place:x}")
 }
@@ -108,7 +108,7 @@ fn name() -> String {
 fn restrict(options: &mut OpenOptions, private: bool) {
     use std::os::unix::fs::OpenOptionsExt;
 
-    // The system takes away what the umask says.
+    // The system applies the umask.
     options.mode(if private { 0o600 } else { 0o666 });
 }
 
@@ -139,7 +139,7 @@ mod tests {
             .collect();
         assert!(all.iter().all(|name| is_temporary(name)), "{all:?}");
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), 400);
-        // Not the numbers alone tell them apart.
+        // The random letters alone distinguish the names.
         let drawn: HashSet<_> = all.iter().map(|name| &name[..PREFIX.len() + 16]).collect();
         assert_eq!(drawn.len(), 400);
         assert!(!is_temporary(".checkpoint-my.notes") && !is_temporary("checkpoint-ab"));
@@ -174,7 +174,7 @@ mod tests {
         assert!(scratch.names().is_empty());
         new().rename(&scratch.file("kept")).unwrap();
         assert_eq!(scratch.names(), ["kept"]);
-        // A rename that fails leaves nothing either.
+        // A failed rename leaves no file either.
         let error = new().rename(&scratch.file("missing/x")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert_eq!(scratch.names(), ["kept"]);

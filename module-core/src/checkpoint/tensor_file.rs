@@ -7,12 +7,12 @@ use super::{FormatError, TensorPlace, read_file, regular};
 use crate::backend::HostData;
 use crate::{DType, Device, Error, FileError, Layout, Result, Shape, Tensor};
 
-/// A tensor that stays in its file, of which rows are read when they are asked for: data that are larger than memory.
+/// A tensor that stays in its file, whose rows are read on request: for data larger than memory.
 ///
-/// The file is read where the rows lie and is not mapped, so that one that changes meanwhile gives other numbers or an
-/// error, and nothing worse. To map a safetensors file, promise that nobody writes into it
-/// ([`ReadOptions::mapped`](crate::ReadOptions::mapped)): the tensors of the state dict borrow from the mapping then, and so do
-/// their rows.
+/// Rows are read from the file, which is not mapped, so that a file that changes meanwhile gives other numbers or an error,
+/// but nothing worse. To map a safetensors file, promise that nobody writes to it
+/// ([`ReadOptions::mapped`](crate::ReadOptions::mapped)): the tensors of the state dict then borrow from the mapping, and
+/// so do their rows.
 ///
 /// # Example
 ///
@@ -34,12 +34,12 @@ pub struct TensorFile {
     file: File,
     dtype: DType,
     shape: Vec<usize>,
-    /// Where the first row lies, and how long a row is.
+    /// Where the first row is, and how long a row is.
     start: usize,
     row: usize,
 }
 
-/// What lies in an open file of some length.
+/// The contents of an open file of some length.
 type Find<'a> = &'a dyn Fn(&File, usize) -> Result<TensorPlace, FormatError>;
 
 impl TensorFile {
@@ -47,8 +47,8 @@ impl TensorFile {
     ///
     /// # Errors
     ///
-    /// [`FileError`]: a file that cannot be read or is no safetensors file; a key that it does not have; a tensor without
-    /// dimensions.
+    /// [`FileError`]: a file that cannot be read or is not a safetensors file; a key that it does not have; a tensor
+    /// without dimensions.
     pub fn safetensors(path: impl AsRef<Path>, key: &str) -> Result<Self> {
         let find = |file: &File, length| super::safetensors::find(file, length, key);
         Self::open(path.as_ref(), "safetensors", &find)
@@ -58,14 +58,14 @@ impl TensorFile {
     ///
     /// # Errors
     ///
-    /// [`FileError`]: a file that cannot be read or is no such file; an array without dimensions, whose
-    /// elements lie column by column (`fortran_order`), or that is big-endian.
+    /// [`FileError`]: a file that cannot be read or is not an `.npy` file; an array without dimensions, in column-major
+    /// order (`fortran_order`), or big-endian.
     #[cfg(feature = "npz")]
     pub fn npy(path: impl AsRef<Path>) -> Result<Self> {
         Self::open(path.as_ref(), "npy", &super::npy::find)
     }
 
-    /// Elements that lie in a file row by row, little-endian, behind `offset` bytes.
+    /// Elements in a file in row-major order, little-endian, after `offset` bytes.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl TensorFile {
             let wrong = "the tensor has no dimensions, and so no rows".to_owned();
             return Err(problem(wrong).into());
         };
-        // Of a tensor without elements a row may be larger than memory.
+        // If a tensor has no elements, the size of a row may exceed memory.
         let row = Shape::from(row).checked_numel("tensor_file", dtype.size_in_bytes())?;
         Ok(Self {
             path: path.to_path_buf(),
@@ -129,7 +129,7 @@ impl TensorFile {
         self.shape.first().copied().unwrap_or_default()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -148,17 +148,17 @@ impl TensorFile {
     ///
     /// # Errors
     ///
-    /// A row that there is not; a file that cannot be read, or has become shorter.
+    /// A row out of range; a file that cannot be read, or has become shorter.
     pub fn row(&self, index: usize) -> Result<Tensor> {
         let rows = self.rows(index..index.saturating_add(1))?;
         rows.select(0, 0)
     }
 
-    /// Reads rows that lie one behind the other, as a tensor whose first dimension they are.
+    /// Reads consecutive rows as a tensor, with the rows as its first dimension.
     ///
     /// # Errors
     ///
-    /// Rows that there are not; a file that cannot be read, or has become shorter.
+    /// Rows out of range; a file that cannot be read, or has become shorter.
     pub fn rows(&self, rows: Range<usize>) -> Result<Tensor> {
         let len = self.len();
         if rows.start > rows.end || rows.end > len {

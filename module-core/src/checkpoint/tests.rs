@@ -14,7 +14,7 @@ use super::{Contents, ReadOptions, atomic, safetensors};
 use crate::backend::HostData;
 use crate::{DType, FileError, StateDict, Tensor};
 
-/// An empty directory of a test's own, removed in the end.
+/// An empty directory for one test, removed at the end.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -25,7 +25,7 @@ impl Scratch {
         Self(path)
     }
 
-    /// What lies in it.
+    /// Its contents.
     pub(super) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
@@ -41,12 +41,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What a failed test leaves behind harms nobody.
+        // Remains of a failed test are harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Whether the elements of a tensor lie in the bytes of a checkpoint.
+/// Whether the elements of a tensor are inside the bytes of a checkpoint.
 fn borrows(tensor: &Tensor, contents: &Contents) -> bool {
     let place = tensor.as_le_bytes().unwrap().as_ptr();
     contents.bytes().as_ptr_range().contains(&place)
@@ -85,7 +85,7 @@ fn what_is_borrowed_is_never_written() {
         let values = Tensor::full([4, 8], 2.0, dtype).unwrap();
         let bytes = values.to_host().unwrap().to_le_bytes();
         let contents = Contents::new(bytes.clone());
-        // The one handle to its storage, which an operation would write over if it were owned.
+        // The only handle to its storage, which an operation would overwrite if it were owned.
         let borrowed = |contents: &Contents| {
             let tensor = contents.tensor(dtype, &[4, 8], 0..bytes.len()).unwrap();
             assert!(borrows(&tensor, contents));
@@ -113,7 +113,7 @@ fn a_mapped_file_may_be_replaced_and_removed() {
     };
     of(1.0).save(&path).unwrap();
     let first = StateDict::load_with(&path, &promised()).unwrap();
-    // Over the very file from which these tensors borrow.
+    // Over the file from which these tensors borrow.
     let mut changed = first.clone();
     changed.insert("c", of(5.0).get("a").unwrap().clone());
     changed.save(&path).unwrap();
@@ -139,7 +139,7 @@ fn what_is_loaded_is_a_copy_and_the_entry_is_chosen() {
         .save(&path)
         .unwrap();
     let read = StateDict::load(&path).unwrap();
-    // Only what was read into memory stays when the file is written in place.
+    // Only tensors that were read into memory survive when the file is overwritten in place.
     std::fs::write(&path, b"").unwrap();
     assert_eq!(read.get("a").unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0]);
     read.save(&path).unwrap();
@@ -173,7 +173,7 @@ fn bytes_of_tensors_are_had_where_they_lie() {
     assert_eq!(empty.as_le_bytes().unwrap(), [0_u8; 0]);
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this many bytes.
 struct Full<W> {
     left: usize,
     disk: W,
@@ -302,7 +302,7 @@ fn files_that_are_read_in_parts_are_whole() {
 
     let scratch = Scratch::new("parts");
     let path = scratch.file("bytes");
-    // A part longer than what a thread takes at once, unless each byte takes as long as in Miri.
+    // A part longer than one thread's share, unless each byte takes as long as in Miri.
     let length = if cfg!(miri) { 10_003 } else { 2 * PART + 3 };
     let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
     std::fs::write(&path, &bytes).unwrap();
@@ -316,7 +316,7 @@ fn files_that_are_read_in_parts_are_whole() {
             assert!(read == bytes[place.clone()], "{place:?}");
         }
     }
-    // One that was shortened meanwhile.
+    // A part that was truncated in the meantime.
     let error = read_together(&file, vec![(length - 3, &mut [0; 4])]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
 }

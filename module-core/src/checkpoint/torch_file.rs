@@ -1,15 +1,15 @@
-//! What both layouts of PyTorch's files have in common.
+//! Code that both layouts of PyTorch's files share.
 
 use super::pickle::{Budget, Pickle, Storages};
 use super::{CheckpointReader, Contents, Format, FormatError, ReadOptions, TorchObject};
 use crate::StateDict;
 
-/// The pickle of what was saved, and the storages that it names.
+/// The pickle of the saved object, and the storages that it names.
 pub(super) type Opened<'a> = (Pickle<'a>, Box<dyn Storages + 'a>);
 
-/// A layout of the files of `torch.save`, of which more than state dicts is read.
+/// A layout of `torch.save` files, from which more than state dicts is read.
 pub(super) trait TorchFile: Format {
-    /// Finds the pickle and the storages, and checks what is around them.
+    /// Finds the pickle and the storages, and checks the data around them.
     fn open<'a>(
         &self,
         contents: &'a Contents,
@@ -17,7 +17,7 @@ pub(super) trait TorchFile: Format {
         options: &ReadOptions,
     ) -> Result<Opened<'a>, FormatError>;
 
-    /// The tensors of a file, or those at the entry of the options.
+    /// The tensors of a file, or those at the entry in the options.
     fn read_state(
         &self,
         file: CheckpointReader<'_>,
@@ -29,7 +29,7 @@ pub(super) trait TorchFile: Format {
         pickle.state(options, &*storages)
     }
 
-    /// The object of a file, or that at the entry of the options.
+    /// The object of a file, or the one at the entry in the options.
     fn read_object(
         &self,
         file: CheckpointReader<'_>,

@@ -1,4 +1,4 @@
-//! Objects of PyTorch in files, in memory, and in what somebody else reads and writes.
+//! PyTorch objects in files, in memory, and in the readers and writers of others.
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -13,39 +13,39 @@ use super::{atomic, open::open};
 use crate::backend::SharedBytes;
 use crate::{Result, error::FileError};
 
-/// The layouts that there are.
+/// The known layouts.
 static LAYOUTS: [&dyn TorchFile; 2] = [&TorchZip, &TorchLegacy];
 
 impl TorchObject {
-    /// Reads a file of `torch.save`.
+    /// Reads a `torch.save` file.
     ///
-    /// Nothing in it is executed: what is no tensor, number, text, dict, list or tuple becomes
+    /// Nothing in it is executed: anything other than tensors, numbers, strings, dicts, lists and tuples becomes
     /// [`Other`](Self::Other).
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, is damaged, or is none of `torch.save`.
+    /// A file that cannot be read, is damaged, or was not written by `torch.save`.
     #[cfg(feature = "fs")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::load_with(path, &ReadOptions::new())
     }
 
-    /// [`load`](Self::load) with options: an [entry](ReadOptions::entry) is what is read of a dict.
+    /// [`load`](Self::load) with options: with an [entry](ReadOptions::entry), only that part of a dict is read.
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), and an entry that the file does not have.
+    /// Those of [`load`](Self::load), and an entry that the file does not have.
     #[cfg(feature = "fs")]
     pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
         read(path, open(path, options)?, options)
     }
 
-    /// Reads the bytes of a file of `torch.save`, with which tensors share memory where they can.
+    /// Reads the bytes of a `torch.save` file; tensors share memory with them where possible.
     ///
     /// # Errors
     ///
-    /// Bytes that are damaged or none of `torch.save`; an entry that they do not have.
+    /// Bytes that are damaged or were not written by `torch.save`; an entry that they do not have.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         Self::from_bytes_with(bytes, &ReadOptions::new())
     }
@@ -54,7 +54,7 @@ impl TorchObject {
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes), and an entry that there is not.
+    /// Those of [`from_bytes`](Self::from_bytes), and an entry that does not exist.
     pub fn from_bytes_with(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &ReadOptions,
@@ -68,7 +68,7 @@ impl TorchObject {
         )
     }
 
-    /// Reads a file of `torch.save` from a reader, from its beginning to its end, wherever it stands.
+    /// Reads a `torch.save` file from a reader: all of it, whatever its current position.
     ///
     /// # Errors
     ///
@@ -83,16 +83,16 @@ impl TorchObject {
         )
     }
 
-    /// Writes a file that `torch.load` reads, also with `weights_only=True`. It is replaced whole, as by
+    /// Writes a file that `torch.load` reads, also with `weights_only=True`. It replaces an existing file as a whole, like
     /// [`StateDict::save`](crate::StateDict::save).
     ///
-    /// A tensor that stands in several places is written once, and is one tensor again when it is read; views
-    /// of one tensor that differ are written apart.
+    /// A tensor that occurs several times is written once, and is one tensor again when it is read; different views of one
+    /// tensor are written separately.
     ///
     /// # Errors
     ///
-    /// [`Other`](Self::Other), keys that Python's dicts cannot have, and those of the operating system; then the
-    /// old file is as it was.
+    /// [`Other`](Self::Other), keys that Python dicts cannot have, and those of the operating system; then the old file is
+    /// unchanged.
     #[cfg(feature = "fs")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let at = |error| file_error(path.as_ref(), error);
@@ -105,7 +105,7 @@ impl TorchObject {
     ///
     /// # Errors
     ///
-    /// [`Other`](Self::Other), and keys that Python's dicts cannot have.
+    /// [`Other`](Self::Other), and keys that Python dicts cannot have.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.write_to(&mut bytes)?;
@@ -116,7 +116,7 @@ impl TorchObject {
     ///
     /// # Errors
     ///
-    /// As [`to_bytes`](Self::to_bytes), and those of the writer.
+    /// Those of [`to_bytes`](Self::to_bytes), and those of the writer.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
         let mut output = Output::new(Path::new("<writer>"), writer);
         torch_write::write(self, &mut output)?;

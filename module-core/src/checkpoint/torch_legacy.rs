@@ -1,5 +1,5 @@
-//! The files of `torch.save` before PyTorch 1.6, and today with
-//! `_use_new_zipfile_serialization=False`: pickles one after the other, then the storages.
+//! The `torch.save` files of PyTorch before 1.6, and of later versions with `_use_new_zipfile_serialization=False`: several
+//! pickles, then the storages.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,11 +12,11 @@ use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchLegacy;
 
-/// What the first pickle holds.
+/// The content of the first pickle.
 const MAGIC: i128 = 0x1950_a86a_20f9_469c_fc6c;
-/// What ends where a pickle ends early.
+/// The name of the data, for errors about a premature end.
 const FILE: &str = "the file";
-/// What the second one holds.
+/// The content of the second pickle.
 const PROTOCOL: i128 = 1001;
 
 impl Format for TorchLegacy {
@@ -25,7 +25,7 @@ impl Format for TorchLegacy {
     }
 
     fn matches(&self, start: &[u8]) -> bool {
-        // The operation that says the protocol of a pickle.
+        // The opcode for the protocol of a pickle.
         matches!(start, [0x80, 2..=5, ..])
     }
 
@@ -61,8 +61,7 @@ impl TorchFile for TorchLegacy {
             Some(PROTOCOL) => {}
             other => return Err(format!("the protocol {other:?} is not {PROTOCOL}").into()),
         }
-        // The byte order and the sizes of numbers where it was written; elements are little-endian
-        // wherever that was.
+        // The byte order and the sizes of numbers on the writing machine; elements are always little-endian.
         rest.pickle()?;
         let pickle = rest.objects(options.entry.as_deref())?;
         let order = rest.pickle()?;
@@ -78,7 +77,7 @@ impl TorchFile for TorchLegacy {
             let range = rest
                 .storage(storage.count, storage.size())
                 .map_err(|problem| format!("storage `{}`: {problem}", shorten(key)))?;
-            // An entry of the map, half of which may lie in reserve.
+            // An entry of the map, half of which may be spare capacity.
             budget.bytes(2 * size_of::<(&str, Range<usize>)>())?;
             if places.insert(key, range).is_some() {
                 return Err(format!("storage `{}` appears twice", shorten(key)).into());
@@ -91,7 +90,7 @@ impl TorchFile for TorchLegacy {
     }
 }
 
-/// What of the file was not read yet.
+/// The part of the file that has not been read yet.
 struct Rest<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -99,14 +98,14 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// A pickle of numbers and texts.
+    /// A pickle of numbers and strings.
     fn pickle(&mut self) -> Result<Pickle<'a>, String> {
         let pickle = Pickle::read(&self.bytes[self.at..], FILE, self.budget)?;
         self.at += pickle.length;
         Ok(pickle)
     }
 
-    /// The pickle of what was saved.
+    /// The pickle of the saved object.
     fn objects(&mut self, entry: Option<&str>) -> Result<Pickle<'a>, String> {
         let rest = &self.bytes[self.at..];
         let pickle = Pickle::read_objects(rest, FILE, self.budget, entry)?;
@@ -114,7 +113,7 @@ impl<'a> Rest<'a> {
         Ok(pickle)
     }
 
-    /// The place of the elements of the next storage, which follow their number.
+    /// The location of the next storage's elements, which follow their number.
     fn storage(&mut self, count: usize, size: Option<usize>) -> Result<Range<usize>, String> {
         let rest = &self.bytes[self.at..];
         let (number, rest) = rest.split_first_chunk().ok_or(
@@ -138,7 +137,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Where the elements of each storage lie.
+/// The locations of each storage's elements.
 struct LegacyStorages<'a> {
     contents: &'a Contents,
     places: HashMap<&'a str, Range<usize>>,

@@ -1,13 +1,13 @@
-//! What `torch.save` saves.
+//! The objects that `torch.save` saves.
 
 use std::fmt;
 
 use crate::{StateDict, Tensor};
 
-/// An object of a file of `torch.save`: tensors, numbers and texts in dicts, lists and tuples.
+/// An object of a `torch.save` file: tensors, numbers and strings in dicts, lists and tuples.
 ///
-/// It is what a training script saves beside the weights, such as `{"model": …, "optimizer": …, "epoch": 3}`. A
-/// state dict alone is read by [`StateDict::load`].
+/// This is what a training script saves besides the weights, such as `{"model": …, "optimizer": …, "epoch": 3}`. To read
+/// only a state dict, use [`StateDict::load`].
 ///
 /// # Example
 ///
@@ -33,28 +33,28 @@ pub enum TorchObject {
     /// `None`.
     #[default]
     None,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// A text.
+    /// A string.
     Text(String),
     /// A list.
     List(Vec<Self>),
     /// A tuple.
     Tuple(Vec<Self>),
-    /// A dict, in its order.
+    /// A dict, in insertion order.
     Dict(Vec<(Self, Self)>),
     /// A tensor.
     Tensor(Tensor),
-    /// Anything else, such as a set or an object of a class, in words; it is read and cannot be saved.
+    /// Anything else, such as a set or an object of a class, described in words; it is read but cannot be saved.
     Other(String),
 }
 
 impl TorchObject {
-    /// The value of a dict under a text, if there is one; of equal keys the last, as in Python.
+    /// The value of a dict under a string key, if there is one; of equal keys the last, as in Python.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(pairs) = self else { return None };
         let mut pairs = pairs.iter().rev();
@@ -62,7 +62,7 @@ impl TorchObject {
         found.map(|(_, value)| value)
     }
 
-    /// What it is, in words: `a dict`.
+    /// The kind of the object, in words: `a dict`.
     pub fn describe(&self) -> String {
         match self {
             Self::None => "None".to_owned(),
@@ -83,7 +83,7 @@ impl TorchObject {
 }
 
 impl fmt::Display for TorchObject {
-    /// What [`describe`](Self::describe) says.
+    /// The text of [`describe`](Self::describe).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe())
     }

@@ -1,4 +1,4 @@
-//! The files of `torch.save`: a zip archive of stored entries.
+//! Writes `torch.save` files: a zip archive of stored entries.
 
 use std::io::{self, Write};
 
@@ -10,11 +10,11 @@ use super::output::Output;
 use super::pickle::pickle;
 use crate::{Error, Result, Tensor};
 
-/// What elements are aligned to in the file, as PyTorch does it.
+/// The alignment of elements in the file, as in PyTorch.
 const ALIGNMENT: usize = 64;
-/// PyTorch's field of padding.
+/// PyTorch's padding field.
 const PADDING: u16 = 0x4246;
-/// The fixed part of the header before an entry, and the head of one extra field.
+/// The fixed part of an entry's header, and the header of one extra field.
 const HEADER: usize = 30 + 4;
 
 /// Writes the file of an object.
@@ -59,7 +59,7 @@ pub(super) fn write(object: &TorchObject, output: &mut Output<'_>) -> Result<()>
         .map_err(|error| super::output::file_error(&path, error))
 }
 
-/// What an entry holds.
+/// The content of an entry.
 enum Content<'a> {
     Bytes(&'a [u8]),
     Elements(&'a Tensor),

@@ -1,5 +1,4 @@
-//! The files of `torch.save` since PyTorch 1.6: a zip archive of stored entries, `data.pkl` and the
-//! storages that it names.
+//! The `torch.save` files of PyTorch since 1.6: a zip archive of stored entries, `data.pkl` and the storages that it names.
 
 use super::byte_order::big_endian_tensor;
 use super::pickle::{Budget, Pickle, Storages};
@@ -11,7 +10,7 @@ use crate::{DType, StateDict, Tensor};
 
 pub(super) struct TorchZip;
 
-/// The youngest layout of the archive that PyTorch has.
+/// The newest version of PyTorch's archive layout.
 const VERSION: u32 = 10;
 
 impl Format for TorchZip {
@@ -124,7 +123,7 @@ impl Archive<'_> {
         self.entries.get(&format!("{}/{name}", self.stem))
     }
 
-    /// The beginning of a short entry of text.
+    /// The beginning of a short text entry.
     fn text(&self, name: &str) -> Option<String> {
         let range = self.entry(name)?.range.clone();
         let bytes = self.contents.bytes().get(range)?;
@@ -132,7 +131,7 @@ impl Archive<'_> {
         Some(String::from_utf8_lossy(start).trim_end().to_owned())
     }
 
-    /// The entry of a storage, if it has the size that the pickle says.
+    /// The entry of a storage, if it has the size that the pickle states.
     fn data(&self, key: &str, size: usize) -> Result<&ZipEntry, String> {
         let entry = self.entry(&format!("data/{key}"));
         let key = shorten(key);
@@ -154,7 +153,7 @@ impl Storages for Archive<'_> {
     }
 }
 
-/// A checkpoint that a big-endian machine wrote.
+/// A checkpoint written by a big-endian machine.
 struct BigEndian<'a>(Archive<'a>);
 
 impl Storages for BigEndian<'_> {

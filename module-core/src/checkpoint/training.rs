@@ -15,8 +15,8 @@ use crate::error::suggest;
 use crate::{Error, Result};
 use module_tensor::error::quote;
 
-/// All that training needs to go on where it was: the states of a model, its optimizer, the generator
-/// and whatever else is [`Stateful`], with the epoch and the step, in one directory.
+/// Everything that training needs to resume: the states of a model, its optimizer, the generator and anything else that is
+/// [`Stateful`], with the epoch and the step, in one directory.
 ///
 /// # Example
 ///
@@ -53,25 +53,25 @@ pub struct TrainingCheckpoint {
 /// The index of a directory.
 const INDEX: &str = "checkpoint.json";
 
-/// What errors call it.
+/// The name of the index in errors.
 const FORMAT: &str = "training checkpoint";
 
-/// The version of the index that is written, and the only one that is read.
+/// The version of the index that is written, and the only one that can be read.
 const VERSION: u32 = 1;
 
 impl TrainingCheckpoint {
-    /// Without states yet.
+    /// A checkpoint without states.
     pub fn new(epoch: u64, step: u64) -> Self {
         let parts = IndexMap::new();
         Self { epoch, step, parts }
     }
 
-    /// The epoch that it was made in.
+    /// The epoch in which it was made.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The step that it was made after.
+    /// The step after which it was made.
     pub fn step(&self) -> u64 {
         self.step
     }
@@ -81,13 +81,12 @@ impl TrainingCheckpoint {
         self.parts.keys().map(String::as_str)
     }
 
-    /// This checkpoint with the state that something has now. Training may go on before it is saved.
+    /// This checkpoint with the current state of an object added. Training may continue before it is saved.
     ///
     /// # Errors
     ///
-    /// A name of other characters than ASCII letters, digits, `_` and `-`, as it becomes that of a file,
-    /// one that Windows keeps for a device (`con`, `nul`, …), or one that is there already; a state that
-    /// cannot be captured.
+    /// A name with characters other than ASCII letters, digits, `_` and `-`, because it becomes a file name, one that
+    /// Windows reserves for a device (`con`, `nul`, …), or one that is taken; a state that cannot be captured.
     pub fn with(mut self, name: &str, part: &(impl Stateful + ?Sized)) -> Result<Self> {
         let fail = |problem| Err(Error::argument("with", "name", name, problem));
         if let Err(problem) = self.check_name(name) {
@@ -125,25 +124,25 @@ impl TrainingCheckpoint {
         })
     }
 
-    /// Refuses what is no name of a part, or another's.
+    /// Refuses an invalid or taken name.
     fn check_name(&self, name: &str) -> Result<(), &'static str> {
         check_part_name(name)?;
-        // Some file systems tell letters from capitals as little as this does.
+        // Some file systems are case-insensitive too.
         match self.names().any(|other| other.eq_ignore_ascii_case(name)) {
             true => Err("this name is taken"),
             false => Ok(()),
         }
     }
 
-    /// Gives something the state under a name, and reports which of its hyper-parameters are others now.
+    /// Restores an object from the state under a name, and reports which of its hyperparameters changed.
     ///
-    /// An optimizer goes on with the configuration of the checkpoint, as in PyTorch: a learning rate or
-    /// momentum that it was built with anew is overwritten. The report names those; set them after
-    /// restoring if they are meant.
+    /// An optimizer continues with the configuration of the checkpoint, as in PyTorch: a learning rate or momentum that it
+    /// was newly built with is overwritten. The report names those; set them after restoring if the new values are
+    /// intended.
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get), and a state of something else; then nothing is changed.
+    /// Those of [`get`](Self::get), and a state of something else; then nothing is changed.
     pub fn restore(
         &self,
         name: &str,
@@ -155,19 +154,18 @@ impl TrainingCheckpoint {
         Ok(RestoreReport::new(&before, state))
     }
 
-    /// Writes the checkpoint to a directory, which is made if it does not exist: `checkpoint.json` and a
-    /// safetensors file for each state.
+    /// Writes the checkpoint to a directory, which is made if it does not exist: `checkpoint.json` and one safetensors file
+    /// for each state.
     ///
-    /// In a directory that holds a checkpoint already, the new files are written beside the old under
-    /// names that are free (`model.1.safetensors`), then `checkpoint.json` is replaced, and then files of
-    /// such names that it does not name are removed: a crash at any moment leaves the old checkpoint or
-    /// the new one whole.
+    /// If the directory already holds a checkpoint, the new files are written next to the old ones under unused names
+    /// (`model.1.safetensors`), then `checkpoint.json` is replaced, and then files with such names that it does not list
+    /// are removed: a crash at any moment leaves the complete old checkpoint or the complete new one.
     ///
     /// # Errors
     ///
-    /// A directory that cannot be made or written, a full disk: then the old checkpoint stands.
-    /// [`FileError::NotDurable`](crate::FileError::NotDurable): the new one stands, but a crash of the
-    /// system may bring back the old one, whose files are still there.
+    /// A directory that cannot be made or written, a full disk: then the old checkpoint is in place.
+    /// [`FileError::NotDurable`](crate::FileError::NotDurable): the new one is in place, but a system crash may bring back
+    /// the old one, whose files still exist.
     pub fn save(&self, directory: impl AsRef<Path>) -> Result<()> {
         self.write(directory.as_ref())
     }
@@ -178,13 +176,13 @@ impl TrainingCheckpoint {
         SaveHandle::spawn(path.clone(), move || checkpoint.save(path))
     }
 
-    /// Reads the checkpoint of a directory. Its tensors are copies, as those of
+    /// Reads the checkpoint of a directory. Its tensors are copies, like those of
     /// [`StateDict::load`](crate::StateDict::load).
     ///
     /// # Errors
     ///
-    /// A directory without a checkpoint, or with a damaged one; names that [`with`](Self::with) refuses, and
-    /// files that lie elsewhere.
+    /// A directory without a checkpoint, or with a damaged one; names that [`with`](Self::with) refuses, and files outside
+    /// the directory.
     pub fn load(directory: impl AsRef<Path>) -> Result<Self> {
         let directory = directory.as_ref();
         let path = directory.join(INDEX);
@@ -212,7 +210,7 @@ impl TrainingCheckpoint {
 
     fn write(&self, path: &Path) -> Result<()> {
         let at = |error| file_error(path, error);
-        // They were checked when they came, and become names of files here.
+        // The names were checked when they were added, and become file names here.
         for name in self.names() {
             check_part_name(name)
                 .map_err(|problem| Error::argument("save", "name", name, problem))?;
@@ -272,7 +270,7 @@ struct NewPart<'a> {
     values: Sorted<'a, &'a RawValue>,
 }
 
-/// Refuses what can be no name of a part.
+/// Refuses an invalid name of a part.
 fn check_part_name(name: &str) -> Result<(), &'static str> {
     match name {
         name if !is_name(name) => Err("a name has ASCII letters, digits, `_` and `-`"),
@@ -290,7 +288,7 @@ fn file(name: &str, generation: usize) -> String {
     format!("{name}.{generation}.safetensors")
 }
 
-/// Whether a file is called as [`file`] calls it.
+/// Whether a file name is one that [`file`] gives.
 fn is_part(name: &str) -> bool {
     let parts = name
         .strip_suffix(".safetensors")

@@ -1,4 +1,4 @@
-//! Zip archives, as checkpoints use them: where the entries lie in the file.
+//! Zip archives, as used by checkpoints: where the entries are in the file.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ use super::words::shorten;
 /// The entries of an archive by name.
 pub(super) type ZipEntries = IndexMap<String, ZipEntry>;
 
-/// Where an entry lies.
+/// The location of an entry.
 pub(super) struct ZipEntry {
-    /// The bytes of the file that hold it.
+    /// The bytes of the entry in the file.
     pub(super) range: Range<usize>,
-    /// Whether they are compressed, and then to what size they inflate.
+    /// Whether they are compressed, and if so, their size when inflated.
     pub(super) inflated: Option<usize>,
     #[cfg_attr(not(feature = "npz"), allow(dead_code))]
     pub(super) crc: u32,
 }
 
-/// The directory of an archive, checked: names are unique and lead nowhere else, entries lie inside
-/// the file and apart from each other, none is encrypted.
+/// The directory of an archive, checked: names are unique and lead nowhere else, entries are within the file and do not
+/// overlap, none is encrypted.
 pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
     let problem = |e: rawzip::Error| format!("the directory of the archive: {e}");
     let archive = ZipArchive::from_slice(bytes).map_err(|e| match e.kind() {
@@ -34,7 +34,7 @@ pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
     })?;
     let mut entries = ZipEntries::new();
     let mut places = Vec::new();
-    // Where the end counts fewer entries than there are, other readers see no more either.
+    // If the end of the archive counts fewer entries than exist, other readers do not see the rest either.
     let counted = usize::try_from(archive.entries_hint()).unwrap_or(usize::MAX);
     for entry in archive.entries().take(counted) {
         let entry = entry.map_err(problem)?;
@@ -68,7 +68,7 @@ pub(super) fn directory(bytes: &[u8]) -> Result<ZipEntries, String> {
     }
 }
 
-/// Refuses names that would lie outside of a directory, were the archive unpacked.
+/// Refuses names that would unpack outside the directory.
 fn check_name(name: &str) -> Result<(), String> {
     let outside =
         name.contains(['\\', '\0']) || name.split('/').any(|part| matches!(part, "" | "." | ".."));
@@ -81,7 +81,7 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// The start of the local header, and the place of the data behind it.
+/// The start of the local header, and of the data after it.
 fn place(bytes: &[u8], entry: &ZipFileHeaderRecord<'_>) -> Result<(usize, ZipEntry), String> {
     if entry.flags().is_encrypted() {
         return Err("it is encrypted".to_owned());

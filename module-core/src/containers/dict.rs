@@ -5,11 +5,10 @@ use indexmap::IndexMap;
 use crate::module::{Member, Visitor, VisitorMut, fmt_tree};
 use crate::{Describe, Error, FieldInfo, Layer, Module, ModuleError, Parameter, Result};
 
-/// Modules or parameters under names, in the order in which they came: PyTorch's `ModuleDict` and
-/// `ParameterDict`.
+/// Modules or parameters by name, in insertion order: PyTorch's `ModuleDict` and `ParameterDict`.
 ///
-/// An `IndexMap` in a module is the same to walks, state dicts and print; this one refuses names that
-/// are no keys when they come, not when the state is saved.
+/// Walks, state dicts and printing treat an `IndexMap` in a module the same way; this type refuses invalid names on
+/// insertion instead of when the state is saved.
 ///
 /// # Example
 ///
@@ -26,7 +25,7 @@ use crate::{Describe, Error, FieldInfo, Layer, Module, ModuleError, Parameter, R
 /// ```
 pub struct Dict<T>(IndexMap<String, T>);
 
-/// Modules under names, by default any layers.
+/// Modules by name, by default any layers.
 ///
 /// # Example
 ///
@@ -40,7 +39,7 @@ pub struct Dict<T>(IndexMap<String, T>);
 /// ```
 pub type ModuleDict<M = Box<dyn Layer>> = Dict<M>;
 
-/// Parameters under names.
+/// Parameters by name.
 ///
 /// # Example
 ///
@@ -55,12 +54,12 @@ pub type ModuleDict<M = Box<dyn Layer>> = Dict<M>;
 pub type ParameterDict = Dict<Parameter>;
 
 impl<T: Member> Dict<T> {
-    /// Without elements.
+    /// An empty container.
     pub fn new() -> Self {
         Self(IndexMap::new())
     }
 
-    /// Puts an element under a name and returns the one that was there, whose place it takes.
+    /// Inserts an element under a name and returns the previous one, whose position it takes.
     ///
     /// # Errors
     ///
@@ -70,11 +69,11 @@ impl<T: Member> Dict<T> {
         Ok(self.0.insert(key, item))
     }
 
-    /// Takes out the element under a name; the others keep their order.
+    /// Removes and returns the element under a name; the others keep their order.
     ///
     /// # Errors
     ///
-    /// A name that is not there, with the nearest one.
+    /// A name that does not exist, with the nearest one.
     pub fn pop(&mut self, name: &str) -> Result<T> {
         match self.0.shift_remove(name) {
             Some(item) => Ok(item),
@@ -86,16 +85,16 @@ impl<T: Member> Dict<T> {
     ///
     /// # Errors
     ///
-    /// A name that is not there, with the nearest one.
+    /// A name that does not exist, with the nearest one.
     pub fn item(&self, name: &str) -> Result<&T> {
         self.0.get(name).ok_or_else(|| self.missing_error(name))
     }
 
-    /// [`item`](Self::item) with exclusive access.
+    /// [`item`](Self::item), mutably.
     ///
     /// # Errors
     ///
-    /// As [`item`](Self::item).
+    /// Those of [`item`](Self::item).
     pub fn item_mut(&mut self, name: &str) -> Result<&mut T> {
         let missing = match self.0.contains_key(name) {
             true => None,
@@ -112,11 +111,11 @@ impl<T: Member> Dict<T> {
         no_member_error(name, crate::error::suggest(name, self.keys()), T::DICT)
     }
 
-    /// Puts each element under its name, as [`insert`](Self::insert) does.
+    /// Inserts each element under its name, like [`insert`](Self::insert).
     ///
     /// # Errors
     ///
-    /// A name that is empty or contains `.`; those before it are then there.
+    /// A name that is empty or contains `.`; the elements before it are inserted.
     pub fn update<N: Into<String>>(
         &mut self,
         items: impl IntoIterator<Item = (N, T)>,
@@ -127,7 +126,7 @@ impl<T: Member> Dict<T> {
         Ok(())
     }
 
-    /// Takes out all elements.
+    /// Removes all elements.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -163,7 +162,7 @@ impl<T: Member> Dict<T> {
     }
 }
 
-/// A name that can be a key.
+/// A valid key.
 pub(super) fn check_key(op: &'static str, key: String) -> Result<String> {
     match key.is_empty() || key.contains('.') {
         false => Ok(key),
@@ -206,7 +205,7 @@ impl<T: Member> Module for Dict<T> {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl<T: Member> Describe for Dict<T> {
     const FIELDS: &'static [FieldInfo] = &[];
 }

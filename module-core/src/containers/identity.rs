@@ -1,9 +1,9 @@
 use crate::{Forward, Module, Result, Tensor};
 
-/// Returns its input: the module that stands where another is absent.
+/// Returns its input: a placeholder for an absent module.
 ///
-/// It has no state and no keys, so a network with `Identity` in a place has the keys of one that
-/// never had the place.
+/// It has no state and no keys, so a network with an `Identity` in some position has the keys of a network without that
+/// position.
 ///
 /// # Shapes
 ///

@@ -7,9 +7,9 @@ use crate::{Describe, Error, FieldInfo, Layer, Module, Parameter, Result};
 /// A list of modules or parameters under the keys `0`, `1`, …, that can grow and shrink: PyTorch's
 /// `ModuleList` and `ParameterList`.
 ///
-/// A `Vec` in a module is the same to walks, state dicts and print; this one adds PyTorch's methods
-/// with errors for places that are not there. What is removed leaves no gap in the keys. It has no
-/// forward pass of its own. As a slice it can be iterated over and indexed.
+/// Walks, state dicts and printing treat a `Vec` in a module the same way; this type adds PyTorch's methods, with errors
+/// for indices out of range. Removing an element leaves no gap in the keys. It has no forward pass of its own. As a slice
+/// it can be iterated over and indexed.
 ///
 /// # Example
 ///
@@ -57,43 +57,43 @@ pub type ModuleList<M = Box<dyn Layer>> = List<M>;
 pub type ParameterList = List<Parameter>;
 
 impl<T: Member> List<T> {
-    /// Without elements.
+    /// An empty list.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Puts an element at the end.
+    /// Appends an element.
     pub fn push(&mut self, item: T) {
         self.0.push(item);
     }
 
-    /// Puts an element before the one at `index`, or at the end if `index` is their number; negative
-    /// ones count from the end.
+    /// Inserts an element before the one at `index`, or at the end if `index` is the length; negative indices count from
+    /// the end.
     ///
     /// # Errors
     ///
-    /// A place past the end.
+    /// An index past the end.
     pub fn insert(&mut self, index: isize, item: T) -> Result<()> {
         let index = check_index("insert", index, self.len(), self.len() + 1)?;
         self.0.insert(index, item);
         Ok(())
     }
 
-    /// Takes out the element at `index`; negative ones count from the end.
+    /// Removes and returns the element at `index`; negative indices count from the end.
     ///
     /// # Errors
     ///
-    /// A place that is not there.
+    /// An index out of range.
     pub fn pop(&mut self, index: isize) -> Result<T> {
         let index = check_index("pop", index, self.len(), self.len())?;
         Ok(self.0.remove(index))
     }
 
-    /// Puts another element at `index` and returns the one that was there.
+    /// Replaces the element at `index` and returns the previous one.
     ///
     /// # Errors
     ///
-    /// A place that is not there.
+    /// An index out of range.
     pub fn replace(&mut self, index: isize, item: T) -> Result<T> {
         let index = check_index("replace", index, self.len(), self.len())?;
         match self.0.get_mut(index) {
@@ -102,7 +102,7 @@ impl<T: Member> List<T> {
         }
     }
 
-    /// Takes out the elements of a range, as a list of their own, numbered from 0.
+    /// Removes the elements of a range and returns them as a new list, numbered from 0.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<T: Member> List<T> {
     }
 }
 
-/// The index below `bound` that `index` stands for; a negative one counts from the end.
+/// The index below `bound` that `index` means; a negative one counts from the end.
 pub(super) fn check_index(
     op: &'static str,
     index: isize,
@@ -142,7 +142,7 @@ pub(super) fn check_index(
     })
 }
 
-/// A range that lies within a list.
+/// A range within a list.
 pub(super) fn check_range(
     op: &'static str,
     range: Range<usize>,
@@ -227,7 +227,7 @@ impl<T: Member> Module for List<T> {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl<T: Member> Describe for List<T> {
     const FIELDS: &'static [FieldInfo] = &[];
 }

@@ -1,4 +1,4 @@
-//! Containers with a behavior of their own; plain lists and maps are modules already.
+//! Containers with behavior of their own; plain lists and maps are already modules.
 
 mod dict;
 mod identity;

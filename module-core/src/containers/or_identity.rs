@@ -1,11 +1,11 @@
 use super::Identity;
 use crate::{Forward, Module, Result};
 
-/// A child module that may be absent: it is `M`, or [`Identity`] in its place.
+/// A child module that may be absent: an `M`, or [`Identity`] if absent.
 ///
-/// It answers as what it holds: a present module has the keys of the field and no more
-/// (`downsample.0.weight`), an absent one has none, and the module tree prints one or the other. Nothing is asked
-/// where it is called, so that a network needs no `match`.
+/// It behaves like the module that it holds: a present module has just the keys of the field (`downsample.0.weight`), an
+/// absent one has none, and the module tree prints one or the other. A call works in both cases, so a network needs no
+/// `match`.
 ///
 /// A parameter or a buffer that may be absent is a [`Maybe`](crate::Maybe).
 ///
@@ -53,7 +53,7 @@ use crate::{Forward, Module, Result};
 pub enum OrIdentity<M> {
     /// The module.
     Module(M),
-    /// What stands in its place.
+    /// The placeholder for an absent module.
     Identity(Identity),
 }
 
@@ -83,7 +83,7 @@ impl<M> OrIdentity<M> {
         }
     }
 
-    /// [`get`](Self::get) with exclusive access.
+    /// [`get`](Self::get), mutably.
     pub const fn get_mut(&mut self) -> Option<&mut M> {
         match self {
             Self::Module(module) => Some(module),

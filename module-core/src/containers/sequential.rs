@@ -10,7 +10,7 @@ use crate::{
     Call, Describe, Error, FieldInfo, Forward, Layer, Module, ModuleError, Result, Tensor,
 };
 
-/// Layers one after the other, under the keys `0`, `1`, … or names.
+/// Consecutive layers, under the keys `0`, `1`, … or names.
 ///
 /// # Shapes
 ///
@@ -36,19 +36,19 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// Without layers: the identity.
+    /// An empty container: the identity.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more layer at the end, under the number of layers before it.
+    /// Adds a layer at the end; its key is the previous number of layers.
     #[must_use]
     pub fn push(mut self, layer: impl Layer) -> Self {
         self.append(layer);
         self
     }
 
-    /// With one more layer at the end, under a name.
+    /// Adds a layer at the end, under a name.
     ///
     /// # Errors
     ///
@@ -66,8 +66,7 @@ impl Sequential {
         Ok(self)
     }
 
-    /// Puts one more layer at the end, under the number of layers before it or, if that is a name
-    /// already, the next free number.
+    /// Appends a layer; its key is the previous number of layers or, if that is already a name, the next free number.
     pub fn append(&mut self, layer: impl Layer) {
         let mut number = self.layers.len();
         while self.layers.contains_key(&number.to_string()) {
@@ -76,12 +75,12 @@ impl Sequential {
         self.layers.insert(number.to_string(), Box::new(layer));
     }
 
-    /// Puts a layer before the one at `index`, or at the end if `index` is their number; negative
-    /// ones count from the end. Keys that are numbers become the places of their layers; names stay.
+    /// Inserts a layer before the one at `index`, or at the end if `index` is the length; negative indices count from the
+    /// end. Numeric keys are renumbered by position; names stay.
     ///
     /// # Errors
     ///
-    /// A place past the end.
+    /// An index past the end.
     ///
     /// # Example
     ///
@@ -101,7 +100,7 @@ impl Sequential {
         Ok(())
     }
 
-    /// Puts the layers of another container behind these, under their names or the next numbers.
+    /// Appends the layers of another container, under their names or the next numbers.
     ///
     /// # Errors
     ///
@@ -123,12 +122,12 @@ impl Sequential {
         Ok(())
     }
 
-    /// Takes out the layer at `index`; negative ones count from the end. Keys that are numbers become
-    /// the places of their layers; names stay.
+    /// Removes and returns the layer at `index`; negative indices count from the end. Numeric keys are renumbered by
+    /// position; names stay.
     ///
     /// # Errors
     ///
-    /// A place that is not there.
+    /// An index out of range.
     pub fn pop(&mut self, index: isize) -> Result<Box<dyn Layer>> {
         let index = check_index("pop", index, self.len(), self.len())?;
         let removed = self.layers.shift_remove_index(index);
@@ -138,8 +137,7 @@ impl Sequential {
             .ok_or_else(|| self.no_layer_error(index))
     }
 
-    /// Takes out the layers of a range, as a container of their own; in both, keys that are numbers
-    /// become the places of their layers.
+    /// Removes the layers of a range and returns them as a new container; in both, numeric keys are renumbered by position.
     ///
     /// # Errors
     ///
@@ -165,11 +163,11 @@ impl Sequential {
         Ok(taken)
     }
 
-    /// Puts another layer at `index`, under the same key, and returns the one that was there.
+    /// Replaces the layer at `index`, under the same key, and returns the previous one.
     ///
     /// # Errors
     ///
-    /// A place that is not there.
+    /// An index out of range.
     pub fn replace(&mut self, index: isize, layer: impl Layer) -> Result<Box<dyn Layer>> {
         let index = check_index("replace", index, self.len(), self.len())?;
         match self.layers.get_index_mut(index) {
@@ -182,7 +180,7 @@ impl Sequential {
     ///
     /// # Errors
     ///
-    /// A key that is not there, with the nearest one.
+    /// A key that does not exist, with the nearest one.
     pub fn named(&self, key: &str) -> Result<&dyn Layer> {
         match self.layers.get(key) {
             Some(layer) => Ok(&**layer),
@@ -194,7 +192,7 @@ impl Sequential {
         }
     }
 
-    /// Makes keys that are numbers the places of their layers.
+    /// Renumbers numeric keys by position.
     fn renumber(&mut self) {
         let layers = std::mem::take(&mut self.layers).into_iter().enumerate();
         self.layers = layers
@@ -220,11 +218,11 @@ impl Sequential {
         self.layers.is_empty()
     }
 
-    /// The layer at a place.
+    /// The layer at an index.
     ///
     /// # Errors
     ///
-    /// A place past the end.
+    /// An index past the end.
     pub fn layer(&self, index: usize) -> Result<&dyn Layer> {
         match self.layers.get_index(index) {
             Some((_, layer)) => Ok(&**layer),
@@ -246,7 +244,7 @@ impl<L: Layer> FromIterator<L> for Sequential {
     }
 }
 
-/// Whether a key is a number as [`Sequential::append`] gives it.
+/// Whether a key is a number of the form that [`Sequential::append`] gives.
 fn is_number(key: &str) -> bool {
     key.parse::<usize>()
         .is_ok_and(|number| number.to_string() == key)
@@ -267,7 +265,7 @@ impl Module for Sequential {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl Describe for Sequential {
     const FIELDS: &'static [FieldInfo] = &[];
 }

@@ -13,20 +13,20 @@ pub enum FileError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 
-    /// A file that was saved, but that a crash of the system may still undo: the file itself is on the
-    /// disk and in its place, and its directory could not be forced there.
+    /// A file that was saved, but that a system crash may still undo: the file itself is on disk and in its place, but its
+    /// directory could not be synced.
     NotDurable {
         /// The file, which is the new one.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 
-    /// A file whose content is not what its format demands.
+    /// A file whose content does not follow its format.
     Format {
         /// The file.
         path: PathBuf,
@@ -36,8 +36,7 @@ pub enum FileError {
         problem: String,
     },
 
-    /// A whole file of a known format that holds something other than tensors under names, or tensors
-    /// that are not supported.
+    /// A whole file of a known format that holds something other than named tensors, or unsupported tensors.
     NoStateDict {
         /// The file.
         path: PathBuf,
@@ -94,7 +93,7 @@ impl Error for FileError {
     }
 }
 
-/// The place of a file, whole, with control characters escaped.
+/// A file's path in full, with control characters escaped.
 fn file(path: &Path) -> String {
     escape(&path.to_string_lossy()).to_string()
 }

@@ -5,38 +5,36 @@ use module_tensor::error::quote;
 use super::suggest;
 use crate::Shape;
 
-/// Everything that keeps a state dict from being loaded, found before anything is changed, and in an
+/// Everything that prevents a state dict from being loaded, found before anything is changed; found in an
 /// [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
 ///
-/// It prints as PyTorch words it; lines after that name keys that are probably meant by others, or the
-/// rule under which the state dict would fit. Where not a single key fits, a line before it says
-/// so, and at most ten keys of each kind are printed; [`full`](Self::full) prints all.
+/// It prints in PyTorch's words; further lines name keys that are probably misspelled, or the rule under which the state
+/// dict would fit. If not a single key fits, an additional first line says so, and at most ten keys of each kind are
+/// printed; [`full`](Self::full) prints all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProblems {
-    /// The type of the module that was to be loaded.
+    /// The type of the module to load into.
     pub module: &'static str,
-    /// Keys that the module has and the state dict lacks, in the module's order. A key that is tied to
-    /// one that came, or whose shape differs, is not missing.
+    /// Keys that the module has and the state dict lacks, in the module's order. A key is not missing if it is tied to one
+    /// that was found, or if its shape differs.
     pub missing: Vec<String>,
-    /// Keys that the state dict has and the module lacks: module by module, in the state dict's
-    /// order within one.
+    /// Keys that the state dict has and the module lacks: grouped by module, in the state dict's order.
     pub unexpected: Vec<String>,
     /// Keys whose shapes differ, in the module's order.
     pub mismatched: Vec<Mismatch>,
     /// The number of keys that could be loaded.
     pub loaded: usize,
-    /// The number of the module's keys that were to be loaded.
+    /// The number of the module's keys to be loaded.
     pub total: usize,
     /// Names of one tied tensor for which the state dict holds different values.
     pub untied: Vec<(String, String)>,
-    /// Square weights, with the type of their module, that the transposing rule leaves out although it
-    /// covers the other weights of the type: their shapes cannot tell whether they are transposed.
+    /// Square weights, with the type of their module, that the transposing rule misses although it covers the other weights
+    /// of the type: their shapes cannot tell whether they are transposed.
     pub not_transposed: Vec<(String, &'static str)>,
     /// The rule of [`Remap::prefix`](crate::Remap::prefix), `(from, to)`, under which the state dict
     /// would probably fit.
     pub prefix: Option<(String, String)>,
-    /// How to transpose the weights of which only the transposes fit: what is to be written, as it
-    /// stands in a program.
+    /// How to transpose the weights if only the transposes fit: the code to write.
     pub transpose: Option<String>,
 }
 
@@ -55,11 +53,11 @@ pub struct Mismatch {
     pub expected: Shape,
 }
 
-/// How many keys of each kind are printed of a list that is cut.
+/// How many keys of each kind a shortened list prints.
 pub(crate) const SHOWN: usize = 10;
 
 impl LoadProblems {
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty()
             && self.unexpected.is_empty()
@@ -68,7 +66,7 @@ impl LoadProblems {
             && self.not_transposed.is_empty()
     }
 
-    /// The same text with every key, also where not a single one fits.
+    /// The same text with every key, even if none fits.
     ///
     /// # Example
     ///
@@ -96,9 +94,9 @@ impl LoadProblems {
         self.loaded == 0 && self.total > 0
     }
 
-    /// Each unexpected key with the missing one that it is probably a typo of.
+    /// Each unexpected key with the missing one for which it is probably a typo.
     fn find_typos(&self) -> Vec<(&str, String)> {
-        // Long lists come from another model and not from a typo.
+        // Long lists come from a different model rather than from typos.
         const LONG: usize = 20;
         if self.prefix.is_some() || self.missing.len().max(self.unexpected.len()) > LONG {
             return Vec::new();
@@ -142,7 +140,7 @@ impl fmt::Display for LoadProblems {
     }
 }
 
-/// The problems with at most this many keys of each kind.
+/// The problems, with at most this many keys of each kind.
 struct ShortProblems<'p> {
     problems: &'p LoadProblems,
     shown: usize,
@@ -188,7 +186,7 @@ impl ShortProblems<'_> {
         }
     }
 
-    /// What to do about it.
+    /// What to do about them.
     fn hints(&self, f: &mut fmt::Formatter<'_>, typos: &[(&str, String)]) -> fmt::Result {
         let problems = self.problems;
         if let Some(rule) = &problems.transpose {

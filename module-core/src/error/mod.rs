@@ -1,7 +1,7 @@
-//! The errors of modules, of loading and of files, which [`Error`] carries as those of any other crate,
-//! and how names from files are quoted in messages.
+//! The errors of modules, loading and files, which [`Error`] carries like those of any other crate, and the quoting of
+//! names from files in messages.
 
-/// Has `?` and `into` make an [`Error`](crate::Error) of a type.
+/// Lets `?` and `into` convert a type to an [`Error`](crate::Error).
 macro_rules! error_from {
     ($type:ty) => {
         impl From<$type> for crate::Error {

@@ -3,14 +3,14 @@ use std::fmt;
 
 use module_tensor::error::{passage, quote};
 
-/// What can go wrong with the members, keys and selections of modules; found in an
-/// [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
+/// Errors about the members, keys and selections of modules; found in an [`Error`](crate::Error) by
+/// [`downcast_ref`](crate::Error::downcast_ref).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ModuleError {
-    /// A path step that names no module.
+    /// A path step that does not name a module.
     NoSuchMember {
-        /// The path asked for.
+        /// The requested path.
         path: String,
         /// The step that failed.
         step: String,
@@ -20,9 +20,9 @@ pub enum ModuleError {
         suggestion: Option<String>,
     },
 
-    /// A path step that names something else than what was asked for.
+    /// A path step that names something other than what was requested.
     WrongMember {
-        /// The path asked for.
+        /// The requested path.
         path: String,
         /// The step that failed.
         step: String,
@@ -30,11 +30,11 @@ pub enum ModuleError {
         module: &'static str,
         /// What it is.
         found: &'static str,
-        /// What was asked for.
+        /// What was requested.
         expected: &'static str,
     },
 
-    /// Exclusive access to a module behind an `Arc` that somebody else holds.
+    /// Mutable access to a module behind an `Arc` that has other handles.
     SharedModule {
         /// The path of the module; empty for the outermost one.
         path: String,
@@ -42,7 +42,7 @@ pub enum ModuleError {
         module: &'static str,
     },
 
-    /// Two members of one module under one key.
+    /// Two members of a module with the same key.
     DuplicateKey {
         /// The key.
         key: String,
@@ -70,17 +70,17 @@ pub enum ModuleError {
     NothingSelected {
         /// The selection.
         selection: String,
-        /// What was probably meant.
+        /// The probably intended selection.
         suggestion: Option<String>,
     },
 
-    /// Two keys of a state dict that become one.
+    /// Two keys of a state dict that become the same.
     KeyCollision {
         /// The operation.
         op: &'static str,
-        /// The key that both would have.
+        /// The key that both would get.
         key: String,
-        /// The key that has it first.
+        /// The key that gets it first.
         first: String,
         /// The other one.
         second: String,
@@ -96,7 +96,7 @@ pub enum ModuleError {
         suggestion: Option<String>,
     },
 
-    /// Parameters that were made from a tensor and cannot be drawn anew.
+    /// Parameters that were made from a tensor and cannot be redrawn.
     NoInitializer {
         /// The paths of the parameters.
         paths: Vec<String>,
@@ -210,7 +210,7 @@ fn did_you_mean(suggestion: &Option<String>) -> String {
         .unwrap_or_default()
 }
 
-/// `` `a`, `b` were `` for the middle of a sentence.
+/// `` `a`, `b` were ``, for use within a sentence.
 fn list(paths: &[String], one: &str, many: &str) -> String {
     let names: Vec<String> = paths
         .iter()

@@ -1,12 +1,12 @@
-//! "Did you mean": the nearest of the names that there are.
+//! "Did you mean": the nearest of the existing names.
 
-/// The name among `candidates` that `name` is most likely a typo of: at most a third of its
-/// letters wrong, and never all of them.
+/// The name among `candidates` that `name` is most likely a typo of: at most a third of its letters may be wrong, and never
+/// all of them.
 pub(crate) fn suggest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    /// Longer names are compared with none: the time grows with both lengths, and a crafted file may
+    /// Longer names are not compared: the time grows with both lengths, and a crafted file may hold names of any length.
     /// hold names of any.
     const LONG: usize = 256;
     let length = name.chars().count();
@@ -26,7 +26,7 @@ pub(crate) fn suggest<'a>(
 /// The number of letters to insert, remove, replace or swap with their neighbor.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
-    // The rows of the last letter of `a` and of the one before it; no swap ends at the first.
+    // The rows for the current and the previous letter of `a`; no swap ends at the first letter.
     let mut row: Vec<usize> = (0..=b.len()).collect();
     let mut before: Option<(char, Vec<usize>)> = None;
     for (i, x) in a.chars().enumerate() {

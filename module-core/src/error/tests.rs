@@ -5,7 +5,7 @@ use std::io;
 use super::{FileError, LoadProblems, Mismatch, ModuleError};
 use crate::{Error, Shape};
 
-/// A key of a hostile file: long, and with what steers a terminal.
+/// A key from a hostile file: long, and with terminal control characters.
 fn key() -> String {
     format!("\u{1b}[2J\n\r\u{9b}\u{202e}{}", "k".repeat(1 << 20))
 }
@@ -15,7 +15,7 @@ fn shape() -> Shape {
     vec![7; 100].into()
 }
 
-/// Every error of modules, made of hostile text wherever it holds text.
+/// Every error of modules, with hostile text wherever it contains text.
 fn modules() -> Vec<ModuleError> {
     use ModuleError as K;
     let (op, module) = ("load", "Net");
@@ -119,7 +119,7 @@ fn loads() -> Vec<LoadProblems> {
     vec![problems, prefixed]
 }
 
-/// A variant that is new is missing here until it stands in [`modules`] too.
+/// A new variant is missing here until it is added to [`modules`] too.
 fn place_of_module(error: &ModuleError) -> usize {
     use ModuleError as K;
     match error {
@@ -158,7 +158,7 @@ fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
     for error in all.chain(loads().into_iter().map(Error::from)) {
         let lines = error.downcast_ref::<LoadProblems>().is_some();
         let message = error.to_string();
-        // The lines of a load are its own.
+        // A load report has its own lines.
         let own = |c: char| lines && matches!(c, '\n' | '\t');
         let steers = |c: char| (c.is_control() && !own(c)) || c == '\u{202e}';
         assert!(!message.chars().any(steers), "{message:?}");

@@ -4,26 +4,26 @@ use module_tensor::error::quote;
 
 use super::{Mismatch, SHOWN, cut};
 
-/// Everything that keeps values from taking the place of a module's own for a while, in a
-/// [`functional_call`](crate::functional_call) or by [`swap_state_dict`](crate::ModuleExt::swap_state_dict); found
-/// before anything is changed, and in an [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
+/// Everything that prevents values from temporarily replacing a module's own, in a
+/// [`functional_call`](crate::functional_call) or by [`swap_state_dict`](crate::ModuleExt::swap_state_dict); found before
+/// anything is changed, and in an [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueProblems {
     /// The operation.
     pub op: &'static str,
     /// The type of the module.
     pub module: &'static str,
-    /// Keys that the module lacks, each with the nearest that it has.
+    /// Keys that the module lacks, each with the nearest existing one.
     pub unexpected: Vec<(String, Option<String>)>,
     /// Keys that were given more than once.
     pub repeated: Vec<String>,
-    /// Keys of the module that were not given, where `strict` asks for all.
+    /// Keys of the module that were not given, if `strict` requires all.
     pub missing: Vec<String>,
     /// Keys whose shapes differ.
     pub mismatched: Vec<Mismatch>,
     /// Names of one tied tensor that were given different values.
     pub untied: Vec<(String, String)>,
-    /// Keys whose values are swapped already, by a guard that still lives.
+    /// Keys whose values are already swapped by another guard.
     pub swapped: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ error_from!(ValueProblems);
 impl std::error::Error for ValueProblems {}
 
 impl ValueProblems {
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_empty(&self) -> bool {
         self.unexpected.is_empty()
             && self.repeated.is_empty()
@@ -51,7 +51,7 @@ impl ValueProblems {
     }
 }
 
-/// Writes what is wrong with each, at most ten of them.
+/// Writes each problem, at most ten of a kind.
 fn each<T>(
     f: &mut fmt::Formatter<'_>,
     items: &[T],

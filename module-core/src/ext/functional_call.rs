@@ -8,31 +8,31 @@ use crate::{Result, Tensor};
 
 /// Calls a module with other values of its parameters and buffers: PyTorch's `torch.func.functional_call`.
 ///
-/// `state` are values by key: a [`StateDict`], an `IndexMap` or `HashMap` by reference, or pairs. What is not
-/// given is the module's own, and a tied tensor is given under one of its names or, with the same value,
-/// under several. Gradients flow to the tensors that are given, so that a step on parameters can be part of what is
-/// differentiated (meta-learning), and one module can be called with the states of many (ensembles, averages).
+/// `state` holds values by key: a [`StateDict`], an `IndexMap` or `HashMap` by reference, or pairs. Values that are not
+/// given are the module's own; a tied tensor is given under one of its names or, with the same value, under several.
+/// Gradients flow to the given tensors, so that a step on parameters can be part of a differentiated computation
+/// (meta-learning), and one module can be called with the states of many (ensembles, averages).
 ///
-/// The module stays as it is, also where the call fails or panics: buffers that the pass sets, such as running
-/// statistics, are set in the place of its own, given or not, and forgotten; [`FunctionalCall::call_with_buffers`]
-/// returns them. PyTorch sets those that are not given in the module. Gradients, modes and what else is no value are the
-/// module's: what the pass does to them it does to the module.
+/// The module is unchanged, even if the call fails or panics: buffers that the pass sets, such as running statistics, are
+/// set in place of its own, given or not, and then discarded; [`FunctionalCall::call_with_buffers`] returns them. PyTorch
+/// sets buffers that are not given in the module. Everything that is not a value, such as gradients and modes, belongs to
+/// the module: the pass changes it there.
 ///
-/// The values are seen by the calling thread only, in the place of the module's own and for as long as the call
-/// takes; other threads that use the module meanwhile see its own. So do threads that its `forward` starts. Hooks run
-/// as ever. Calls may be nested: what the inner one is not given, it has from the outer one.
+/// Only the calling thread sees the values, and only during the call; other threads that use the module meanwhile see its
+/// own values. So do threads that its `forward` starts. Hooks run as usual. Calls may be nested: values that the inner call
+/// is not given come from the outer one.
 ///
-/// Outside of such calls a read of a parameter asks one flag of its thread more.
+/// Outside such calls, reading a parameter costs one additional check of a thread-local flag.
 ///
 /// # Errors
 ///
-/// Keys that the module lacks, which PyTorch lets pass, other shapes, different values for a tied tensor: all of
-/// them in one [`ValueProblems`](crate::ValueProblems), and then nothing runs; the errors of the call. Dtypes and
-/// devices may be others than the module's.
+/// Keys that the module lacks (which PyTorch ignores), other shapes, different values for a tied tensor: all of them in one
+/// [`ValueProblems`](crate::ValueProblems), and then nothing runs; the errors of the call. Dtypes and devices may differ
+/// from the module's.
 ///
 /// # Example
 ///
-/// A step of gradient descent that is differentiated itself:
+/// A step of gradient descent that is itself differentiated:
 ///
 /// ```
 /// use module_core::{BackwardOptions, Forward, Module, Parameter, Result, Tensor, autograd, functional_call};
@@ -98,13 +98,13 @@ pub struct FunctionalCall<'m, M: ?Sized> {
 }
 
 impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
-    /// Calls of this module that may leave values out.
+    /// Calls of this module in which values may be omitted.
     pub fn new(module: &'m M) -> Self {
         let strict = false;
         Self { module, strict }
     }
 
-    /// Whether every parameter and buffer must be given, buffers that are not persistent too.
+    /// Whether every parameter and buffer must be given, including buffers that are not persistent.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
@@ -114,7 +114,7 @@ impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
     ///
     /// # Errors
     ///
-    /// As [`functional_call`]; if strict, also parameters and buffers that are not given.
+    /// Those of [`functional_call`]; if strict, also parameters and buffers that are not given.
     pub fn call<I, K, T>(
         &self,
         state: impl IntoIterator<Item = (K, T)>,
@@ -129,12 +129,11 @@ impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
         self.run(state, || self.module.call(input))
     }
 
-    /// Calls the module with these values, and returns the output with all buffers of the module as the pass left
-    /// them, under their keys.
+    /// Calls the module with these values, and returns the output and all buffers of the module after the pass, by key.
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call).
+    /// Those of [`call`](Self::call).
     pub fn call_with_buffers<I, K, T>(
         &self,
         state: impl IntoIterator<Item = (K, T)>,
@@ -152,12 +151,12 @@ impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
         })
     }
 
-    /// Runs `f` on this thread with these values in the place of the module's: for more than one call, and for
-    /// methods of the module that are no call.
+    /// Runs `f` on this thread with these values in place of the module's: for several calls, and for methods of the module
+    /// other than `call`.
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call), and those of `f`.
+    /// Those of [`call`](Self::call), and those of `f`.
     pub fn run<R, K, T>(
         &self,
         state: impl IntoIterator<Item = (K, T)>,
@@ -174,7 +173,7 @@ impl<'m, M: Module + ?Sized> FunctionalCall<'m, M> {
     }
 }
 
-/// Puts the values in the place of the module's, all of which are covered, so that none is set.
+/// Overrides all of the module's values, so that none is set in the module.
 fn enter(root: &dyn Module, given: Vec<(String, Tensor)>, strict: bool) -> Result<Overrides> {
     let held = state::resolve("functional_call", root, given, strict)?;
     let values = held.into_iter().map(|Held { tensor, given, .. }| {
@@ -185,7 +184,7 @@ fn enter(root: &dyn Module, given: Vec<(String, Tensor)>, strict: bool) -> Resul
         });
         (tensor.id(), value)
     });
-    // Read from the scope around this one, before this one begins.
+    // Read from the enclosing scope, before this one begins.
     let values: Vec<_> = values.collect();
     Ok(Overrides::new(values))
 }

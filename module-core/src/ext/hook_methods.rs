@@ -5,9 +5,9 @@ macro_rules! hook_methods {
     () => {
         /// Runs `hook` before every `call` of this module on this thread, until the handle is dropped.
         ///
-        /// The hook may replace the input; an error of its own fails the call. Hooks run in the order of
-        /// registration, those of every module ([`register_module_forward_pre_hook`]) first, each with
-        /// what the one before left, under the caller's grad mode. The list is read as the call starts.
+        /// The hook may replace the input; if it returns an error, the call fails. Hooks run in the order of registration,
+        /// those of every module ([`register_module_forward_pre_hook`]) first, each on the result of the one before, under
+        /// the caller's grad mode. The list is read when the call starts.
         ///
         /// [`register_module_forward_pre_hook`]: crate::hooks::register_module_forward_pre_hook
         ///
@@ -47,9 +47,8 @@ macro_rules! hook_methods {
 
         /// Runs `hook` after every `call` of this module on this thread, until the handle is dropped.
         ///
-        /// The hook may replace the output; an error of its own fails the call. Order and grad mode are
-        /// those of [`register_forward_pre_hook`](Self::register_forward_pre_hook); the list is read when
-        /// `forward` has run.
+        /// The hook may replace the output; if it returns an error, the call fails. Order and grad mode are those of
+        /// [`register_forward_pre_hook`](Self::register_forward_pre_hook); the list is read after `forward` has run.
         ///
         /// # Example
         ///
@@ -117,16 +116,15 @@ macro_rules! hook_methods {
             Registration::on(self, options).add(Hook::forward(hook))
         }
 
-        /// Runs `hook` whenever a backward pass reaches the outputs of a `call` that this thread makes of
-        /// this module until the handle is dropped. It may replace their gradients.
+        /// Runs `hook` whenever a backward pass reaches the outputs of a `call` of this module on this thread made before
+        /// the handle is dropped. It may replace their gradients.
         ///
-        /// What happens in a backward pass is settled when the module is called: a hook that is added
-        /// later does not run, one that is removed later does, once for each call and pass. It may run on
-        /// another thread, so that it is `Send` and `Sync`, in the grad mode of the pass: on with
-        /// `create_graph`. A call under `no_grad` is not followed.
+        /// The hooks of a backward pass are fixed when the module is called: a hook that is added later does not run; one
+        /// that is removed later still runs, once for each call and pass. It may run on another thread, so it is `Send` and
+        /// `Sync`, and it runs in the grad mode of the pass: on with `create_graph`. A call under `no_grad` is not tracked.
         ///
-        /// A hook that fails fails the pass, as [`AutogradError::Hook`](crate::AutogradError::Hook) with
-        /// the line that registered it, and no gradient is added anywhere.
+        /// If a hook fails, the pass fails with [`AutogradError::Hook`](crate::AutogradError::Hook) and the line that
+        /// registered the hook, and no gradient is added anywhere.
         #[track_caller]
         fn register_full_backward_pre_hook<R: HookResult>(
             &self,
@@ -145,16 +143,15 @@ macro_rules! hook_methods {
             Registration::on(self, options).add(Hook::backward_pre(hook))
         }
 
-        /// Runs `hook` whenever a backward pass has computed the gradients of the inputs of a `call` that
-        /// this thread makes of this module until the handle is dropped. It may replace them.
+        /// Runs `hook` whenever a backward pass has computed the gradients of the inputs of a `call` of this module on this
+        /// thread made before the handle is dropped. It may replace them.
         ///
-        /// It is settled with the call, as for
-        /// [`register_full_backward_pre_hook`](Self::register_full_backward_pre_hook). Where no input is
-        /// tracked, it runs once the gradients of the outputs are there, with no gradients of inputs;
-        /// where the pass computes none of the inputs' gradients, it does not run.
+        /// It is fixed with the call, as for [`register_full_backward_pre_hook`](Self::register_full_backward_pre_hook). If
+        /// no input is tracked, it runs once the gradients of the outputs are there, without gradients of inputs; if the
+        /// pass computes no gradient of the inputs, it does not run.
         ///
-        /// A call with such a hook refuses a tracked tensor that is borrowed (`&Tensor`): it must be put
-        /// into the graph anew.
+        /// A call with such a hook refuses a tracked tensor that is borrowed (`&Tensor`), because the hook needs to put the
+        /// tensor behind a new node.
         ///
         /// # Example
         ///
@@ -205,8 +202,8 @@ macro_rules! hook_methods {
             Registration::on(self, options).add(Hook::backward(hook))
         }
 
-        /// Runs `hook` whenever a state dict of this module, or of one around it, is about to be made on
-        /// this thread, until the handle is dropped. A module's own hooks run before those below it.
+        /// Runs `hook` whenever a state dict of this module, or of one that contains it, is about to be made on this
+        /// thread, until the handle is dropped. A module's own hooks run before those of its descendants.
         fn register_state_dict_pre_hook<R: HookResult>(
             &self,
             hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
@@ -214,9 +211,8 @@ macro_rules! hook_methods {
             state::register_state_dict_pre(self, hook)
         }
 
-        /// Runs `hook` whenever this module's part of a state dict has been made on this thread, until the
-        /// handle is dropped. It may edit the part, whose keys carry the prefix; hooks of modules around
-        /// this one see what it made.
+        /// Runs `hook` whenever this module's part of a state dict has been made on this thread, until the handle is
+        /// dropped. It may edit the part, whose keys have the prefix; hooks of the containing modules see its changes.
         ///
         /// # Example
         ///
@@ -239,12 +235,12 @@ macro_rules! hook_methods {
             state::register_state_dict_post(self, hook)
         }
 
-        /// Runs `hook` whenever a state dict is about to be loaded into this module, or into one around
-        /// it, on this thread, until the handle is dropped. It may edit the keys that start with the
-        /// module's prefix, as to rename those of an older version; the caller's state dict stays.
+        /// Runs `hook` whenever a state dict is about to be loaded into this module, or into one that contains it, on this
+        /// thread, until the handle is dropped. It may edit the keys that start with the module's prefix, for example to
+        /// rename those of an older version; the caller's state dict is unchanged.
         ///
-        /// The hooks of a module run before those below it, and all before anything is loaded: an error
-        /// leaves the model as it was.
+        /// The hooks of a module run before those of its descendants, and all run before anything is loaded: an error
+        /// leaves the model unchanged.
         fn register_load_state_dict_pre_hook<R: HookResult>(
             &self,
             hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
@@ -252,13 +248,12 @@ macro_rules! hook_methods {
             state::register_load_pre(self, hook)
         }
 
-        /// Runs `hook` whenever a state dict has been loaded into this module, or into one around it, on
-        /// this thread, until the handle is dropped. It may edit the report: what it takes out of `missing`
-        /// or `unexpected` is no error.
+        /// Runs `hook` whenever a state dict has been loaded into this module, or into one that contains it, on this
+        /// thread, until the handle is dropped. It may edit the report: a key removed from `missing` or `unexpected` is not
+        /// an error.
         ///
-        /// The hooks of a module run after those below it, and all after the whole tree is loaded. If one
-        /// fails, or keys are still missing or unexpected and loading is strict, the model gets its old
-        /// values back.
+        /// The hooks of a module run after those of its descendants, and all run after the whole tree is loaded. If one
+        /// fails, or keys are still missing or unexpected and loading is strict, the model's old values are restored.
         fn register_load_state_dict_post_hook<R: HookResult>(
             &self,
             hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,

@@ -5,34 +5,32 @@ macro_rules! state_methods {
     () => {
         /// A snapshot of every parameter and persistent buffer under PyTorch's keys.
         ///
-        /// Where another thread loads a state dict meanwhile, the snapshot is from before or from after,
-        /// never a mixture; a hook before collecting ([`register_state_dict_pre_hook`]) may change the
-        /// module, so that what comes after such a hook is read when its turn comes. An optimizer's
-        /// step, a cast, a move or a reset in another thread sets one tensor after the other, and a
-        /// snapshot beside it can hold some from before and some from after.
+        /// If another thread loads a state dict meanwhile, the snapshot is entirely from before or from after. A pre-hook
+        /// ([`register_state_dict_pre_hook`]) may change the module, so values after such a hook are read one at a time. An
+        /// optimizer step, a cast, a move or a reset in another thread sets one tensor after another, and a concurrent
+        /// snapshot can hold some values from before and some from after.
         ///
         /// [`register_state_dict_pre_hook`]: Self::register_state_dict_pre_hook
         ///
         /// # Errors
         ///
-        /// Two tensors under one key, which `flatten` can bring about; a map with a key that is empty
-        /// or contains `.`; a parameter that has no values yet; an error of a hook.
+        /// Two tensors with the same key, which `flatten` can cause; a map with a key that is empty or contains `.`; a
+        /// parameter that has no values yet; an error of a hook.
         fn state_dict(&self) -> Result<StateDict> {
             state::state_dict(self.as_module())
         }
 
-        /// Loads a state dict that has this module's keys and shapes exactly; of a tied tensor it may lack
-        /// all names but one.
+        /// Loads a state dict that has exactly this module's keys and shapes; of a tied tensor it may lack all names but
+        /// one.
         ///
-        /// Values are cast to the dtype that they replace; gradients, modes and ties stay. A hook that fails
-        /// or panics leaves the module as it was, too. All values change at once for a
-        /// [`state_dict`](Self::state_dict) in another thread, but not for a call: one that runs
-        /// meanwhile reads each tensor when it needs it.
+        /// Values are cast to the dtype that they replace; gradients, modes and ties stay. A hook that fails or panics
+        /// leaves the module unchanged, too. A [`state_dict`](Self::state_dict) in another thread sees all values change at
+        /// once, but a concurrent call does not: it reads each tensor when it needs it.
         ///
         /// # Errors
         ///
-        /// Missing or unexpected keys, other shapes, ties that the values break: all of them in one
-        /// error, as PyTorch words it. The module is then as it was.
+        /// Missing or unexpected keys, other shapes, ties that the values break: all of them in one error, in PyTorch's
+        /// words. The module is then unchanged.
         fn load_state_dict(&self, state: &StateDict) -> Result<LoadReport> {
             self.load_state_dict_with(state, LoadOptions::new())
         }
@@ -41,8 +39,8 @@ macro_rules! state_methods {
         ///
         /// # Errors
         ///
-        /// As [`load_state_dict`](Self::load_state_dict), less what the options allow, and a state
-        /// dict of which nothing fits.
+        /// Those of [`load_state_dict`](Self::load_state_dict), except what the options allow, and a state dict of which
+        /// nothing fits.
         fn load_state_dict_with(
             &self,
             state: &StateDict,
@@ -51,18 +49,17 @@ macro_rules! state_methods {
             state::load(self.as_module(), state, &options)
         }
 
-        /// Puts other values in the place of the module's own until the guard is dropped: averaged ones for
-        /// evaluation, say.
+        /// Replaces the module's values until the guard is dropped, for example by averaged ones for evaluation.
         ///
-        /// `state` may lack keys, whose values stay. The guard gives the own values back as they were, also on
-        /// the way out by an error or a panic, and whatever was done to the values meanwhile. Gradients, modes and ties
-        /// stay. All threads see the values, and each change is one for a [`state_dict`](Self::state_dict) in another thread;
+        /// `state` may lack keys, whose values stay. The guard restores the original values, also on an error or a panic,
+        /// and regardless of what was done to the values meanwhile. Gradients, modes and ties stay. All threads see the
+        /// values, and a [`state_dict`](Self::state_dict) in another thread sees each swap at once;
         /// [`functional_call`](crate::functional_call) shows other values to one thread only. Values are cast to the
         /// module's dtypes.
         ///
         /// # Errors
         ///
-        /// Keys that the module lacks, other shapes, different values for a tied tensor, values that are swapped already:
+        /// Keys that the module lacks, other shapes, different values for a tied tensor, values that are already swapped:
         /// one [`ValueProblems`](crate::ValueProblems), and then nothing is changed.
         ///
         /// # Example
@@ -83,9 +80,9 @@ macro_rules! state_methods {
             SwappedState::new(self.as_module(), state)
         }
 
-        /// The state dict in the form that [`load_state_dict_with`](Self::load_state_dict_with) reads with
-        /// these options: weights transposed by the same rule, keys turned back by [`Remap::inverse`], and
-        /// of a selection only what is selected.
+        /// The state dict in the form that [`load_state_dict_with`](Self::load_state_dict_with) reads with these options:
+        /// weights transposed by the same rule, keys mapped back by [`Remap::inverse`], and only the selected keys if there
+        /// is a selection.
         ///
         /// Values have the dtypes of the module.
         ///
@@ -93,8 +90,8 @@ macro_rules! state_methods {
         ///
         /// # Errors
         ///
-        /// Those of [`state_dict`](Self::state_dict), rules that cannot be turned back, and a key that they
-        /// would not bring back as it is.
+        /// Those of [`state_dict`](Self::state_dict), rules that cannot be inverted, and a key that they would not map back
+        /// to itself.
         ///
         /// # Example
         ///
@@ -112,8 +109,8 @@ macro_rules! state_methods {
             state::state_dict_as(self.as_module(), options)
         }
 
-        /// Writes [`state_dict_as`](Self::state_dict_as) to a safetensors file, whole or not at all: the
-        /// checkpoint that [`load_with`](Self::load_with) reads with these options.
+        /// Writes [`state_dict_as`](Self::state_dict_as) to a safetensors file, completely or not at all: the checkpoint
+        /// that [`load_with`](Self::load_with) reads with these options.
         ///
         /// # Errors
         ///
@@ -123,7 +120,7 @@ macro_rules! state_methods {
             self.state_dict_as(options)?.save(path)
         }
 
-        /// Writes the state dict to a safetensors file, whole or not at all.
+        /// Writes the state dict to a safetensors file, completely or not at all.
         ///
         /// # Errors
         ///
@@ -133,8 +130,7 @@ macro_rules! state_methods {
             self.state_dict()?.save(path)
         }
 
-        /// [`save`](Self::save) on another thread, while training goes on: what is written is the state as
-        /// it is now.
+        /// [`save`](Self::save) on another thread, while training continues. It writes the current state.
         ///
         /// # Errors
         ///
@@ -144,7 +140,7 @@ macro_rules! state_methods {
             Ok(self.state_dict()?.save_async(path))
         }
 
-        /// Loads a checkpoint file that has this module's keys and shapes exactly.
+        /// Loads a checkpoint file that has exactly this module's keys and shapes.
         ///
         /// # Errors
         ///

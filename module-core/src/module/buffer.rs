@@ -9,10 +9,10 @@ use super::parameter::check_shape;
 use super::{Field, FieldRole, TensorId, Visitor, VisitorMut, overrides};
 use crate::{Result, Tensor};
 
-/// A tensor of a module that is not learned: running statistics, counters, tables.
+/// A tensor of a module that is not trained: running statistics, counters, tables.
 ///
-/// It stores detached values, so that no graph grows through it from step to step. A persistent
-/// buffer is part of the state dict; which it is, is fixed when it is made.
+/// It stores detached values, so that no graph grows through it from step to step. A persistent buffer is part of the state
+/// dict; whether a buffer is persistent is fixed when it is made.
 ///
 /// # Example
 ///
@@ -31,7 +31,7 @@ struct Inner {
     initial: Tensor,
     persistent: bool,
     keeps_dtype: AtomicBool,
-    /// Whether the value is another for a while.
+    /// Whether the value is temporarily swapped.
     swapped: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl Buffer {
         Self::from_parts(value, true)
     }
 
-    /// A buffer that the state dict leaves out.
+    /// A buffer that is not part of the state dict.
     pub fn non_persistent(value: Tensor) -> Self {
         Self::from_parts(value, false)
     }
@@ -68,8 +68,8 @@ impl Buffer {
         }))
     }
 
-    /// The value; a buffer has no gradient. In a [`functional_call`](crate::functional_call) it is the one that
-    /// was given, with the graph that it has, and that one is set.
+    /// The value; a buffer has no gradient. In a [`functional_call`](crate::functional_call) this is the given value, with
+    /// its graph, and setting the buffer sets that one.
     pub fn tensor(&self) -> Tensor {
         match overrides::get(self.id()) {
             Some(value) => value,
@@ -77,11 +77,11 @@ impl Buffer {
         }
     }
 
-    /// Replaces the value by another of the same shape and dtype.
+    /// Replaces the value by one of the same shape and dtype.
     ///
     /// # Errors
     ///
-    /// Another shape or dtype.
+    /// A different shape or dtype.
     pub fn set(&self, value: Tensor) -> Result<()> {
         let old = self.tensor();
         check_shape("set", old.shape(), &value)?;
@@ -104,8 +104,8 @@ impl Buffer {
         self.0.persistent
     }
 
-    /// Keeps the dtype whatever the module is cast to: tables of positions and of frequencies are wrong
-    /// in half precision. Every handle that is tied to this one keeps it too.
+    /// Keeps the dtype when the module is cast: position and frequency tables are wrong in half precision. This also
+    /// applies to every tied handle.
     ///
     /// # Example
     ///
@@ -133,31 +133,29 @@ impl Buffer {
         self.0.keeps_dtype.load(Ordering::Relaxed)
     }
 
-    /// Whether the value is another for a while, which
-    /// [`swap_state_dict`](crate::ModuleExt::swap_state_dict) put in its place.
+    /// Whether [`swap_state_dict`](crate::ModuleExt::swap_state_dict) has temporarily replaced the value.
     pub fn is_swapped(&self) -> bool {
         self.0.swapped.load(Ordering::Relaxed)
     }
 
-    /// Marks whether it is, and says what was marked before.
+    /// Marks the value as swapped or not, and returns the previous mark.
     pub(crate) fn mark_swapped(&self, swapped: bool) -> bool {
         self.0.swapped.swap(swapped, Ordering::AcqRel)
     }
 
-    /// Another handle to this same buffer: a tie.
+    /// Another handle to this buffer: a tie.
     #[must_use]
     pub fn share(&self) -> Self {
         Self(self.0.clone())
     }
 
-    /// What keeps the identity from being that of another tensor.
+    /// Keeps the identity from being reused by another tensor.
     pub(super) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
         let shared: Arc<dyn Any + Send + Sync> = self.0.clone();
         Arc::downgrade(&shared)
     }
 
-    /// What leads to [`share`](Self::share): the compiler finds it before `Clone::clone` of a
-    /// reference.
+    /// Directs users to [`share`](Self::share): the compiler finds it before `Clone::clone` of a reference.
     #[doc(hidden)]
     #[allow(clippy::should_implement_trait)] // It exists to be refused.
     pub fn clone(&self) -> Self
@@ -172,7 +170,7 @@ impl Buffer {
         TensorId::of(&self.0)
     }
 
-    /// The value that the buffer was made with, in its present dtype and on its present device.
+    /// The initial value of the buffer, in its current dtype and on its current device.
     ///
     /// # Errors
     ///

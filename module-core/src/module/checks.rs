@@ -1,5 +1,4 @@
-//! Rules on what fields are, and not on how their types are written, asked while the user's crate is
-//! compiled.
+//! Rules about what fields are, not how their types are spelled, evaluated while the user's crate is compiled.
 
 use super::{FieldInfo, FieldRole};
 
@@ -31,7 +30,7 @@ impl FieldsCheck {
         len: 0,
     };
 
-    /// Looks for a second mode flag, whatever its type is called.
+    /// Looks for a second mode flag, under any type name.
     pub const fn modes(fields: &[FieldInfo]) -> Self {
         let mut check = Self::OK;
         let mut first: Option<&FieldInfo> = None;
@@ -56,8 +55,8 @@ impl FieldsCheck {
         check
     }
 
-    /// Compares the keys that the flattened field at `index` brings with those of the fields beside
-    /// it. Of two flattened fields, the second is the one at fault.
+    /// Compares the keys that the flattened field at `index` adds with those of the fields next to it. Of two flattened
+    /// fields, the second is the one at fault.
     pub const fn flattened(fields: &[FieldInfo], index: usize) -> Self {
         let mut check = Self::OK;
         let flattened = &fields[index];
@@ -95,7 +94,7 @@ impl FieldsCheck {
         self.len == 0
     }
 
-    /// What collides, and the cure.
+    /// What collides, and the fix.
     pub const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.len).0) {
             Ok(text) => text,
@@ -104,7 +103,7 @@ impl FieldsCheck {
         }
     }
 
-    /// Appends `part`, unless names of absurd length have filled the text.
+    /// Appends `part`, unless very long names have filled the text.
     const fn push(&mut self, part: &str) {
         let part = part.as_bytes();
         if self.len + part.len() > self.text.len() {
@@ -126,7 +125,7 @@ const fn is_same_variant(a: &FieldInfo, b: &FieldInfo) -> bool {
     }
 }
 
-/// The first key that `brought` and `field` have both.
+/// The first key that both `brought` and `field` have.
 const fn find_common_key(brought: &[FieldInfo], field: &FieldInfo) -> Option<&'static str> {
     let mut i = 0;
     while i < brought.len() {
@@ -143,7 +142,7 @@ const fn find_common_key(brought: &[FieldInfo], field: &FieldInfo) -> Option<&'s
     None
 }
 
-/// Whether `field`, or what it brings, registers under `key`.
+/// Whether `field`, or what it adds, registers under `key`.
 const fn has(field: &FieldInfo, key: &str) -> bool {
     let FieldRole::Flattened(brought) = field.role else {
         return registers(field) && is_same(field.key, key);
@@ -158,7 +157,7 @@ const fn has(field: &FieldInfo, key: &str) -> bool {
     false
 }
 
-/// Whether a path can lead to the field; flags and constants of one name do no harm.
+/// Whether a path can lead to the field; flags and constants with the same name do no harm.
 const fn registers(field: &FieldInfo) -> bool {
     !field.key.is_empty()
         && matches!(

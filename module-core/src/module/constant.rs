@@ -1,7 +1,7 @@
 use std::fmt;
 
-/// A field that is no part of the network's state and is printed in the module tree, in Python's
-/// notation: `True`, `0.5`, `(3, 3)`.
+/// A field that is not part of the network's state and is printed in the module tree, in Python's notation: `True`, `0.5`,
+/// `(3, 3)`.
 pub trait Constant: Send + Sync + 'static {
     /// Prints the value.
     ///
@@ -11,7 +11,7 @@ pub trait Constant: Send + Sync + 'static {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// A constant as the module tree prints it, for an `extra_repr` of your own.
+/// A constant as the module tree prints it, for your own `extra_repr`.
 ///
 /// # Example
 ///
@@ -62,8 +62,8 @@ macro_rules! constant_by {
 constant_by!("{}": u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, char, String, &'static str);
 macro_rules! floats {
     ($($type:ty),*) => {$(
-        /// `{:?}` keeps the `.0` of a whole number and changes to exponents where Python does, but
-        /// writes them as `1e-5` and `1e16` for Python's `1e-05` and `1e+16`.
+        /// `{:?}` keeps the `.0` of an integral value and switches to exponents where Python does, but writes them as
+        /// `1e-5` and `1e16` for Python's `1e-05` and `1e+16`.
         impl Constant for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let text = format!("{self:?}");

@@ -1,11 +1,11 @@
-//! The types that are fields as constants.
+//! Types whose fields are constants.
 
 use std::marker::PhantomData;
 
 use super::{Field, FieldRole, Number, Visitor, VisitorMut};
 
-/// Types named one by one, because arrays and tuples of modules are modules: no blanket
-/// implementation can tell the two apart.
+/// Types are listed one by one, because arrays and tuples of modules are modules: a blanket implementation cannot tell the
+/// two apart.
 macro_rules! constant_fields {
     ($($type:ty),*) => {$(
         constant_fields!(@one $type);

@@ -1,5 +1,4 @@
-//! What changes a whole tree: its modes and flags, and casting, moving and drawing anew its tensors,
-//! all of them or none.
+//! Changes to a whole tree: modes and flags, and casting, moving and redrawing its tensors, all of them or none.
 
 use super::replay::replay;
 use super::{Buffer, Module, Parameter, TensorId, Walk, walk};
@@ -13,7 +12,7 @@ pub(crate) fn set_training(root: &dyn Module, training: bool) {
     }
 }
 
-/// Pauses the training of every parameter, or lets it go on.
+/// Pauses or resumes the training of every parameter.
 pub(crate) fn set_requires_grad(root: &dyn Module, requires_grad: bool) {
     walk::each_parameter(root, &mut |parameter| {
         parameter.set_requires_grad(requires_grad)
@@ -45,7 +44,7 @@ pub(crate) fn to_device(root: &dyn Module, device: &Device) -> Result<()> {
     convert(root, |tensor| tensor.to_device(device), |_| true)
 }
 
-/// Converts every parameter of a tree and the buffers that `takes` first, and sets all of them then.
+/// Converts every parameter of a tree, and the buffers that `takes` accepts, and then sets all of them.
 fn convert(
     root: &dyn Module,
     f: impl Fn(&Tensor) -> Result<Tensor>,
@@ -74,8 +73,8 @@ fn convert(
 /// Resets the parameters and buffers that `takes` accepts: computes all new values first, then sets
 /// them.
 ///
-/// They are drawn by `generator`, or each by the default one of its device. The parameters are drawn as they were when the tree was built, so that the seed gives what it gave
-/// then.
+/// They are drawn from `generator`, or each from the default one of its device. The parameters are drawn in the same way as
+/// when the tree was built, so that a seed reproduces the same values.
 pub(crate) fn reset(
     root: &dyn Module,
     generator: Option<&Generator>,

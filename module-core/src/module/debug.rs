@@ -1,4 +1,4 @@
-//! What `Debug` prints of a module: its tree.
+//! The `Debug` output of a module: its tree.
 
 use std::fmt;
 

@@ -6,17 +6,16 @@ thread_local! {
 
 /// Builds a model whose parameters have no values until they are loaded or drawn.
 ///
-/// Inside, on this thread, [`Parameter::with_init`](crate::Parameter::with_init) and
-/// [`Parameter::initialize`](crate::Parameter::initialize) keep the shape, the dtype and the initializer,
-/// and neither allocate nor draw, so that the generator stays as it is; a reset with a seed gives the
-/// values that the construction with that seed would have given, to the bit.
-/// Parameters and buffers that are made from tensors have their values as always. Then
-/// [`load`](crate::ModuleExt::load) gives each parameter the file's values without a copy of its own,
-/// and [`reset_parameters`](crate::ModuleExt::reset_parameters), or
+/// During the call, on this thread, [`Parameter::with_init`](crate::Parameter::with_init) and
+/// [`Parameter::initialize`](crate::Parameter::initialize) record the shape, the dtype and the initializer, and neither
+/// allocate nor draw, so that the generator is unchanged; a reset with a seed gives, bit for bit, the values of a
+/// construction with that seed. Parameters and buffers made from tensors have their values as usual. Then
+/// [`load`](crate::ModuleExt::load) gives each parameter the file's values without an extra copy, and
+/// [`reset_parameters`](crate::ModuleExt::reset_parameters), or
 /// [`LoadReport::reset_not_loaded`](crate::LoadReport::reset_not_loaded) after a partial load, draws them.
 ///
-/// Shapes, dtypes, casts, `num_parameters` and the module tree are available before that; computing
-/// with a parameter that has no values, or saving it, is an error.
+/// Shapes, dtypes, casts, `num_parameters` and the module tree work before that; computing with a parameter that has no
+/// values, or saving it, is an error.
 ///
 /// # Example
 ///
@@ -36,7 +35,7 @@ thread_local! {
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub fn deferred<R>(build: impl FnOnce() -> R) -> R {
-    /// Ends the mode also where `build` panics.
+    /// Ends the mode even if `build` panics.
     struct Before(bool);
 
     impl Drop for Before {

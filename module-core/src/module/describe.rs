@@ -1,10 +1,9 @@
 use std::sync::Arc;
 
-/// What is known of a module's type at compile time: its fields with their keys and roles.
+/// What is known about a module's type at compile time: its fields with their keys and roles.
 ///
-/// `#[derive(Module)]` implements it, so that `Net::FIELDS` can be read without a value. A module
-/// that is written by hand needs it only where it is flattened through a type parameter; `&[]` says
-/// that its keys are known at run time only.
+/// `#[derive(Module)]` implements it, so that `Net::FIELDS` can be read without a value. A hand-written module needs it
+/// only if it is flattened through a type parameter; `&[]` means that its keys are known only at run time.
 ///
 /// # Example
 ///
@@ -32,7 +31,7 @@ use std::sync::Arc;
     note = "a module that is written by hand says `const FIELDS: &'static [FieldInfo] = &[]`, and its keys are not compared"
 )]
 pub trait Describe {
-    /// The fields in declaration order; of an enum, those of all variants.
+    /// The fields in declaration order; for an enum, those of all variants.
     const FIELDS: &'static [FieldInfo] = if Self::WRITTEN.roles.len() <= Self::FEW.len() {
         Self::FEW.split_at(Self::WRITTEN.roles.len()).0
     } else {
@@ -42,7 +41,7 @@ pub trait Describe {
     #[doc(hidden)]
     const WRITTEN: Written = Written::NONE;
 
-    // No array has a length that depends on a constant of `Self`.
+    // The length of an array cannot depend on a constant of `Self`.
     #[doc(hidden)]
     const FEW: &'static [FieldInfo] = &Self::WRITTEN.fields::<16>();
 
@@ -54,19 +53,19 @@ pub trait Describe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldInfo {
-    /// The variant of an enum that has the field.
+    /// The enum variant that has the field.
     pub variant: Option<&'static str>,
-    /// How Rust names the field: `weight`, `0`, and `type` for `r#type`.
+    /// The Rust name of the field: `weight`, `0`, and `type` for `r#type`.
     pub name: &'static str,
-    /// The name under which it registers. It is empty where the field registers none: it is
-    /// skipped, flattened, or the payload of a one-field variant, which takes the enum's place.
+    /// The name under which it registers; empty if the field registers nothing, because it is skipped, flattened, or the
+    /// payload of a one-field variant, which takes the enum's place.
     pub key: &'static str,
-    /// What the field is to the module.
+    /// The role of the field in the module.
     pub role: FieldRole,
 }
 
 impl FieldInfo {
-    /// What the derive writes; a field of a struct has no variant.
+    /// Used by the derive; a field of a struct has no variant.
     #[doc(hidden)]
     pub const fn new(
         variant: &'static str,
@@ -87,12 +86,12 @@ impl FieldInfo {
     }
 }
 
-/// The fields of a type as the derive writes them: in few words, because each literal and each step of
-/// a constant costs the user's crate compile time, and few ask for `FIELDS`.
+/// The fields of a type as the derive writes them: in a compact form, because each literal and each step of a constant
+/// costs the user's crate compile time, and `FIELDS` is rarely used.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Written {
-    /// The variants, names and keys of the fields, with a NUL between two; no variants for a struct.
+    /// The variants, names and keys of the fields, separated by NUL; no variants for a struct.
     pub variants: &'static str,
     pub names: &'static str,
     pub keys: &'static str,
@@ -103,7 +102,7 @@ impl Written {
     /// The most fields that the derive accepts.
     const MAX_FIELDS: usize = 256;
 
-    /// No fields, or none that are known at compile time.
+    /// No fields, or none known at compile time.
     const NONE: Self = Self {
         variants: "",
         names: "",
@@ -111,7 +110,7 @@ impl Written {
         roles: &[],
     };
 
-    /// The fields, and behind them whatever fills the array.
+    /// The fields, followed by filler for the rest of the array.
     const fn fields<const N: usize>(self) -> [FieldInfo; N] {
         let mut fields = [FieldInfo::new("", "", "", FieldRole::Skipped); N];
         let (mut variants, mut names, mut keys) = (self.variants, self.names, self.keys);
@@ -128,7 +127,7 @@ impl Written {
     }
 }
 
-/// What stands before the first NUL, and what stands behind it.
+/// The parts before and after the first NUL.
 const fn first(list: &'static str) -> (&'static str, &'static str) {
     let mut end = 0;
     while end < list.len() {
@@ -141,18 +140,18 @@ const fn first(list: &'static str) -> (&'static str, &'static str) {
     (list, "")
 }
 
-/// What a field is to its module. The type decides, so that aliases and generics have the role of
-/// what they stand for.
+/// The role of a field in its module. The type decides, so that aliases and generics have the role of the type that they
+/// stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldRole {
-    /// A learnable tensor, which may be absent.
+    /// A trainable tensor, which may be absent.
     Parameter,
-    /// State that is not learned, and may be absent.
+    /// State that is not trained, and may be absent.
     Buffer,
     /// A child module, or a container of modules or parameters.
     Child,
-    /// State that is neither learned nor a buffer.
+    /// State that is neither a parameter nor a buffer.
     ExtraState,
     /// The mode flag.
     Training,
@@ -160,10 +159,10 @@ pub enum FieldRole {
     Constant,
     /// Registers nothing: a [`Marker`](crate::Marker) or `PhantomData`.
     Marker,
-    /// Taken out by `#[module(skip)]`.
+    /// Excluded by `#[module(skip)]`.
     Skipped,
-    /// A child whose members join this module's own by `#[module(flatten)]`: its fields, or none
-    /// where they are not known at compile time.
+    /// A child whose members become this module's own by `#[module(flatten)]`: its fields, or none if they are not known at
+    /// compile time.
     Flattened(&'static [FieldInfo]),
 }
 
@@ -175,17 +174,17 @@ impl<M: Describe> Describe for Arc<M> {
     const FIELDS: &'static [FieldInfo] = M::FIELDS;
 }
 
-/// The keys of a vector are known at run time only.
+/// The keys of a vector are known only at run time.
 impl<T> Describe for Vec<T> {
     const FIELDS: &'static [FieldInfo] = &[];
 }
 
-/// The keys are numbers, of which no constant can hold as many as the array has.
+/// The keys are numbers, and no constant can hold one for each element of the array.
 impl<T, const N: usize> Describe for [T; N] {
     const FIELDS: &'static [FieldInfo] = &[];
 }
 
-/// The keys of a map are known at run time only.
+/// The keys of a map are known only at run time.
 impl<T> Describe for indexmap::IndexMap<String, T> {
     const FIELDS: &'static [FieldInfo] = &[];
 }

@@ -12,10 +12,9 @@ use crate::{Error, Result, Tensor};
 /// State of a module that is neither a parameter nor a buffer, and is saved with it: PyTorch's
 /// `get_extra_state` and `set_extra_state`.
 ///
-/// It stands in the state dict under `_extra_state`, whatever the field is called, after the module's
-/// own parameters and buffers. It is a tensor of any shape and dtype, which loading replaces as it
-/// is, or any value for serde, which is kept as a tensor of JSON. It is never cast nor moved, and
-/// `reset_parameters` leaves it. A module has one at most.
+/// Its state-dict key is `_extra_state`, whatever the field is called, after the module's own parameters and buffers. It is
+/// a tensor of any shape and dtype, which loading replaces unchanged, or any serde value, which is kept as a tensor of
+/// JSON. It is never cast or moved, and `reset_parameters` leaves it alone. A module has at most one.
 ///
 /// # Example
 ///
@@ -77,7 +76,7 @@ impl ExtraState {
         std::mem::swap(&mut *place, &mut value);
     }
 
-    /// The value that [`from_value`](Self::from_value) or [`set_value`](Self::set_value) was given.
+    /// The value that was given to [`from_value`](Self::from_value) or [`set_value`](Self::set_value).
     ///
     /// # Errors
     ///
@@ -91,13 +90,13 @@ impl ExtraState {
     ///
     /// # Errors
     ///
-    /// As [`from_value`](Self::from_value); then it stays.
+    /// Those of [`from_value`](Self::from_value); then the value is unchanged.
     pub fn set_value<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
         self.set(json(value)?);
         Ok(())
     }
 
-    /// What keeps the identity from being that of another tensor.
+    /// Keeps the identity from being reused by another tensor.
     pub(super) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
         let shared: Arc<dyn Any + Send + Sync> = self.0.clone();
         Arc::downgrade(&shared)

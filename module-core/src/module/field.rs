@@ -1,19 +1,19 @@
 use super::{FieldRole, Module, Visitor, VisitorMut};
 
-/// What a field of a module may be; implemented for, and only for, the types of the table below.
+/// What a field of a module may be; implemented exactly for the types in the table below.
 ///
 /// | field type | role | in the state dict |
 /// |---|---|---|
-/// | [`Parameter`](crate::Parameter) | learnable tensor | yes |
-/// | [`Buffer`](crate::Buffer) | state that is not learned | if persistent |
+/// | [`Parameter`](crate::Parameter) | trainable tensor | yes |
+/// | [`Buffer`](crate::Buffer) | state that is not trained | if persistent |
 /// | [`Maybe<Parameter>`](crate::Maybe), `Maybe<Buffer>` | the same, or absent | if present |
-/// | [`ExtraState`](crate::ExtraState) | any other state, one at most | as `_extra_state` |
+/// | [`ExtraState`](crate::ExtraState) | any other state, at most one | as `_extra_state` |
 /// | any [`Module`] | child | its keys, under the field's name |
-/// | [`OrIdentity<M>`](crate::OrIdentity) | child, or `Identity` in its place | the keys of the child, if present |
+/// | [`OrIdentity<M>`](crate::OrIdentity) | child, or `Identity` if absent | the keys of the child, if present |
 /// | `Box<M>`, `Arc<M>`, `Box<dyn Layer>` | child, transparent | as the child |
 /// | `Vec`, array, tuple, `IndexMap<String, _>` of modules or parameters | child with children `0`, `1`, … or the keys | `list.0.weight` |
 /// | [`Training`](crate::Training) | the mode flag | no |
-/// | [`Marker`](crate::Marker) | an address for a module without other fields | no |
+/// | [`Marker`](crate::Marker) | gives a module without other fields an address | no |
 /// | `bool`, integers, floats, `char`, `String`, `&'static str`, arrays and tuples of them, `PhantomData` | constant, printed in the tree | no |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a module",
@@ -26,34 +26,33 @@ use super::{FieldRole, Module, Visitor, VisitorMut};
     note = "`#[module(skip)]` takes a field that holds no tensors out of the module"
 )]
 pub trait Field: 'static {
-    /// What a field of this type is to its module.
+    /// The role of a field of this type in its module.
     const ROLE: FieldRole;
 
     /// Shows this field to `visitor` under `name`.
     fn visit_field<'a>(&'a self, name: &str, visitor: &mut dyn Visitor<'a>);
 
-    /// [`visit_field`](Self::visit_field) with exclusive access.
+    /// [`visit_field`](Self::visit_field), mutably.
     fn visit_field_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>);
 
-    /// Shows the payload of an enum variant in the enum's place: the members of a module, or this
-    /// value as member `0`.
+    /// Shows the payload of an enum variant in place of the enum: the members of a module, or this value as member `0`.
     #[doc(hidden)]
     fn visit_payload<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         self.visit_field("0", visitor);
     }
 
-    /// [`visit_payload`](Self::visit_payload) with exclusive access.
+    /// [`visit_payload`](Self::visit_payload), mutably.
     #[doc(hidden)]
     fn visit_payload_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
         self.visit_field_mut("0", visitor);
     }
 
-    /// The module that this field is, if it is one.
+    /// This field as a module, if it is one.
     fn as_child(&self) -> Option<&dyn Module> {
         None
     }
 
-    /// [`as_child`](Self::as_child) with exclusive access.
+    /// [`as_child`](Self::as_child), mutably.
     fn as_child_mut(&mut self) -> Option<&mut dyn Module> {
         None
     }
@@ -88,7 +87,7 @@ impl<M: Module> Field for M {
     }
 }
 
-/// Implemented by nothing, so that `clone()` on a parameter or buffer is refused with this message.
+/// Never implemented, so that `clone()` on a parameter or buffer is refused with this message.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not `Clone`, because a second handle and a copy are different things",

@@ -20,15 +20,15 @@ impl<'a> Visitor<'a> for Own<'a> {
     }
 }
 
-/// Freezes what is selected, or lets it learn again: parameters, and with `statistics` the buffers of
-/// modules that have a mode. Returns the paths.
+/// Freezes or unfreezes the selection: parameters, and with `statistics` the buffers of modules that have a mode. Returns
+/// the paths.
 pub(crate) fn set_frozen(
     root: &dyn Module,
     select: &Select,
     frozen: bool,
     statistics: bool,
 ) -> Result<Vec<String>> {
-    // Every name of a tied tensor may be the one that is selected.
+    // Any name of a tied tensor may be the selected one.
     let every_path = Walk::new().remove_duplicate(false);
     let parameters = walk::parameters(root, &every_path);
     let mut modules = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn set_frozen(
     for Own { buffers, flag } in modules {
         let (selected, rest): (Vec<String>, Vec<String>) =
             buffers.into_iter().partition(|path| select.covers(path));
-        // Statistics belong together: some of them cannot move while others stand still.
+        // Statistics belong together: they cannot be frozen individually.
         if selected.is_empty() || (frozen && flag.is_some() && !rest.is_empty()) {
             continue;
         }

@@ -5,10 +5,10 @@ use smallvec::SmallVec;
 
 use super::Init;
 
-/// How many initializers a parameter remembers, the last one included.
+/// How many initializers a parameter remembers, including the last one.
 const MAX_REMEMBERED: usize = 16;
 
-/// A number greater than all before.
+/// A number greater than all previous ones.
 fn next_order() -> u64 {
     static ORDER: AtomicU64 = AtomicU64::new(0);
     ORDER.fetch_add(1, Ordering::Relaxed)
@@ -17,10 +17,10 @@ fn next_order() -> u64 {
 /// One application of an initializer.
 #[derive(Clone)]
 pub(super) struct Draw {
-    /// The position in the order of all draws; equal for parameters that are drawn together. A draw that
-    /// was moved before another one has its number and `false`.
+    /// The position in the order of all draws; equal for parameters that are drawn together. A draw that was moved before
+    /// another one has its number and `false`.
     pub(super) order: (u64, bool),
-    /// The stream of random numbers that it was from.
+    /// The random stream that it came from.
     stream: u64,
     pub(super) init: Arc<dyn Init>,
 }
@@ -35,18 +35,17 @@ impl Draw {
         }
     }
 
-    /// Whether both are one draw for several parameters.
+    /// Whether both are the same draw, shared by several parameters.
     pub(super) fn is_one_with(&self, other: &Self) -> bool {
         self.order == other.order && Arc::ptr_eq(&self.init, &other.init)
     }
 }
 
-/// The initializers that a parameter was given, oldest first.
+/// The initializers of a parameter, oldest first.
 ///
-/// All but the last were overwritten, but what they drew from the generator others no longer could
-/// draw, so that repeating a construction must draw it too. What was overwritten before the generator
-/// was last seeded is no part of what its seed repeats, and is forgotten; so is the oldest of more than
-/// [`MAX_REMEMBERED`].
+/// All but the last were overwritten, but they advanced the generator, so repeating a construction must draw them too.
+/// Draws overwritten before the generator was last seeded are not part of what its seed repeats, and are forgotten; so is
+/// the oldest of more than [`MAX_REMEMBERED`].
 #[derive(Clone, Default)]
 pub(super) struct History(pub(super) SmallVec<[Draw; 1]>);
 
@@ -67,7 +66,7 @@ impl History {
         self.0.last()
     }
 
-    /// Moves the last draw right before that of another parameter.
+    /// Moves the last draw directly before that of another parameter.
     pub(super) fn put_before(&mut self, next: &Self) {
         if let (Some(own), Some(next)) = (self.0.last_mut(), next.0.last()) {
             own.order = (next.order.0, false);

@@ -19,18 +19,18 @@ impl ModuleId {
         }
     }
 
-    /// The two parts, for the error trace, which knows no modules.
+    /// The two parts, for the error trace, which does not know about modules.
     pub(crate) fn parts(self) -> (TypeId, usize) {
         (self.type_id, self.address)
     }
 }
 
-/// Sets of identities, and maps from them, with a hash that costs a few cycles: addresses come
-/// from the allocator and not from an attacker.
+/// Sets and maps keyed by identities, with a hash that takes a few cycles: addresses come from the allocator, not from an
+/// attacker.
 pub(crate) type IdSet<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
 pub(crate) type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
-/// Folds words into a state by a multiplication, whose high half depends on every bit.
+/// Folds words into a state by multiplication; the high half depends on every bit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct IdHasher(u64);
 

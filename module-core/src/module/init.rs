@@ -1,9 +1,9 @@
 use crate::rng::Generator;
 use crate::{DType, Result, Shape, Tensor};
 
-/// How a parameter gets its first values; it owns its initializer, so that it can be drawn anew.
+/// How a parameter gets its initial values; it owns its initializer, so that it can be redrawn.
 ///
-/// `module-nn`'s `init` holds PyTorch's.
+/// The `init` module of `module-nn` has PyTorch's.
 ///
 /// # Example
 ///
@@ -23,31 +23,30 @@ use crate::{DType, Result, Shape, Tensor};
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub trait Init: Send + Sync + 'static {
-    /// The values of a parameter of this shape and dtype.
+    /// The values for a parameter of this shape and dtype.
     ///
-    /// Everything random comes from `generator`: a draw from the default generator in here would not follow
-    /// its seed. It is not locked, so that an initializer may build tensors and modules of its own.
+    /// All randomness comes from `generator`: a draw from the default generator here would not follow its seed. The
+    /// generator is not locked, so an initializer may build tensors and modules of its own.
     ///
     /// # Errors
     ///
-    /// A shape that the initializer does not serve.
+    /// A shape that the initializer does not support.
     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor>;
 
-    /// Takes from `generator` what [`init`](Self::init) takes, where the values are not wanted because
-    /// another initializer overwrote them.
+    /// Advances `generator` as [`init`](Self::init) would, when the values are not needed because another initializer
+    /// overwrote them.
     ///
-    /// By default the values are drawn and dropped; [`Generator::skip`] goes on without computing
-    /// them.
+    /// By default the values are drawn and discarded; [`Generator::skip`] advances without computing them.
     ///
     /// # Errors
     ///
-    /// As [`init`](Self::init).
+    /// Those of [`init`](Self::init).
     fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
         self.init(shape, dtype, generator).map(drop)
     }
 }
 
-/// An initializer that is owned by several.
+/// An initializer with several owners.
 impl Init for std::sync::Arc<dyn Init> {
     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
         (**self).init(shape, dtype, generator)
@@ -58,7 +57,7 @@ impl Init for std::sync::Arc<dyn Init> {
     }
 }
 
-/// One value everywhere, without a draw.
+/// One value everywhere, without random draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConstantInit(pub f64);
 

@@ -1,4 +1,4 @@
-//! Buffers that a call changes, so that running it again starts from the same values and leaves none changed.
+//! Records buffers that a call changes, so that a second run starts from the same values and leaves none changed.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,22 +7,22 @@ use std::sync::Arc;
 use super::TensorId;
 use crate::Tensor;
 
-/// A place that holds a tensor.
+/// A cell that holds a tensor.
 pub(super) trait Cell: Send + Sync {
     fn get(&self) -> Tensor;
     fn put(&self, value: Tensor);
 }
 
-/// The buffers that were changed, with their values from before.
+/// The changed buffers, with their previous values.
 #[derive(Default)]
 pub(crate) struct Journal(HashMap<TensorId, (Arc<dyn Cell>, Tensor)>);
 
 thread_local! {
-    /// Those that are kept at the moment, the innermost last.
+    /// The active journals, the innermost last.
     static OPEN: RefCell<Vec<Journal>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes that a buffer is about to change.
+/// Records that a buffer is about to change.
 pub(super) fn note<C: Cell + 'static>(id: TensorId, cell: &Arc<C>) {
     OPEN.with_borrow_mut(|open| {
         for journal in open {
@@ -32,7 +32,7 @@ pub(super) fn note<C: Cell + 'static>(id: TensorId, cell: &Arc<C>) {
     });
 }
 
-/// What `f` gives, and the buffers that it changes on this thread.
+/// The result of `f`, and the buffers that it changes on this thread.
 pub(crate) fn record<R>(f: impl FnOnce() -> R) -> (R, Journal) {
     struct Close;
 
@@ -51,7 +51,7 @@ pub(crate) fn record<R>(f: impl FnOnce() -> R) -> (R, Journal) {
 }
 
 impl Journal {
-    /// Runs `f` with the values from before, and puts back those of now.
+    /// Runs `f` with the previous values, and then restores the current ones.
     pub(crate) fn replay<R>(&self, f: impl FnOnce() -> R) -> R {
         struct PutBack(Vec<(Arc<dyn Cell>, Tensor)>);
 

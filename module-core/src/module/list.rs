@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 
 use super::{Describe, FieldInfo, Member, Module, Visitor, VisitorMut};
 
-/// Digits of an index on the stack, because walking a long list must not allocate.
+/// Digits of an index, on the stack, because walking a long list must not allocate.
 struct IndexName {
     digits: [u8; 20],
     start: usize,

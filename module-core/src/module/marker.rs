@@ -8,9 +8,8 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 
 /// A few bytes that give a module without other fields an address of its own.
 ///
-/// Hooks know a module by its address, and two values of size zero may have the same one; a number that
-/// the first hook puts here tells it from a module that comes to the same address later. A marker
-/// registers nothing and is not printed.
+/// Hooks identify a module by its address, and two values of size zero may share one. The first hook stores a number here,
+/// which tells the module from another one placed at the same address later. A marker registers nothing and is not printed.
 ///
 /// # Example
 ///
@@ -29,7 +28,7 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 pub struct Marker(OnceLock<NonZeroU64>);
 
 impl Marker {
-    /// A marker; all are alike.
+    /// A marker; all are equal.
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
@@ -39,7 +38,7 @@ impl Marker {
         self.0.get().copied()
     }
 
-    /// The number, which no other marker has.
+    /// The number, which is unique among all markers.
     pub(super) fn assign_number(&self) -> NonZeroU64 {
         *self.0.get_or_init(next_number)
     }
@@ -51,14 +50,14 @@ impl fmt::Debug for Marker {
     }
 }
 
-/// A marker of another module, so that hooks of this one's are not the other's.
+/// A marker for another module, so that it does not inherit this one's hooks.
 impl Clone for Marker {
     fn clone(&self) -> Self {
         Self::new()
     }
 }
 
-/// All are alike.
+/// All markers are equal.
 impl PartialEq for Marker {
     fn eq(&self, _other: &Self) -> bool {
         true

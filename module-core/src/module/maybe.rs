@@ -1,10 +1,10 @@
 use super::{Buffer, Field, FieldRole, HoldsState, Parameter, Visitor, VisitorMut};
 
-/// A parameter or a buffer that a module may lack, as a layer without a bias does.
+/// A parameter or a buffer that a module may lack, such as the bias of a layer.
 ///
-/// An absent one has no key, is never visited and cannot be used by mistake. It is not `Option`,
-/// because an absent *module* is `Identity` (see [`OrIdentity`](crate::OrIdentity)): what a layer lacks is decided when it is built, and
-/// only tensors can be lacking.
+/// An absent one has no key, is never visited and cannot be used by mistake. It is not an `Option`, because an absent
+/// *module* is `Identity` (see [`OrIdentity`](crate::OrIdentity)): what a layer lacks is decided when it is built, and only
+/// tensors can be absent.
 ///
 /// # Example
 ///

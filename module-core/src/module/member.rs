@@ -1,16 +1,16 @@
 use super::{Field, Module};
 
-/// What a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a
-/// list of numbers is no module.
+/// What a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a list of numbers is not a
+/// module.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a list of modules",
     label = "neither a module nor a parameter",
     note = "lists, arrays, tuples and maps in a module hold modules or parameters; an absent element is `Identity` or an enum that derives `Module`"
 )]
 pub trait Member: Field + Send + Sync {
-    /// What a list of these is called, as in PyTorch.
+    /// The name of a list of these, as in PyTorch.
     const LIST: &'static str = "ModuleList";
-    /// What a map of these is called, as in PyTorch.
+    /// The name of a map of these, as in PyTorch.
     const DICT: &'static str = "ModuleDict";
 }
 

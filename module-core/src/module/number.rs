@@ -6,8 +6,8 @@ use serde::ser::{Serialize, Serializer};
 
 use super::Constant;
 
-/// A number among the arguments of a layer, which prints as PyTorch prints what it was given: `2` for an
-/// integer, `2.0` for a floating-point number.
+/// A numeric argument of a layer, which prints the way it was given, as in PyTorch: `2` for an integer, `2.0` for a
+/// floating-point number.
 ///
 /// Numbers are equal if their values are.
 ///
@@ -77,7 +77,7 @@ impl PartialEq for Number {
     }
 }
 
-/// The value, as numbers stand in errors.
+/// The value as it appears in errors.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.value, f)
@@ -101,7 +101,7 @@ impl Constant for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // What an `i64` does not hold comes back as a floating-point number of the same value.
+        // A number that does not fit `i64` is read as a floating-point number with the same value.
         match self.is_integer && self.value.abs() < 2.0_f64.powi(63) {
             true => serializer.serialize_i64(self.value as i64),
             false => serializer.serialize_f64(self.value),

@@ -25,7 +25,7 @@ macro_rules! cells {
 
 cells!(Parameter, Buffer);
 
-/// The operators of two types, by those of what is read of them.
+/// The operators of two types, applied to their tensors.
 macro_rules! operators {
     ($left:ty, $right:ty, $read:expr) => {
         operators!($left, $right, $read, Add add, Sub sub, Mul mul, Div div);

@@ -1,7 +1,7 @@
-//! Values that one thread sees in the place of those that parameters, buffers and extra states have.
+//! Values that one thread sees instead of those that parameters, buffers and extra states have.
 //!
-//! A read asks whether its thread has any, which is one flag of the thread, and looks only then. A write goes
-//! where the read came from, so that what runs meanwhile cannot change a module that is covered.
+//! A read first checks a thread-local flag that says whether there are any. A write goes where the read came from, so that
+//! code that runs meanwhile cannot change a module whose values are overridden.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -10,13 +10,13 @@ use super::{IdMap, TensorId};
 use crate::Tensor;
 
 thread_local! {
-    /// Whether this thread has any.
+    /// Whether this thread has any overrides.
     static ACTIVE: Cell<bool> = const { Cell::new(false) };
-    /// Those of each scope, the innermost last.
+    /// The overrides of each scope, the innermost last.
     static SCOPES: RefCell<Vec<IdMap<TensorId, Tensor>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The value that this thread sees in the place of a tensor's own.
+/// The value that this thread sees instead of a tensor's own.
 #[inline]
 pub(super) fn get(id: TensorId) -> Option<Tensor> {
     match ACTIVE.get() {
@@ -35,8 +35,8 @@ fn find(id: TensorId) -> Option<Tensor> {
     found.ok().flatten()
 }
 
-/// Exchanges the value that this thread sees in the place of a tensor's own, if there is one. The old one is
-/// left to the caller to drop, because a graph that it holds may run code of users.
+/// Exchanges the value that this thread sees instead of a tensor's own, if there is one. The caller drops the old one,
+/// because a graph that it holds may run users' code.
 pub(super) fn exchange(id: TensorId, value: &mut Tensor) -> bool {
     let exchanged = |scopes: &RefCell<Vec<IdMap<TensorId, Tensor>>>| {
         let mut scopes = scopes.borrow_mut();
@@ -46,8 +46,7 @@ pub(super) fn exchange(id: TensorId, value: &mut Tensor) -> bool {
     ACTIVE.get() && SCOPES.try_with(exchanged).unwrap_or(false)
 }
 
-/// A scope of such values, from when it is made until it is dropped, on one thread. Scopes are dropped in
-/// the order opposite to that in which they were made.
+/// A scope of overrides on one thread, from creation to drop. Scopes are dropped in reverse order of creation.
 pub(crate) struct Overrides {
     not_send: PhantomData<*const ()>,
 }
@@ -66,7 +65,7 @@ impl Overrides {
 pub(crate) struct Captured(Vec<IdMap<TensorId, Tensor>>);
 
 impl Captured {
-    /// Those of now, with the values of now.
+    /// The current scopes, with their current values.
     pub(crate) fn of_now() -> Self {
         match ACTIVE.get() {
             true => Self(SCOPES.with_borrow(Clone::clone)),
@@ -74,7 +73,7 @@ impl Captured {
         }
     }
 
-    /// Runs `f` in these scopes and no others. What it writes does not outlast it.
+    /// Runs `f` in exactly these scopes. Its writes do not outlast it.
     pub(crate) fn run<R>(&self, f: impl FnOnce() -> R) -> R {
         struct PutBack(Vec<IdMap<TensorId, Tensor>>);
 
@@ -82,7 +81,7 @@ impl Captured {
             fn drop(&mut self) {
                 let scopes = std::mem::take(&mut self.0);
                 ACTIVE.set(!scopes.is_empty());
-                // The tensors are dropped when the list is free again.
+                // The tensors are dropped after the borrow of the list ends.
                 drop(SCOPES.replace(scopes));
             }
         }
@@ -101,7 +100,7 @@ impl Drop for Overrides {
             ACTIVE.set(!scopes.is_empty());
             ended
         });
-        // The tensors are dropped when the list is free again.
+        // The tensors are dropped after the borrow of the list ends.
         drop(ended);
     }
 }

@@ -14,11 +14,10 @@ use super::history::History;
 use super::{Field, FieldRole, Init, TensorId, Visitor, VisitorMut, overrides};
 use crate::{DType, Device, GraphNode, Leaf, PostAccumulateHookHandle, Result, Shape, Tensor};
 
-/// A learnable tensor of a module.
+/// A trainable tensor of a module.
 ///
-/// It is a handle with a changeable value: optimizers, loading and casts set it through a shared
-/// reference. It is not `Clone`, so that nothing is tied by accident; two modules use one tensor
-/// by [`share`](Self::share).
+/// It is a handle with a changeable value: optimizers, loading and casts set it through a shared reference. It is not
+/// `Clone`, so that nothing is tied by accident; two modules share one tensor by [`share`](Self::share).
 ///
 /// # Example
 ///
@@ -34,31 +33,31 @@ pub struct Parameter(Arc<Inner>);
 
 struct Inner {
     state: RwLock<State>,
-    /// The leaf that collects the gradient; it stays the same when the value changes.
+    /// The leaf that accumulates the gradient; it stays the same when the value changes.
     leaf: Leaf,
     history: RwLock<History>,
     /// Whether the value came from a state dict.
     loaded: AtomicBool,
-    /// Whether the value is another for a while.
+    /// Whether the value is temporarily swapped.
     swapped: AtomicBool,
 }
 
 struct State {
     value: Tensor,
     requires_grad: bool,
-    /// Whether it was frozen, and not paused only; then `requires_grad` is false.
+    /// Whether it was frozen, not just paused; then `requires_grad` is false.
     frozen: bool,
     /// How often it was frozen.
     freezes: u64,
 }
 
 impl Parameter {
-    /// A parameter with these values, which it cannot draw anew.
+    /// A parameter with these values, which cannot be redrawn.
     ///
     /// # Errors
     ///
-    /// A dtype that carries no gradient (`DType::is_differentiable`), packed elements: a `Buffer` holds them, or
-    /// [`set_packed`](Self::set_packed) replaces plain ones.
+    /// A dtype that carries no gradient (`DType::is_differentiable`); packed elements: use a `Buffer`, or replace plain
+    /// values with [`set_packed`](Self::set_packed).
     pub fn new(value: Tensor) -> Result<Self> {
         Self::from_parts(value, History::default())
     }
@@ -88,7 +87,7 @@ impl Parameter {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
-        // Writers assign whole values, so a writer that panicked left none half written.
+        // Writers assign whole values, so a panicking writer leaves none half written.
         self.0.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,7 +95,7 @@ impl Parameter {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `f` reads off the value: the one that this thread sees in its place, or else the own.
+    /// The result of `f` on the value: the one that this thread sees instead, or the parameter's own.
     fn of_value<R>(&self, f: impl FnOnce(&Tensor) -> R) -> R {
         match overrides::get(self.id()) {
             Some(value) => f(&value),
@@ -104,9 +103,8 @@ impl Parameter {
         }
     }
 
-    /// The value, tracked unless the parameter is paused or frozen. In a
-    /// [`functional_call`](crate::functional_call) this and all else that reads or sets the value is about
-    /// the one that was given, with the graph that it has.
+    /// The value, tracked unless the parameter is paused or frozen. In a [`functional_call`](crate::functional_call), this
+    /// and all other methods that read or set the value use the given one, with its graph.
     pub fn tensor(&self) -> Tensor {
         if let Some(value) = overrides::get(self.id()) {
             return value;
@@ -138,7 +136,7 @@ impl Parameter {
         self.of_value(Tensor::dtype)
     }
 
-    /// Where the elements lie.
+    /// The device of the elements.
     pub fn device(&self) -> Device {
         self.of_value(Tensor::device)
     }
@@ -147,7 +145,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A value of another shape, dtype or device.
+    /// A value of a different shape, dtype or device.
     pub fn set(&self, value: Tensor) -> Result<()> {
         if let Some(old) = overrides::get(self.id()) {
             check_same("set", &old, &value)?;
@@ -160,9 +158,9 @@ impl Parameter {
         Ok(())
     }
 
-    /// Has `update` write over the value, which nobody reads meanwhile: the steps of `module-nn`'s optimizers,
-    /// which need it to be the only handle to its memory. It keeps shape, dtype and device, and must not ask
-    /// anything of this parameter, which is locked.
+    /// Lets `update` write over the value, which nobody reads meanwhile: for the optimizer steps of `module-nn`, which need
+    /// the only handle to its memory. `update` must keep shape, dtype and device, and must not access this parameter, which
+    /// is locked.
     #[doc(hidden)]
     pub fn update_in_place(&self, update: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
         if let Some(value) = overrides::get(self.id()) {
@@ -174,8 +172,8 @@ impl Parameter {
         update(&mut self.write().value)
     }
 
-    /// Replaces the value by a loaded one of the same shape. The gradient stays, unless it would be of
-    /// another dtype than the value; one that another thread adds meanwhile is not lost.
+    /// Replaces the value by a loaded one of the same shape. The gradient stays, unless its dtype would differ from the
+    /// value's; a gradient that another thread adds meanwhile is not lost.
     pub(crate) fn load(&self, value: Tensor) {
         let mut value = value.detach();
         if overrides::exchange(self.id(), &mut value) {
@@ -200,19 +198,17 @@ impl Parameter {
         self.0.leaf.set_grad(grad);
     }
 
-    /// Whether the value is another for a while, which
-    /// [`swap_state_dict`](crate::ModuleExt::swap_state_dict) put in its place.
+    /// Whether [`swap_state_dict`](crate::ModuleExt::swap_state_dict) has temporarily replaced the value.
     pub fn is_swapped(&self) -> bool {
         self.0.swapped.load(Ordering::Relaxed)
     }
 
-    /// Marks whether it is, and says what was marked before.
+    /// Marks the value as swapped or not, and returns the previous mark.
     pub(crate) fn mark_swapped(&self, swapped: bool) -> bool {
         self.0.swapped.swap(swapped, Ordering::AcqRel)
     }
 
-    /// Whether the values are there, which those of a parameter made by [`deferred`](crate::deferred)
-    /// are not before they are loaded or drawn.
+    /// Whether the parameter has values; one made by [`deferred`](crate::deferred) has none until they are loaded or drawn.
     pub fn has_values(&self) -> bool {
         self.of_value(Tensor::has_values)
     }
@@ -222,8 +218,8 @@ impl Parameter {
         self.0.leaf.grad()
     }
 
-    /// The node of the graph that collects the gradient, also while the parameter is paused or frozen; the
-    /// same whatever the value.
+    /// The graph node that accumulates the gradient, also while the parameter is paused or frozen; it stays the same when
+    /// the value changes.
     ///
     /// # Example
     ///
@@ -242,7 +238,7 @@ impl Parameter {
     ///
     /// # Errors
     ///
-    /// A gradient of another shape or dtype than the value's.
+    /// A gradient whose shape or dtype differs from the value's.
     pub fn set_grad(&self, grad: Tensor) -> Result<()> {
         let value = self.detach();
         check_shape("set_grad", value.shape(), &grad)?;
@@ -256,16 +252,16 @@ impl Parameter {
         self.0.leaf.set_grad(None);
     }
 
-    /// Has `hook` called with this parameter as soon as a backward pass has added its whole gradient to
-    /// [`grad`](Self::grad), before the pass goes on: PyTorch's `register_post_accumulate_grad_hook`.
+    /// Calls `hook` with this parameter as soon as a backward pass has added its whole gradient to [`grad`](Self::grad),
+    /// before the pass continues: PyTorch's `register_post_accumulate_grad_hook`.
     ///
-    /// Gradients can be sent to other processes while the pass goes on, or used by a step of an optimizer
-    /// and dropped at once, so that not all of them are in memory together. A pass that fails later has
-    /// then changed this parameter; without such hooks it changes none.
+    /// Gradients can be sent to other processes while the pass continues, or used by an optimizer step and dropped at once,
+    /// so that they are never all in memory together. If the pass fails later, this parameter has already changed; without
+    /// such hooks, a failed pass changes no parameter.
     ///
     /// # Errors
     ///
-    /// In the pass, what the hook raises, as [`AutogradError::Hook`](crate::AutogradError::Hook).
+    /// In the pass, the hook's error, as [`AutogradError::Hook`](crate::AutogradError::Hook).
     ///
     /// # Example
     ///
@@ -298,7 +294,7 @@ impl Parameter {
         })
     }
 
-    /// Another handle to this same parameter: a tie.
+    /// Another handle to this parameter: a tie.
     ///
     /// # Example
     ///
@@ -316,14 +312,13 @@ impl Parameter {
         Self(self.0.clone())
     }
 
-    /// What keeps the identity from being that of another tensor.
+    /// Keeps the identity from being reused by another tensor.
     pub(super) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
         let shared: Arc<dyn Any + Send + Sync> = self.0.clone();
         Arc::downgrade(&shared)
     }
 
-    /// What leads to [`share`](Self::share): the compiler finds it before `Clone::clone` of a
-    /// reference.
+    /// Directs users to [`share`](Self::share): the compiler finds it before `Clone::clone` of a reference.
     #[doc(hidden)]
     #[allow(clippy::should_implement_trait)] // It exists to be refused.
     pub fn clone(&self) -> Self
@@ -339,7 +334,7 @@ impl Parameter {
     }
 }
 
-/// Values that broadcast are refused: a parameter has one shape for life.
+/// Values that would broadcast are refused: a parameter has one shape for its lifetime.
 pub(super) fn check_shape(op: &'static str, expected: &Shape, value: &Tensor) -> Result<()> {
     if value.shape() == expected {
         return Ok(());
@@ -349,7 +344,7 @@ pub(super) fn check_shape(op: &'static str, expected: &Shape, value: &Tensor) ->
         .error(op, format!("a value of shape {expected}")))
 }
 
-/// Refuses a value of another shape, dtype or device than the old one.
+/// Refuses a value whose shape, dtype or device differs from the old one's.
 fn check_same(op: &'static str, old: &Tensor, value: &Tensor) -> Result<()> {
     check_shape(op, old.shape(), value)?;
     old.check_same(op, value)

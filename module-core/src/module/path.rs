@@ -87,7 +87,7 @@ pub(crate) fn buffer<'a>(root: &'a dyn Module, path: &str) -> Result<&'a Buffer>
     }
 }
 
-/// The child under one name, exclusively.
+/// The child under one name, mutably.
 struct Child<'s, 'a> {
     step: &'s str,
     found: Option<&'a mut dyn Module>,
@@ -101,7 +101,7 @@ impl<'a> VisitorMut<'a> for Child<'_, 'a> {
     }
 }
 
-/// The module at `path`, exclusively.
+/// The module at `path`, mutably.
 pub(crate) fn submodule_mut<'a>(
     root: &'a mut dyn Module,
     path: &str,

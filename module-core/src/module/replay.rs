@@ -1,18 +1,17 @@
-//! Drawing the values of parameters as they were drawn at first.
+//! Redraws the values of parameters exactly as they were first drawn.
 
 use super::Parameter;
 use crate::rng::Generator;
 use crate::{ModuleError, Result, Tensor};
 
-/// The generator that was given, or the default one of the parameter's device.
+/// The given generator, or the default one of the parameter's device.
 fn generator_of(parameter: &Parameter, given: Option<&Generator>) -> Generator {
     let of_device = || parameter.device().default_generator();
     given.cloned().unwrap_or_else(of_device)
 }
 
-/// Draws the values of some parameters anew, as they were drawn at first: every initializer that they
-/// were given runs again, in the order of all; of those whose values were overwritten only the
-/// generator goes on. The parameters stay as they are.
+/// Redraws the values of some parameters in the same way as at first: all their initializers run again, in the global
+/// order; for overwritten values only the generator is advanced. The parameters are unchanged.
 ///
 /// # Errors
 ///

@@ -1,11 +1,11 @@
-//! What stands behind `#[module(skip)]`.
+//! The implementation of `#[module(skip)]`.
 
 use std::sync::Arc;
 
 use super::{Describe, FieldInfo, Module};
 use crate::__private::{HoldsNoTensors, HoldsTensors, IsNotClone};
 
-/// Types that hold parameters, buffers or modules, so that `#[module(skip)]` on them is refused.
+/// Types that hold parameters, buffers or modules, so that `#[module(skip)]` refuses them.
 #[doc(hidden)]
 pub trait HoldsState {}
 
@@ -27,8 +27,8 @@ impl<K, T: HoldsState> HoldsState for std::collections::BTreeMap<K, T> {}
 impl HoldsState for Box<crate::Parameter> {}
 impl HoldsState for Arc<crate::Parameter> {}
 
-/// Tells what traits `T` has: what is inherent exists only where its bound holds, and shadows what
-/// [`SkipFallback`] has of the same name.
+/// Finds out which traits `T` has: an inherent item exists only if its bound holds, and shadows the item of the same name
+/// in [`SkipFallback`].
 #[doc(hidden)]
 pub struct Skip<T: ?Sized>(std::marker::PhantomData<T>);
 
@@ -47,10 +47,10 @@ impl<T: HoldsState + ?Sized> Skip<T> {
     pub const HOLDS_STATE: HoldsTensors = HoldsTensors;
 }
 
-/// A module, and the first of its fields that may lack `Clone`: where it does, a derived `Clone` is the
-/// compiler's mistake to report.
+/// A module, and the first of its fields that may lack `Clone`: if a field does, a derived `Clone` is the compiler's error
+/// to report.
 impl<T: Clone, F: Clone> Skip<(T, F)> {
-    /// `T` can be cloned, and no module can.
+    /// `T` can be cloned, which no module may.
     pub fn is_no_clone()
     where
         T: IsNotClone,
@@ -59,6 +59,6 @@ impl<T: Clone, F: Clone> Skip<(T, F)> {
 }
 
 impl<T: Describe> Skip<T> {
-    /// What `T` says of its fields.
+    /// What `T` says about its fields.
     pub const FIELDS: &'static [FieldInfo] = T::FIELDS;
 }

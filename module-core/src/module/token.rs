@@ -1,4 +1,4 @@
-//! What tells a module from another one that stands at its address later.
+//! Tokens that tell a module from another one placed at the same address later.
 
 use std::any::Any;
 use std::num::NonZeroU64;
@@ -6,19 +6,19 @@ use std::sync::Weak;
 
 use super::{Buffer, ExtraState, Marker, Module, Parameter, TensorId, Training, Visitor};
 
-/// The number of a mode flag or a marker, or a tensor, that a module holds.
+/// The number of a mode flag or a marker, or a tensor, of a module.
 ///
-/// A tensor's address is a token because the weak handle keeps it from being given away.
+/// A tensor's address serves as a token because the weak handle keeps it from being reused.
 #[derive(Clone, Debug)]
 pub(crate) enum Token {
     Number(NonZeroU64),
     Tensor(TensorId, #[allow(dead_code)] Weak<dyn Any + Send + Sync>),
-    /// The module and those below it hold neither.
+    /// The module and its descendants hold neither.
     None,
 }
 
 impl Token {
-    /// The token of a module, by which hooks that are registered on it know it again.
+    /// The token of a module, by which its registered hooks recognize it.
     pub(crate) fn of(module: &dyn Module) -> Self {
         match Found::in_tree(module) {
             Some(Found::Training(flag)) => Self::Number(flag.assign_number()),
@@ -28,7 +28,7 @@ impl Token {
         }
     }
 
-    /// Whether it is that of the module; makes none.
+    /// Whether it is the module's token; does not make one.
     pub(crate) fn is_of(&self, module: &dyn Module) -> bool {
         match (self, Found::in_tree(module)) {
             (Self::Number(number), Some(Found::Training(flag))) => flag.number() == Some(*number),
@@ -51,7 +51,7 @@ impl PartialEq for Token {
     }
 }
 
-/// What a module shows that can tell it from others.
+/// What distinguishes a module from others.
 enum Found<'a> {
     Training(&'a Training),
     Marker(&'a Marker),
@@ -75,8 +75,7 @@ impl HeldTensor<'_> {
 }
 
 impl<'a> Found<'a> {
-    /// The first in the module itself, a flag or a marker before tensors, which may be tied; or else
-    /// in the modules below it.
+    /// The first in the module itself, a flag or a marker before tensors, which may be tied; otherwise in its descendants.
     fn in_tree(module: &'a dyn Module) -> Option<Self> {
         let mut members = TokenVisitor::default();
         module.visit(&mut members);

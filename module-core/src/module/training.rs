@@ -20,13 +20,13 @@ pub struct Training(AtomicU64);
 
 /// The module is in training mode.
 const TRAINING: u64 = 1;
-/// Its statistics stand still.
+/// Its statistics are frozen.
 const FROZEN: u64 = 2;
-/// The bits above these are the number by which hooks know the module again, or 0.
+/// The bits above these are the number by which hooks recognize the module, or 0.
 const NUMBER: u32 = 2;
 
 impl Training {
-    /// A flag in training mode, as PyTorch's modules start.
+    /// A flag in training mode, the initial mode of PyTorch's modules.
     pub const fn new() -> Self {
         Self(AtomicU64::new(TRAINING))
     }
@@ -46,13 +46,13 @@ impl Training {
         self.has(FROZEN)
     }
 
-    /// Freezes the statistics of the module, or lets them move again.
+    /// Freezes or unfreezes the statistics of the module.
     pub fn set_frozen(&self, frozen: bool) {
         self.change(FROZEN, frozen);
     }
 
-    /// Whether the module takes statistics from its inputs and keeps them: it is in training mode and
-    /// not frozen. A batch normalization that does not normalizes by the statistics that it has.
+    /// Whether the module computes statistics from its inputs and updates its own: it is in training mode and not frozen.
+    /// Otherwise, a batch normalization uses its stored statistics.
     pub fn tracks_statistics(&self) -> bool {
         self.0.load(Ordering::Relaxed) & (TRAINING | FROZEN) == TRAINING
     }
@@ -62,7 +62,7 @@ impl Training {
         NonZeroU64::new(self.0.load(Ordering::Relaxed) >> NUMBER)
     }
 
-    /// The number, which no other flag has.
+    /// The number, which is unique among all flags.
     pub(super) fn assign_number(&self) -> NonZeroU64 {
         let number = next_number();
         let add = |bits: u64| (bits >> NUMBER == 0).then_some(bits | number.get() << NUMBER);

@@ -7,11 +7,11 @@ use crate::{Result, Tensor};
 
 /// A network or a part of one: parameters, buffers and child modules in declaration order.
 ///
-/// `#[derive(Module)]` writes the implementation from the fields of a struct or an enum; nobody
-/// writes it by hand. What a module computes is [`Forward`]; what users call on it is
-/// [`ModuleExt`](crate::ModuleExt) and [`Call`](crate::Call).
+/// `#[derive(Module)]` writes the implementation from the fields of a struct or an enum; it is not meant to be written by
+/// hand. What a module computes is [`Forward`]; the methods that users call on it are in [`ModuleExt`](crate::ModuleExt)
+/// and [`Call`](crate::Call).
 ///
-/// The trait is object-safe, so `&dyn Module` is what the walks, hooks and reports pass around.
+/// The trait is object-safe, so walks, hooks and reports pass around `&dyn Module`.
 ///
 /// # Example
 ///
@@ -36,8 +36,8 @@ pub trait Module: Any + Send + Sync + Upcast {
     /// The name of the type, as the module tree and error messages print it: `Linear`.
     fn kind(&self) -> &'static str;
 
-    /// [`kind`](Self::kind) where there is no value to ask: the name that the compiler knows, which sees
-    /// through aliases, unless the derive was told of another.
+    /// [`kind`](Self::kind) without a value: the name that the compiler knows, which sees through aliases, unless the
+    /// derive was given another name.
     #[doc(hidden)]
     fn type_kind() -> &'static str
     where
@@ -50,20 +50,18 @@ pub trait Module: Any + Send + Sync + Upcast {
 
     /// Shows each member to `visitor`, in declaration order, under its own name.
     ///
-    /// Children are shown, not entered.
+    /// Children are shown but not entered.
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>);
 
-    /// [`visit`](Self::visit) with exclusive access.
+    /// [`visit`](Self::visit), mutably.
     fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>);
 
-    /// The module that answers for this value: itself, or what a `Box`, an `Arc` or a one-field
-    /// enum variant holds.
+    /// The module that this value resolves to: itself, or what a `Box`, an `Arc` or a one-field enum variant holds.
     fn as_module(&self) -> &dyn Module {
         self.upcast()
     }
 
-    /// [`as_module`](Self::as_module) with exclusive access; an enum answers itself here, so that
-    /// its variant can be replaced.
+    /// [`as_module`](Self::as_module), mutably; an enum returns itself here, so that its variant can be replaced.
     fn as_module_mut(&mut self) -> &mut dyn Module {
         self.upcast_mut()
     }
@@ -73,13 +71,13 @@ pub trait Module: Any + Send + Sync + Upcast {
         visitor.module(name, self.as_module());
     }
 
-    /// [`visit_as`](Self::visit_as) with exclusive access.
+    /// [`visit_as`](Self::visit_as), mutably.
     fn visit_as_mut<'a>(&'a mut self, name: &str, visitor: &mut dyn VisitorMut<'a>) {
         visitor.module(name, self.as_module_mut());
     }
 
-    /// What the module tree prints between the parentheses after the name; by default the
-    /// constants, as `in_features=4, bias=True`.
+    /// What the module tree prints between the parentheses after the name; by default the constants, such as
+    /// `in_features=4, bias=True`.
     ///
     /// # Errors
     ///
@@ -88,15 +86,15 @@ pub trait Module: Any + Send + Sync + Upcast {
         Constants::of(self, f)
     }
 
-    /// The identity by which hooks, error paths and deduplication know this module.
+    /// The identity by which hooks, error paths and deduplication recognize this module.
     fn id(&self) -> ModuleId {
         ModuleId::of(self)
     }
 }
 
-/// A module as `dyn Module`, which the default methods of a trait cannot write themselves.
+/// Conversion to `dyn Module`, which default methods of a trait cannot do themselves.
 ///
-/// It comes with every module.
+/// Every module has it.
 #[doc(hidden)]
 pub trait Upcast {
     fn upcast(&self) -> &dyn Module;
@@ -117,9 +115,8 @@ impl<M: Module> Upcast for M {
 
 /// What a module computes from an `Input`.
 ///
-/// Implement `forward`; invoke [`call`](crate::Call::call), which runs the hooks and gives errors
-/// their path. The input is taken by value because a [`Tensor`] is a cheap handle, and one that
-/// nobody else holds can be reused in place.
+/// Implement `forward`; invoke [`call`](crate::Call::call), which runs the hooks and adds the path to errors. The input is
+/// taken by value because a [`Tensor`] is a cheap handle, and memory that nothing else holds can be reused in place.
 ///
 /// # Example
 ///
@@ -156,13 +153,13 @@ pub trait Forward<Input = Tensor>: Module {
     ///
     /// # Errors
     ///
-    /// A wrong shape, dtype or device, and whatever else the module refuses.
+    /// A wrong shape, dtype or device, and any other input that the module refuses.
     fn forward(&self, input: Input) -> Result<Self::Output>;
 }
 
-/// A module that maps one tensor to one tensor: the element of `Sequential`, as `Box<dyn Layer>`.
+/// A module that maps one tensor to one tensor: the element type of `Sequential`, as `Box<dyn Layer>`.
 ///
-/// It comes with every `Forward<Tensor, Output = Tensor>`; nobody implements it.
+/// Every `Forward<Tensor, Output = Tensor>` has it; it cannot be implemented directly.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "not a layer",
@@ -172,7 +169,7 @@ pub trait Layer: Module {
     #[doc(hidden)]
     fn forward_layer(&self, input: Tensor) -> Result<Tensor>;
 
-    /// Exchanges this layer with a module of its type; says whether it is one.
+    /// Exchanges this layer with a module of its type; returns whether the types match.
     #[doc(hidden)]
     fn swap_with(&mut self, place: &mut dyn Module) -> bool;
 }
@@ -190,7 +187,7 @@ impl<L: Forward<Tensor, Output = Tensor>> Layer for L {
 }
 
 impl dyn Module {
-    /// What leads from `Box<dyn Module>` to `Box<dyn Layer>`: the compiler finds it before
+    /// Directs users from `Box<dyn Module>` to `Box<dyn Layer>`: the compiler finds it before
     /// [`Call::call`](crate::Call::call), and says what is wrong.
     #[doc(hidden)]
     pub fn call<I>(&self, _: I) -> Result<Tensor>
@@ -201,7 +198,7 @@ impl dyn Module {
     }
 }
 
-/// What `dyn Module` does not do.
+/// What `dyn Module` cannot do.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a `dyn Module` cannot be called, because modules differ in what they take and give",

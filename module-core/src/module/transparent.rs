@@ -1,4 +1,4 @@
-//! Boxes and shared pointers answer as the module they hold.
+//! Boxes and shared pointers behave as the module they hold.
 
 use std::any::Any;
 use std::fmt;
@@ -60,7 +60,7 @@ impl<I, M: Forward<I> + ?Sized> Forward<I> for Box<M> {
     }
 }
 
-/// An `Arc` that is shared twice is one module at two paths.
+/// An `Arc` that is used twice is one module with two paths.
 impl<M: Module + ?Sized> Module for Arc<M> {
     fn kind(&self) -> &'static str {
         (**self).kind()

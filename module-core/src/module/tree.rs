@@ -6,8 +6,8 @@ use crate::{DType, Tensor};
 
 /// The module tree as PyTorch prints it; made by [`ModuleExt::tree`](crate::ModuleExt::tree).
 ///
-/// A module without children is one line, `Name(extra)`; children are indented by two, and so is what stands
-/// beside them. In a `ModuleList`, equal neighbors are folded: `(0-2): 3 x Linear(…)`.
+/// A module without children is one line, `Name(extra)`; children are indented by two, and so is everything next to them.
+/// In a `ModuleList`, equal neighbors are folded: `(0-2): 3 x Linear(…)`.
 #[derive(Clone, Copy)]
 pub struct Tree<'m> {
     module: &'m dyn Module,
@@ -22,7 +22,7 @@ impl<'m> Tree<'m> {
         }
     }
 
-    /// With the number of parameters behind each module that has any.
+    /// Adds the number of parameters after each module that has any.
     #[must_use]
     pub fn with_parameters(self) -> Self {
         Self {
@@ -101,8 +101,7 @@ impl<'m> Tree<'m> {
     }
 }
 
-/// PyTorch prints parameters only where they stand in a list or a map of their own, and names the
-/// dtype in two ways.
+/// PyTorch prints parameters only if they are in a parameter list or map, and names the dtype in two ways.
 fn parameter_line(kind: &str, value: &Tensor) -> Option<String> {
     let dtype = match (kind, value.dtype()) {
         ("ParameterList", dtype) => dtype.name(),
@@ -119,7 +118,7 @@ fn parameter_line(kind: &str, value: &Tensor) -> Option<String> {
     ))
 }
 
-/// What stands between the parentheses.
+/// The text between the parentheses.
 struct ExtraRepr<'m>(&'m dyn Module);
 
 impl fmt::Display for ExtraRepr<'_> {

@@ -5,14 +5,14 @@ use super::{Buffer, Constant, ExtraState, Layer, Marker, Module, Parameter, Trai
 
 /// Receives the members of a module from [`Module::visit`].
 ///
-/// Every method does nothing unless it is overridden, so a visitor names only what it wants.
+/// Every method does nothing by default, so a visitor implements only those that it needs.
 pub trait Visitor<'a> {
-    /// A learnable tensor.
+    /// A trainable tensor.
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
         let _ = (name, parameter);
     }
 
-    /// State that is not learned.
+    /// State that is not trained.
     fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
         let _ = (name, buffer);
     }
@@ -22,7 +22,7 @@ pub trait Visitor<'a> {
         let _ = (name, module);
     }
 
-    /// State that is neither, of which a module has one at most.
+    /// State that is neither, at most one per module.
     fn extra_state(&mut self, state: &'a ExtraState) {
         let _ = state;
     }
@@ -43,7 +43,7 @@ pub trait Visitor<'a> {
         let _ = (name, value);
     }
 
-    /// What a layer holds its adapters in, which registers nothing by itself.
+    /// A layer's holder of adapters, which registers nothing by itself.
     #[doc(hidden)]
     fn extension(&mut self, extension: &'a dyn Any) {
         let _ = extension;
@@ -52,12 +52,12 @@ pub trait Visitor<'a> {
 
 /// Receives the members of a module, mutably borrowed, from [`Module::visit_mut`].
 pub trait VisitorMut<'a> {
-    /// A learnable tensor.
+    /// A trainable tensor.
     fn parameter(&mut self, name: &str, parameter: &'a mut Parameter) {
         let _ = (name, parameter);
     }
 
-    /// State that is not learned.
+    /// State that is not trained.
     fn buffer(&mut self, name: &str, buffer: &'a mut Buffer) {
         let _ = (name, buffer);
     }
@@ -67,8 +67,8 @@ pub trait VisitorMut<'a> {
         let _ = (name, module);
     }
 
-    /// A boxed layer, which may be replaced by one of another type. A visitor that returns it receives
-    /// the [`module`](Self::module) that it holds instead.
+    /// A boxed layer, which may be replaced by one of another type. A visitor that returns it instead receives the
+    /// [`module`](Self::module) that it holds.
     fn layer(
         &mut self,
         name: &str,
@@ -78,14 +78,14 @@ pub trait VisitorMut<'a> {
         Some(layer)
     }
 
-    /// What a layer holds its adapters in. A visitor that returns it receives the members that it has.
+    /// A layer's holder of adapters. A visitor that returns it receives its members.
     #[doc(hidden)]
     fn extension(&mut self, extension: &'a mut dyn Any) -> Option<&'a mut dyn Any> {
         Some(extension)
     }
 
-    /// A child behind an `Arc` that has other handles too, so that it cannot be borrowed mutably;
-    /// without a name, the visited module itself.
+    /// A child behind an `Arc` with other handles, so that it cannot be borrowed mutably; without a name, the visited
+    /// module itself.
     fn shared(&mut self, name: &str, module: &'a dyn Module) {
         let _ = (name, module);
     }

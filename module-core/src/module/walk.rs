@@ -2,7 +2,7 @@
 
 use super::{Buffer, IdSet, Module, ModuleId, Parameter, TensorId, Training, Visitor};
 
-/// How a walk runs: PyTorch's `recurse`, `remove_duplicate` and `prefix`.
+/// The options of a walk: PyTorch's `recurse`, `remove_duplicate` and `prefix`.
 ///
 /// # Example
 ///
@@ -34,7 +34,7 @@ impl Walk {
         Self { recurse, ..self }
     }
 
-    /// Whether a module or tensor that has several paths is listed under the first one only.
+    /// Whether a module or tensor with several paths is listed only under the first one.
     #[must_use]
     pub fn remove_duplicate(self, remove_duplicate: bool) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Walk {
         }
     }
 
-    /// What every name starts with.
+    /// The prefix of every name.
     #[must_use]
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self {
@@ -107,7 +107,7 @@ pub(crate) fn members(module: &dyn Module) -> Vec<(String, MemberRef<'_>)> {
     collect.0
 }
 
-/// The child modules of one module; of one that it holds twice, the first name.
+/// The child modules of one module; for one that it holds twice, the first name.
 pub(crate) fn children(module: &dyn Module) -> Vec<(String, &dyn Module)> {
     let mut seen = IdSet::default();
     let members = members(module).into_iter();
@@ -171,7 +171,7 @@ impl<'a> Visitor<'a> for Parameters<'_, 'a> {
     }
 }
 
-/// A module's own first, then its descendants'; of a tied one the first name.
+/// A module's own first, then its descendants'; for a tied one, the first name.
 pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a Parameter)> {
     let mut found = Vec::new();
     for (path, module) in modules(root, walk) {
@@ -187,7 +187,7 @@ pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, 
     found
 }
 
-/// Shows every parameter of a tree once, in no order that a name could tell.
+/// Shows every parameter of a tree once, in no particular order.
 pub(crate) fn each_parameter<'a>(root: &'a dyn Module, f: &mut dyn FnMut(&'a Parameter)) {
     struct Each<'f, 'a> {
         modules: IdSet<ModuleId>,
@@ -216,7 +216,7 @@ pub(crate) fn each_parameter<'a>(root: &'a dyn Module, f: &mut dyn FnMut(&'a Par
     });
 }
 
-/// The number of elements of the parameters that count.
+/// The number of elements of the parameters to be counted.
 pub(crate) fn numel(root: &dyn Module, counts: fn(&Parameter) -> bool) -> usize {
     let mut total = 0;
     each_parameter(root, &mut |parameter| {
@@ -238,7 +238,7 @@ impl<'a> Visitor<'a> for Buffers<'_, 'a> {
     }
 }
 
-/// As [`parameters`]; those that are not persistent are included.
+/// Like [`parameters`]; includes buffers that are not persistent.
 pub(crate) fn buffers<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a Buffer)> {
     let mut found = Vec::new();
     for (path, module) in modules(root, walk) {

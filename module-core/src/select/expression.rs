@@ -1,4 +1,4 @@
-//! What a selection consists of.
+//! The parts of a selection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::glob::Glob;
 use crate::error::suggest;
 use crate::{ModuleError, Result};
 
-/// What a selection selects: one pattern or predicate, or what is composed of several.
+/// A selection: one pattern or predicate, or a combination of several.
 #[derive(Clone)]
 pub(super) enum Expression {
     All,
@@ -25,7 +25,7 @@ pub(super) enum Expression {
     Malformed(String, String),
 }
 
-/// A path and those of the modules around it, but for the outermost one.
+/// A path and the paths of the modules that contain it, except the outermost one.
 fn enclosing_paths(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| Some(path.rsplit_once('.')?.0))
 }
@@ -76,7 +76,7 @@ impl Expression {
         }
     }
 
-    /// The parts of which each must select something.
+    /// The parts that must each select something.
     pub(super) fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Or(parts) => parts.iter().flat_map(Self::parts).collect(),
@@ -85,7 +85,7 @@ impl Expression {
         }
     }
 
-    /// What was probably meant instead of an expression that selects nothing.
+    /// The probably intended expression, for one that selects nothing.
     pub(super) fn suggest(&self, paths: &[&str]) -> Option<String> {
         match self {
             Self::Glob(glob) => glob.suggest(paths),

@@ -1,11 +1,10 @@
-//! What turns into a selection.
+//! Conversions into a selection.
 
 use super::Select;
 use super::expression::Expression;
 use super::glob::Glob;
 
-/// A pattern. What is wrong with it is the error of whatever uses the selection;
-/// [`Select::glob`] tells it at once.
+/// A pattern. A malformed one is an error when the selection is used; [`Select::glob`] reports it at once.
 impl From<&str> for Select {
     fn from(pattern: &str) -> Self {
         Self(match Glob::new(pattern) {

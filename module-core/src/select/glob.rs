@@ -2,12 +2,12 @@
 
 use crate::error::suggest;
 
-/// How many patterns the braces of one may stand for.
+/// How many patterns the braces of one pattern may expand to.
 const ALTERNATIVES: usize = 256;
 /// How deep braces may be nested.
 const DEPTH: usize = 8;
 
-/// A parsed pattern: what its braces stand for, each a list of steps.
+/// A parsed pattern: the expansions of its braces, each a list of steps.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     text: String,
@@ -30,7 +30,7 @@ enum GlobToken {
     Run,
     /// `**`
     Deep,
-    /// `[a-z_]`, or with `!` all others.
+    /// `[a-z_]`, or with `!` everything else.
     Class(bool, Vec<(char, char)>),
     Dot,
 }
@@ -57,7 +57,7 @@ impl Glob {
         self.alternatives.iter().any(|steps| fits(steps, &path))
     }
 
-    /// Whether it matches the path or the path of a module around it.
+    /// Whether it matches the path or the path of a module that contains it.
     pub(super) fn covers(&self, path: &str) -> bool {
         let path = split(path);
         let prefixes = || {
@@ -69,8 +69,8 @@ impl Glob {
         self.alternatives.iter().any(covers)
     }
 
-    /// The pattern that this one, which matches nothing, is probably a typo of: the first step that
-    /// leads nowhere is exchanged for a near name at its place.
+    /// The pattern that this one, which matches nothing, is probably a typo of: the first step without a match is replaced
+    /// by a similar name at its position.
     pub(super) fn suggest(&self, paths: &[&str]) -> Option<String> {
         let paths: Vec<Vec<&str>> = paths.iter().map(|path| split(path)).collect();
         let meant = |steps: &Vec<Step>| {
@@ -117,10 +117,10 @@ fn fits(steps: &[Step], path: &[&str]) -> bool {
     match_wildcards(steps, path, |step| matches!(step, Step::Deep), one)
 }
 
-/// Whether a pattern fits all of a text, where a run stands for any number of letters.
+/// Whether a pattern matches a whole text, where a run stands for any number of letters.
 ///
-/// Only the last run ever has to be tried again one letter further, so that the time is that of one
-/// product of the two lengths for any pattern.
+/// Only the last run ever has to be extended by another letter, so the time is at most the product of the two lengths for
+/// any pattern.
 fn match_wildcards<P, T>(
     pattern: &[P],
     text: &[T],
@@ -177,7 +177,7 @@ fn write(tokens: &[GlobToken]) -> Option<String> {
     tokens.iter().map(letter).collect()
 }
 
-/// Splits at the dots.
+/// Splits at dots.
 fn steps(tokens: &[GlobToken]) -> Result<Vec<Step>, String> {
     if tokens.is_empty() {
         return Ok(Vec::new());
@@ -201,7 +201,7 @@ struct Parser {
 }
 
 impl Parser {
-    /// What the pattern stands for, up to its end or that of the braces around it.
+    /// The expansions of the pattern, up to its end or that of the enclosing braces.
     fn sequences(&mut self, depth: usize) -> Result<Vec<Vec<GlobToken>>, String> {
         let mut sequences = vec![Vec::new()];
         while let Some(letter) = self.rest.next_if(|c| depth == 0 || !matches!(c, ',' | '}')) {
@@ -255,7 +255,7 @@ impl Parser {
         }
     }
 
-    /// `a-z]` after its opening bracket; a `]` that comes first is a letter.
+    /// `a-z]` after its opening bracket; a leading `]` is a letter.
     fn class(&mut self) -> Result<GlobToken, String> {
         let open = || "a `[` is not closed".to_owned();
         let negated = self.rest.next_if(|c| matches!(c, '!' | '^')).is_some();

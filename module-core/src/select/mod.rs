@@ -1,4 +1,4 @@
-//! The one selector: which parameters, buffers and modules of a tree are meant.
+//! Selects parameters, buffers and modules of a tree.
 
 mod expression;
 mod from;
@@ -12,26 +12,26 @@ pub(crate) use self::expression::compile_regex;
 use self::expression::Expression;
 use crate::{ModuleError, Result};
 
-/// Which paths of a model are meant: for freezing, loading, optimizer groups, features.
+/// Selects paths of a model: for freezing, loading, optimizer groups, features.
 ///
-/// A text is a pattern for dotted paths:
+/// A string is a pattern for dotted paths:
 ///
-/// | in a pattern | stands for |
+/// | in a pattern | matches |
 /// |---|---|
 /// | `*` | any letters within one name |
 /// | `**` | any number of names |
 /// | `?` | one letter |
-/// | `[a-z]`, `[!a-z]` | one letter of these, one of the others |
+/// | `[a-z]`, `[!a-z]` | one letter of these, one other letter |
 /// | `{a,b}` | `a` or `b` |
-/// | `\` | the next letter as it is |
+/// | `\` | the next letter literally |
 ///
-/// Where tensors are selected, **a pattern that matches the path of a module covers everything below
-/// it**: `encoder`, `encoder.*` and `encoder.**` all cover `encoder.0.weight`. Where modules are
-/// selected, the path itself must match: `layer3.*` are the direct children of `layer3`.
+/// If tensors are selected, **a pattern that matches the path of a module covers everything below it**: `encoder`,
+/// `encoder.*` and `encoder.**` all cover `encoder.0.weight`. If modules are selected, the path itself must match:
+/// `layer3.*` are the direct children of `layer3`.
 ///
-/// Whatever takes a selection takes what turns into one: a pattern, an array or a vector of patterns.
-/// A malformed pattern, and one that matches nothing in the model, are errors of whatever uses
-/// them; of several, each must match something, but those that exclude.
+/// Functions that take a selection also accept anything that converts into one: a pattern, an array or a vector of
+/// patterns. Using a malformed pattern, or one that matches nothing in the model, is an error; of several patterns, each
+/// must match something, except those that exclude.
 ///
 /// # Example
 ///
@@ -55,17 +55,17 @@ impl Select {
         Self(Expression::All)
     }
 
-    /// Nothing, which is no error where it is used.
+    /// Nothing; using it is not an error.
     pub fn none() -> Self {
         Self(Expression::None)
     }
 
-    /// What a pattern matches; [`From<&str>`](#impl-From<%26str>-for-Select) makes the same and leaves
-    /// an error to the first use.
+    /// The matches of a pattern; [`From<&str>`](#impl-From<%26str>-for-Select) makes the same, but reports an error only at
+    /// first use.
     ///
     /// # Errors
     ///
-    /// A pattern with an empty name, an open bracket or brace, or `**` beside letters.
+    /// A pattern with an empty name, an open bracket or brace, or `**` next to letters.
     ///
     /// # Example
     ///
@@ -87,7 +87,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// What is no regular expression.
+    /// An invalid regular expression.
     ///
     /// # Example
     ///
@@ -102,13 +102,13 @@ impl Select {
         Ok(Self(Expression::Regex(compile_regex(pattern)?)))
     }
 
-    /// One path as it is, without patterns; the empty path is the outermost module.
+    /// One literal path, without patterns; the empty path is the outermost module.
     pub fn path(path: impl Into<String>) -> Self {
         Self(Expression::Path(path.into()))
     }
 
-    /// The paths for which `predicate` is true. It is asked about the path of each tensor or module
-    /// itself, and not about the modules around it.
+    /// The paths for which `predicate` is true. It is called with the path of each tensor or module itself, not with those
+    /// of the containing modules.
     ///
     /// # Example
     ///
@@ -122,7 +122,7 @@ impl Select {
         Self(Expression::By(Arc::new(predicate)))
     }
 
-    /// What this selects and `other` does not: excluding wins.
+    /// What this selects and `other` does not: exclusion wins.
     #[must_use]
     pub fn exclude(self, other: impl Into<Self>) -> Self {
         Self(Expression::Except(Box::new([self.0, other.into().0])))
@@ -145,12 +145,12 @@ impl Select {
         Self(Expression::And(Box::new([self.0, other.into().0])))
     }
 
-    /// Whether the path itself is selected: how modules are.
+    /// Whether the path itself is selected, as for modules.
     pub fn matches(&self, path: &str) -> bool {
         self.0.selects(path, false)
     }
 
-    /// Whether the path or that of a module around it is selected: how tensors are.
+    /// Whether the path or that of a containing module is selected, as for tensors.
     pub fn covers(&self, path: &str) -> bool {
         self.0.selects(path, true)
     }
@@ -164,7 +164,7 @@ impl Select {
         self.0.check()
     }
 
-    /// Those of `paths`, which belong to tensors, that are covered, in their order.
+    /// The selected ones of `paths`, which belong to tensors, in order.
     ///
     /// # Errors
     ///
@@ -173,11 +173,11 @@ impl Select {
         self.resolve_by(paths.into_iter().collect(), true)
     }
 
-    /// Those of `paths`, which belong to modules, that match, in their order.
+    /// The selected ones of `paths`, which belong to modules, in order.
     ///
     /// # Errors
     ///
-    /// As [`resolve`](Self::resolve).
+    /// Those of [`resolve`](Self::resolve).
     pub fn resolve_modules<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a str>,

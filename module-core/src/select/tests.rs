@@ -83,7 +83,7 @@ fn rules_combine_and_exclusion_wins() {
     );
     assert_covered(Select::regex("^head$").unwrap(), &PATHS[6..]);
     assert_covered(Select::none(), &[]);
-    // A predicate about the module around would let this one cover the biases too.
+    // A predicate about the enclosing module would let this one cover the biases too.
     assert_covered(
         Select::by(|path| !path.ends_with("bias")).and("head"),
         &["head.fc1.weight", "head.fc2.weight"],
@@ -104,7 +104,7 @@ fn what_selects_nothing_is_an_error_with_the_nearest_name() {
         &meant("head.fc1.wight", "head.fc1.weight"),
     );
     assert_fails("optimizer.**", "`optimizer.**` selects nothing");
-    // Each of several counts, so that none is lost beside the others.
+    // Each of several patterns counts, so that none is overlooked.
     assert_fails(["scale", "hed"], &meant("hed", "head"));
     assert_fails(
         Select::from("scale").exclude("*"),
@@ -168,7 +168,7 @@ fn no_text_makes_a_pattern_panic() {
             .collect();
         let select = Select::from(pattern.as_str());
         good += usize::from(select.check().is_ok());
-        // A selection of tensors holds that of modules.
+        // A selection of tensors includes that of modules.
         for path in ["", "a", "a.b", "b.a.0", "é.ab"] {
             assert!(
                 select.covers(path) || !select.matches(path),

@@ -1,4 +1,4 @@
-//! Bytes as text, for formats that people read: RFC 4648 with padding.
+//! Bytes as text, for human-readable formats: RFC 4648 with padding.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -15,7 +15,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// `None` for what [`encode`] does not write.
+/// `None` for input that [`encode`] does not produce.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let (digits, rest) = text.as_bytes().as_chunks::<4>();
     let mut bytes = Vec::with_capacity(digits.len() * 3);

@@ -9,7 +9,7 @@ use crate::hooks::has_hooks;
 use crate::module::{Module, TensorId};
 use crate::{ErrorKind, Result, Tensor};
 
-/// A snapshot of a module's state, which no load of another thread has changed in part.
+/// A snapshot of a module's state that contains no partial load of another thread.
 pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
     let mut entries = Vec::new();
     collect(root, "", &mut entries)?;
@@ -41,17 +41,16 @@ pub(crate) fn state_dict(root: &dyn Module) -> Result<StateDict> {
 
 /// A state dict that is being made.
 ///
-/// In it shared memory means a tie, by which a file is written without the second name. Tensors that
-/// are not tied may share memory too, as those of two modules of which one was loaded from the
-/// other's state; these get copies.
+/// In a state dict, shared memory means a tie, and the file is written without the second name. Tensors that are not tied
+/// may share memory too, such as those of two modules, one of which was loaded from the other's state; these are copied.
 struct StateDictBuilder<'a> {
     root: &'a dyn Module,
     state: StateDict,
     /// The memory of the tensors so far.
     places: HashSet<(usize, usize)>,
     values: HashMap<TensorId, Tensor>,
-    /// The values that there were at the start, all of one time. Empty once a pre-hook has run, which
-    /// may have changed the module: what follows is read when its turn comes.
+    /// The values at the start, all from the same moment. Empty once a pre-hook has run, which may have changed the module:
+    /// later values are read one at a time.
     now: HashMap<TensorId, Tensor>,
 }
 
@@ -90,7 +89,7 @@ impl StateDictBuilder<'_> {
         }
     }
 
-    /// The value, copied if a tensor that is not tied to it lies in the same memory.
+    /// The value, copied if an untied tensor uses the same memory.
     fn copy_if_shared(&mut self, key: &str, id: TensorId, mut value: Tensor) -> Result<Tensor> {
         if !value.has_values() {
             let what = format!("`{key}`");

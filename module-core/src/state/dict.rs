@@ -2,10 +2,9 @@ use indexmap::IndexMap;
 
 use crate::Tensor;
 
-/// Named tensors in order: what a module saves and loads, and what a checkpoint file holds.
+/// Named tensors in order: what a module saves and loads, and the content of a checkpoint file.
 ///
-/// The values are snapshots: later training does not change them. A tied tensor stands under
-/// each of its names.
+/// The values are snapshots: later training does not change them. A tied tensor is listed under each of its names.
 ///
 /// # Example
 ///
@@ -23,18 +22,18 @@ pub struct StateDict {
 }
 
 impl StateDict {
-    /// Without tensors.
+    /// An empty state dict.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Without tensors, and with room for `count`.
+    /// An empty state dict with room for `count` tensors.
     pub(crate) fn with_capacity(count: usize) -> Self {
         let tensors = IndexMap::with_capacity(count);
         Self { tensors }
     }
 
-    /// The tensor of the key that is at this place in the order.
+    /// The tensor whose key is at this index.
     #[cfg(feature = "torch-files")]
     pub(crate) fn tensor_at(&self, place: usize) -> Option<&Tensor> {
         self.tensors.get_index(place).map(|(_, tensor)| tensor)
@@ -45,13 +44,12 @@ impl StateDict {
         self.tensors.get(key)
     }
 
-    /// Puts a tensor under a key, detached, and returns the one that was there; a new key goes
-    /// last.
+    /// Inserts a detached tensor under a key and returns the previous one; a new key goes last.
     pub fn insert(&mut self, key: impl Into<String>, tensor: Tensor) -> Option<Tensor> {
         self.tensors.insert(key.into(), tensor.detach())
     }
 
-    /// Takes the tensor under a key out; the order of the others stays.
+    /// Removes and returns the tensor under a key; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Tensor> {
         self.tensors.shift_remove(key)
     }
@@ -128,7 +126,7 @@ impl IntoIterator for StateDict {
     }
 }
 
-/// What borrows a key and its tensor from an entry.
+/// Borrows the key and the tensor of an entry.
 type Borrow<'a> = fn((&'a String, &'a Tensor)) -> (&'a str, &'a Tensor);
 
 impl<'a> IntoIterator for &'a StateDict {

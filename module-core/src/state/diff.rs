@@ -3,7 +3,7 @@ use std::fmt;
 use super::StateDict;
 use crate::{DType, Result, Shape, Tensor};
 
-/// What differs between two state dicts; made by [`StateDict::diff`].
+/// The differences between two state dicts; made by [`StateDict::diff`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateDiff {
     /// Keys that only the left one has, in its order.
@@ -29,7 +29,7 @@ pub struct Incompatible {
     pub right: (Shape, DType),
 }
 
-/// A key whose tensors are alike and hold different values.
+/// A key whose tensors have the same shape and dtype, but different values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
     /// The key.
@@ -38,13 +38,12 @@ pub struct Changed {
     pub count: usize,
     /// The number of elements.
     pub numel: usize,
-    /// The greatest absolute difference, of complex numbers that of a part; NaN if a NaN stands against
-    /// anything else.
+    /// The greatest absolute difference, for complex numbers that of a component; NaN if only one of the values is NaN.
     pub max_abs: f64,
 }
 
 impl StateDiff {
-    /// Whether nothing differs.
+    /// Whether there are no differences.
     pub fn is_empty(&self) -> bool {
         self.only_left.is_empty()
             && self.only_right.is_empty()
@@ -82,7 +81,7 @@ impl fmt::Display for StateDiff {
 }
 
 impl StateDict {
-    /// What differs from `other`: keys, shapes and dtypes, and bits of values.
+    /// The differences from `other`: keys, shapes and dtypes, and bits of values.
     ///
     /// # Errors
     ///
@@ -169,7 +168,7 @@ fn describe_change(key: &str, left: &Tensor, right: &Tensor) -> Result<Changed> 
     let (a, b) = (numbers(left)?, numbers(right)?);
     let mut max_abs = 0.0_f64;
     for (a, b) in a.iter().zip(&b) {
-        // Equal infinities are no difference, and neither are two NaNs.
+        // Equal infinities count as equal, and so do two NaNs.
         let same = a == b || (a.is_nan() && b.is_nan());
         let difference = if same { 0.0 } else { (a - b).abs() };
         if difference.is_nan() || difference > max_abs {

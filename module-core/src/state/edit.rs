@@ -4,11 +4,11 @@ use crate::{ModuleError, Result, Select};
 
 /// Other keys for the same tensors; no element is copied, and an error changes nothing.
 impl StateDict {
-    /// Gives the tensor under `from` the key `to`, at its place.
+    /// Renames the key `from` to `to`, at the same position.
     ///
     /// # Errors
     ///
-    /// A key that is not there, with the nearest one, or that is there already.
+    /// A key that does not exist, with the nearest one, or one that already exists.
     ///
     /// # Example
     ///
@@ -76,7 +76,7 @@ impl StateDict {
     ///
     /// # Errors
     ///
-    /// As [`filter`](Self::filter).
+    /// Those of [`filter`](Self::filter).
     pub fn partition(&self, select: impl Into<Select>) -> Result<(Self, Self)> {
         let select = select.into();
         select.resolve(self.keys())?;
@@ -85,20 +85,20 @@ impl StateDict {
         Ok((Self { tensors }, Self { tensors: rest }))
     }
 
-    /// Puts the module path `prefix` before every key.
+    /// Prepends the module path `prefix` to every key.
     ///
     /// # Errors
     ///
-    /// None: keys that differ still do.
+    /// None: different keys stay different.
     pub fn add_prefix(&self, prefix: &str) -> Result<Self> {
         self.remap(&Remap::new().prefix("", prefix))
     }
 
-    /// Removes the module path `prefix` from the start of the keys that have it; the others stay.
+    /// Removes the module path `prefix` from the keys that start with it; the others stay.
     ///
     /// # Errors
     ///
-    /// No key that has it; two keys that become one.
+    /// No key with the prefix; two keys that become the same.
     ///
     /// # Example
     ///
@@ -115,12 +115,11 @@ impl StateDict {
         self.remap(&Remap::new().prefix(path, ""))
     }
 
-    /// Removes what `DataParallel` and `torch.compile` put before keys, if they did; see
-    /// [`Remap::strip_wrappers`].
+    /// Removes the prefixes of `DataParallel` and `torch.compile`, if any; see [`Remap::strip_wrappers`].
     ///
     /// # Errors
     ///
-    /// Two keys that become one.
+    /// Two keys that become the same.
     ///
     /// # Example
     ///
@@ -135,11 +134,11 @@ impl StateDict {
         self.remap(&Remap::strip_wrappers())
     }
 
-    /// Gives every key the name that the rules make of it.
+    /// Renames every key by the rules.
     ///
     /// # Errors
     ///
-    /// Two keys that become one, with both names.
+    /// Two keys that become the same, with both names.
     ///
     /// # Example
     ///
@@ -163,7 +162,7 @@ impl StateDict {
         for (old, tensor) in self {
             let key = rules.key(old);
             if let Some(place) = remapped.tensors.get_index_of(&key) {
-                // Nothing was left out, so that the places are those of this state dict.
+                // Nothing was left out, so the indices are those of this state dict.
                 let first = self.tensors.get_index(place);
                 return Err(ModuleError::KeyCollision {
                     op: "remap",

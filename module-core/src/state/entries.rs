@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use crate::module::{Buffer, ExtraState, Module, Parameter, TensorId, Visitor, walk::join};
 use crate::{Error, ModuleError, Result, Tensor};
 
-/// What stands behind a key of a state dict.
+/// The tensor or value behind a key of a state dict.
 #[derive(Clone, Copy)]
 pub(crate) enum StateTensor<'a> {
     Parameter(&'a Parameter),
@@ -40,7 +40,7 @@ impl StateTensor<'_> {
         }
     }
 
-    /// Replaces the value alone, by one that was there or that takes its place for a while.
+    /// Replaces only the value, by a previous one or one that temporarily takes its place.
     pub(super) fn put(self, value: Tensor) {
         match self {
             Self::Parameter(parameter) => parameter.load(value),
@@ -49,17 +49,17 @@ impl StateTensor<'_> {
         }
     }
 
-    /// Marks that the value is another for a while, or that it is no more, and says what was marked before.
+    /// Marks the value as swapped or not, and returns the previous mark.
     pub(super) fn mark_swapped(self, swapped: bool) -> bool {
         match self {
             Self::Parameter(parameter) => parameter.mark_swapped(swapped),
             Self::Buffer(buffer) => buffer.mark_swapped(swapped),
-            // It goes with the tensors of its module.
+            // It is moved with the tensors of its module.
             Self::Extra(_) => false,
         }
     }
 
-    /// What [`restore`](Self::restore) needs to undo everything that happens from now on.
+    /// What [`restore`](Self::restore) needs to undo everything from now on.
     pub(super) fn previous(self) -> Previous {
         let (grad, loaded) = match self {
             Self::Parameter(parameter) => (parameter.grad(), parameter.is_loaded()),
@@ -89,22 +89,22 @@ impl StateTensor<'_> {
     }
 }
 
-/// What a tensor of a state dict held.
+/// The previous content of a tensor of a state dict.
 pub(super) struct Previous {
     value: Tensor,
     grad: Option<Tensor>,
     loaded: bool,
 }
 
-/// A key with what stands behind it and the module to which that belongs.
+/// A key with its entry and the module that owns it.
 pub(super) struct Entry<'a> {
     pub(super) key: String,
     pub(super) tensor: StateTensor<'a>,
     pub(super) owner: &'a dyn Module,
 }
 
-/// The keys of a module with what stands behind them: its own parameters, its own persistent
-/// buffers, its extra state, then each child; every name of a tied tensor.
+/// The keys of a module with their entries: its own parameters, its own persistent buffers, its extra state, then each
+/// child; every name of a tied tensor.
 pub(super) fn entries(root: &dyn Module) -> Result<Vec<Entry<'_>>> {
     let mut entries = Vec::new();
     collect(root, "", &mut entries)?;
@@ -129,7 +129,7 @@ pub(super) struct MembersByKind<'p, 'a> {
     buffers: Vec<(String, StateTensor<'a>)>,
     extra: Vec<(String, StateTensor<'a>)>,
     pub(super) children: Vec<(String, &'a dyn Module)>,
-    /// A name that is no key, which a map can have.
+    /// An invalid key, which a map can have.
     invalid: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl<'p, 'a> MembersByKind<'p, 'a> {
         join(self.path, name)
     }
 
-    /// The keys of the module itself; only its children remain.
+    /// Adds the keys of the module itself; only its children remain.
     pub(super) fn take_own(&mut self) -> impl Iterator<Item = (String, StateTensor<'a>)> + use<'a> {
         let lists = [&mut self.parameters, &mut self.buffers, &mut self.extra];
         lists.map(std::mem::take).into_iter().flatten()
@@ -192,7 +192,7 @@ impl<'a> Visitor<'a> for MembersByKind<'_, 'a> {
     }
 }
 
-/// Adds the entries of a module and of all below it.
+/// Adds the entries of a module and all its descendants.
 pub(super) fn collect<'a>(
     module: &'a dyn Module,
     path: &str,

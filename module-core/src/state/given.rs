@@ -1,4 +1,4 @@
-//! Values given by key for the tensors of a module, checked before they take their places.
+//! Values given by key for the tensors of a module, checked before they are set.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,17 @@ use crate::module::walk::{join, modules};
 use crate::module::{Buffer, ExtraState, IdMap, Module, Parameter, Visitor, Walk};
 use crate::{Mismatch, Result, Tensor, ValueProblems};
 
-/// A tensor of a module, under the first of its names, with the value that was given for it.
+/// A tensor of a module, under the first of its names, with its given value.
 pub(crate) struct Held<'m> {
     pub(crate) key: String,
     pub(crate) tensor: StateTensor<'m>,
     pub(crate) given: Option<Tensor>,
 }
 
-/// Every parameter, buffer and extra state of a module, each once, with what was given for it under any of its
-/// names.
+/// Every parameter, buffer and extra state of a module, each once, with the value given for it under any of its names.
 ///
-/// All keys must be the module's, all shapes too but for those of extra states, and a tied tensor has one value. If
-/// `strict`, every parameter and buffer must be given, as PyTorch has it.
+/// All keys must be the module's, and so must all shapes except those of extra states; a tied tensor has one value. If
+/// `strict`, every parameter and buffer must be given, as in PyTorch.
 pub(crate) fn resolve<'m>(
     op: &'static str,
     root: &'m dyn Module,
@@ -35,7 +34,7 @@ pub(crate) fn resolve<'m>(
         module: root.kind(),
         ..Default::default()
     };
-    // The name under which each was given first.
+    // The name under which each tensor was first given.
     let mut first: HashMap<usize, String> = HashMap::new();
     for (key, value) in given {
         let Some(&place) = names.get(&key) else {
@@ -75,7 +74,7 @@ pub(crate) fn resolve<'m>(
         };
         let missing = held.iter().filter(is_missing);
         problems.missing = missing.map(|held| held.key.clone()).collect();
-        // What came in another shape is named once.
+        // A tensor with a wrong shape is reported once.
         let came = |key: &String| problems.mismatched.iter().any(|other| other.key == *key);
         problems.missing.retain(|key| !came(key));
     }
@@ -83,12 +82,12 @@ pub(crate) fn resolve<'m>(
     Ok(held)
 }
 
-/// Whether two tensors are one to the graph, or, outside of any graph, have the same values.
+/// Whether two tensors are the same in the graph or, without a graph, have the same values.
 fn is_one_value(a: &Tensor, b: &Tensor) -> Result<bool> {
     let is_one = a.storage().is_same(b.storage()) && a.layout() == b.layout();
     match (a.graph_node(), b.graph_node()) {
         (None, None) => Ok(is_one || has_same_values(a, b)?),
-        // A view of the same elements may be of another node.
+        // A view of the same elements may belong to another node.
         (own, other) => Ok(is_one && own == other),
     }
 }

@@ -5,20 +5,20 @@ use crate::hooks::{self, HookHandle, HookResult};
 use crate::module::{Module, Walk, walk};
 use crate::{Error, Result};
 
-/// A state dict that is about to be made, as a pre-hook of a module sees it.
+/// A state dict that is about to be made, as seen by a module's pre-hook.
 pub struct StateDictPreCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
 }
 
-/// A state dict of which a module's part has been made, as a hook of the module sees it.
+/// A state dict whose part for a module has been made, as seen by the module's hook.
 pub struct StateDictCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
     state: &'c mut StateDict,
 }
 
-/// A state dict that is about to be loaded, as a pre-hook of a module sees it.
+/// A state dict that is about to be loaded, as seen by a module's pre-hook.
 pub struct LoadStateDictPreCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
@@ -26,7 +26,7 @@ pub struct LoadStateDictPreCall<'c> {
     state: &'c mut StateDict,
 }
 
-/// A state dict that has been loaded, as a hook of a module sees it.
+/// A state dict that has been loaded, as seen by a module's hook.
 pub struct LoadStateDictCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
@@ -36,12 +36,12 @@ pub struct LoadStateDictCall<'c> {
 macro_rules! places {
     ($($name:ident),*) => {$(
         impl $name<'_> {
-            /// The module whose hook it is.
+            /// The module that the hook belongs to.
             pub fn module(&self) -> &dyn Module {
                 self.module
             }
 
-            /// What the module's keys start with: empty, or its path and a dot.
+            /// The prefix of the module's keys: empty, or its path and a dot.
             pub fn prefix(&self) -> &str {
                 self.prefix
             }
@@ -57,12 +57,12 @@ places!(
 );
 
 impl StateDictCall<'_> {
-    /// The keys of the module and of those below it, with the prefix.
+    /// The keys of the module and its descendants, with the prefix.
     pub fn state(&self) -> &StateDict {
         self.state
     }
 
-    /// The same, to be edited; every key must start with the prefix.
+    /// The same, for editing; every key must start with the prefix.
     pub fn state_mut(&mut self) -> &mut StateDict {
         self.state
     }
@@ -74,25 +74,24 @@ impl LoadStateDictPreCall<'_> {
         self.strict
     }
 
-    /// The keys of the module and of those below it, with the prefix.
+    /// The keys of the module and its descendants, with the prefix.
     pub fn state(&self) -> &StateDict {
         self.state
     }
 
-    /// The same, to be edited; every key must start with the prefix. The caller's own state dict stays
-    /// as it is.
+    /// The same, for editing; every key must start with the prefix. The caller's own state dict is unchanged.
     pub fn state_mut(&mut self) -> &mut StateDict {
         self.state
     }
 }
 
 impl LoadStateDictCall<'_> {
-    /// What was loaded and what was not, over the whole tree.
+    /// What was loaded and what was not, for the whole tree.
     pub fn report(&self) -> &LoadReport {
         self.report
     }
 
-    /// The same, to be edited: a key taken out of `missing` or `unexpected` is no error any more.
+    /// The same, for editing: a key removed from `missing` or `unexpected` is no longer an error.
     pub fn report_mut(&mut self) -> &mut LoadReport {
         self.report
     }
@@ -142,7 +141,7 @@ fn prefix(path: &str) -> String {
     }
 }
 
-/// Runs the hooks of a module before its keys are collected; says whether there are any.
+/// Runs the hooks of a module before its keys are collected; returns whether there are any.
 pub(super) fn before_collecting(module: &dyn Module, path: &str) -> Result<bool> {
     let hooks = hooks::hooks_of_type::<StateDictPre>(module);
     for hook in &hooks {
@@ -177,7 +176,7 @@ fn every_path(root: &dyn Module) -> Vec<(String, &dyn Module)> {
     walk::modules(root, &Walk::new().remove_duplicate(false))
 }
 
-/// Runs the pre-hooks of a tree, outer modules first, and returns what they made of the state dict.
+/// Runs the pre-hooks of a tree, outer modules first, and returns the resulting state dict.
 pub(super) fn before_loading(
     root: &dyn Module,
     mut state: StateDict,
@@ -199,15 +198,14 @@ pub(super) fn before_loading(
     Ok(state)
 }
 
-/// A tree's hooks after loading, with the module and the path of each.
+/// A tree's post-load hooks, with the module and the path of each.
 #[derive(Default)]
 pub(super) struct AfterLoading<'m>(Vec<(String, &'m dyn Module, std::rc::Rc<LoadPost>)>);
 
 impl<'m> AfterLoading<'m> {
-    /// Those that there are now, inner modules first.
+    /// The current hooks, inner modules first.
     pub(super) fn of(root: &'m dyn Module) -> Self {
-        // Children come before the module around them, and in their own order: what a walk that
-        // collects on the way up gives.
+        // Children come before their parent, in their own order: the order of a post-order walk.
         fn collect<'m>(
             modules: &mut std::iter::Peekable<std::vec::IntoIter<(String, &'m dyn Module)>>,
             found: &mut Vec<(String, &'m dyn Module, std::rc::Rc<LoadPost>)>,
@@ -247,7 +245,7 @@ impl<'m> AfterLoading<'m> {
     }
 }
 
-/// Lets `edit` change the keys that start with `prefix`; they keep their place among the others.
+/// Lets `edit` change the keys that start with `prefix`; they keep their position among the others.
 fn edit_own(
     op: &'static str,
     state: &mut StateDict,

@@ -1,16 +1,16 @@
-//! Regular expressions whose replacement can be undone by another one.
+//! Regular expressions whose replacement can be undone by another replacement.
 
 use regex_lite::Regex;
 
 /// A piece of a pattern or of a replacement.
 enum Piece {
     Text(String),
-    /// A group: its number, its name, what it matches.
+    /// A group: its number, its name, its content.
     Group(usize, Option<String>, String),
 }
 
-/// The pattern and the replacement that undo a rule, if the pattern is of plain text and groups of
-/// which each stands once in the replacement.
+/// The pattern and the replacement that undo a rule, if the pattern consists of plain text and groups that each occur once
+/// in the replacement.
 pub(super) fn invert(pattern: &str, replacement: &str) -> Option<(Regex, String)> {
     let (start, pattern) = match pattern.strip_prefix('^') {
         Some(rest) => ("^", rest),
@@ -22,7 +22,7 @@ pub(super) fn invert(pattern: &str, replacement: &str) -> Option<(Regex, String)
     };
     let pieces = pieces_of_pattern(pattern)?;
     let order = order_of_groups(replacement)?;
-    // The pattern of the way back is the replacement, with each group as it was.
+    // The pattern of the inverse is the replacement, with each group's original content.
     let mut back = start.to_owned();
     let mut number_there = vec![None; pieces.len()];
     let mut groups = 0;
@@ -64,7 +64,7 @@ pub(super) fn invert(pattern: &str, replacement: &str) -> Option<(Regex, String)
     Some((Regex::new(&back).ok()?, text))
 }
 
-/// Plain text and groups without groups in them; nothing else.
+/// Only plain text and non-nested groups.
 fn pieces_of_pattern(pattern: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut text = String::new();
@@ -87,7 +87,7 @@ fn pieces_of_pattern(pattern: &str) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-/// The name and the inside of a group, up to the parenthesis that closes it.
+/// The name and the content of a group, up to the closing parenthesis.
 fn group(rest: &mut std::str::Chars<'_>) -> Option<(Option<String>, String)> {
     let mut source = String::new();
     let mut in_class = false;

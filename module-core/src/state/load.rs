@@ -14,7 +14,7 @@ use crate::module::{Module, TensorId, Walk};
 use crate::{DType, Error, LoadProblems, Mismatch, Result, Select, Tensor};
 
 /// Loads a state dict in two phases: everything is checked and cast, then everything is set.
-/// On any error the module is as it was.
+/// On any error the module is unchanged.
 pub(crate) fn load(
     root: &dyn Module,
     state: &StateDict,
@@ -38,7 +38,7 @@ pub(crate) fn load(
     };
     let mut problems = plan.refused_problems(options);
     if !hooks.is_empty() && !plan.nothing_fits {
-        // The hooks decide on these two.
+        // The hooks have the last word on these two.
         problems.missing.clear();
         problems.unexpected.clear();
     }
@@ -51,7 +51,7 @@ pub(crate) fn load(
         let tensors = plan.values.iter().map(|(tensor, _)| *tensor).collect();
         return Ok(plan.run(tensors).0);
     }
-    // Hooks may change what was not loaded too.
+    // Hooks may also change tensors that were not loaded.
     let (mut report, kept) = plan.run(entries.iter().map(|entry| entry.tensor).collect());
     let result = catch_unwind(AssertUnwindSafe(|| {
         hooks.run(&mut report)?;
@@ -75,9 +75,9 @@ pub(crate) fn load(
     }
 }
 
-/// Puts back what the tensors held.
+/// Restores the previous values of the tensors.
 fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
-    // What the hooks left is dropped when the lock is free again.
+    // The values left by the hooks are dropped after the lock is released.
     let undone: Vec<Previous> = kept.iter().map(|(tensor, _)| tensor.previous()).collect();
     values_lock::write(|| {
         kept.into_iter()
@@ -86,7 +86,7 @@ fn restore(kept: Vec<(StateTensor<'_>, Previous)>) {
     drop(undone);
 }
 
-/// What is to be set, and everything that is in the way.
+/// The values to be set, and all problems.
 struct Plan<'m> {
     values: Vec<(StateTensor<'m>, Tensor)>,
     report: LoadReport,
@@ -171,8 +171,8 @@ impl<'m> Plan<'m> {
             }
         }
         problems.loaded = report.loaded.len();
-        // A tensor that came under another of its names is neither missing nor left as it was; one that came
-        // under another name in another shape is named once.
+        // A tensor found under another of its names is neither missing nor unchanged; one found under another name with
+        // another shape is reported once.
         let came = |tensor: StateTensor<'_>| first_of_tie.contains_key(&tensor.id());
         for Entry { key, tensor, .. } in missing {
             let told = came(*tensor) || mismatched_ids.contains(&tensor.id());
@@ -213,7 +213,7 @@ impl<'m> Plan<'m> {
         })
     }
 
-    /// The problems that the options do not allow; what they allow is one if nothing fits.
+    /// The problems that the options do not allow; allowed ones count if nothing fits.
     fn refused_problems(&self, options: &LoadOptions) -> LoadProblems {
         let mut problems = self.problems.clone();
         if !self.nothing_fits {
@@ -229,7 +229,7 @@ impl<'m> Plan<'m> {
         problems
     }
 
-    /// The second phase, in which nothing can fail. What `tensors` held is returned.
+    /// The second phase, in which nothing can fail. Returns the previous values.
     fn run(self, tensors: Vec<StateTensor<'m>>) -> (LoadReport, Vec<(StateTensor<'m>, Previous)>) {
         let values = self.values;
         let kept = values_lock::write(|| {
@@ -259,7 +259,7 @@ impl<'m> Plan<'m> {
     }
 }
 
-/// The keys of the state dict, among those that the module lacks, that are to be set aside.
+/// The keys of the state dict, among those that the module lacks, that are to be ignored.
 fn find_ignored(
     options: &LoadOptions,
     unexpected: &[String],
@@ -292,7 +292,7 @@ fn find_ignored(
     Ok(ignored.into_iter().map(str::to_owned).collect())
 }
 
-/// The keys that an option selects, if it does.
+/// The keys that an option selects, if it is set.
 fn choose<'k>(
     select: &Option<Select>,
     keys: impl Iterator<Item = &'k str>,
@@ -308,9 +308,8 @@ fn is_nothing(options: &LoadOptions) -> bool {
     options.select.as_ref().is_some_and(Select::is_none)
 }
 
-/// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the
-/// innermost module on its path, modules come in the order of the tree, and the keys of one in the
-/// order of the state dict.
+/// The keys of the state dict that the module lacks, in PyTorch's order: each belongs to the innermost module on its path,
+/// modules are in tree order, and the keys of one module in the order of the state dict.
 fn find_unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) -> Vec<String> {
     let unknown = state.keys().filter(|key| !known.contains(key));
     let mut unknown: Vec<&str> = unknown.collect();
@@ -333,17 +332,17 @@ fn find_unexpected(root: &dyn Module, known: &HashSet<&str>, state: &StateDict) 
     unknown.into_iter().map(str::to_owned).collect()
 }
 
-/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalization; the module keeps
-/// its own, which is 0 in a new one.
+/// Checkpoints from before PyTorch 0.4.1 lack the counter of batch normalization; the module keeps its own, which is 0 in a
+/// new one.
 fn is_batch_counter(key: &str, value: &Tensor) -> bool {
     let name = key.rsplit('.').next();
     name == Some("num_batches_tracked") && value.dtype() == DType::I64 && value.rank() == 0
 }
 
-/// The value in the shape, dtype and device of the one it replaces; `None` if the shapes differ.
+/// The value in the shape, dtype and device of the one that it replaces; `None` if the shapes differ.
 ///
-/// A shape that would broadcast does not fit: only a single element in one dimension loads into
-/// a tensor without dimensions, as in PyTorch.
+/// A shape that would broadcast does not match: only a one-dimensional single element loads into a zero-dimensional tensor,
+/// as in PyTorch.
 fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Option<Tensor>> {
     let current = tensor.value();
     let keeps_dtype = match tensor {
@@ -360,7 +359,7 @@ fn fit(value: &Tensor, tensor: StateTensor<'_>, assign_dtype: bool) -> Result<Op
         (false, [1], 0) => value.squeeze(0)?,
         _ => return Ok(None),
     };
-    // Packed elements have the dtype that they unpack to, and products compute in that of their inputs.
+    // Packed elements have the dtype that they unpack to, and products compute in the dtype of their inputs.
     let dtype = match (assign_dtype && !keeps_dtype) || value.is_packed() {
         true => value.dtype(),
         false => current.dtype(),

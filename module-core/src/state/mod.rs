@@ -1,4 +1,4 @@
-//! State dicts: what a module saves, and loading it back whole or not at all.
+//! State dicts: what a module saves, loaded back completely or not at all.
 
 mod base64;
 mod collect;

@@ -45,13 +45,13 @@ impl LoadOptions {
         }
     }
 
-    /// Whether missing and unexpected keys are errors rather than lines of the report.
+    /// Whether missing and unexpected keys are errors rather than part of the report.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
     }
 
-    /// Whether keys of another shape are left out rather than errors.
+    /// Whether keys with a different shape are skipped rather than errors.
     #[must_use]
     pub fn allow_mismatch(self, allow_mismatch: bool) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl LoadOptions {
 
     /// Whether parameters and buffers take the dtype of the state dict instead of casting to their own.
     ///
-    /// A parameter takes a floating-point dtype only, and loses its gradient with the old one; a
+    /// A parameter accepts only a floating-point dtype, and loses its gradient with the old one; a
     /// [`keep_dtype`](crate::Buffer::keep_dtype) buffer keeps its dtype.
     #[must_use]
     pub fn assign_dtype(self, assign_dtype: bool) -> Self {
@@ -82,9 +82,9 @@ impl LoadOptions {
         }
     }
 
-    /// Which of the module's keys get plain elements where the state dict has packed ones, as GGUF files and quantized
-    /// models do; by default those stay packed, and are not trained. Only linear layers and products compute with packed
-    /// weights: unpack those of other layers, such as embeddings.
+    /// Which of the module's keys get unpacked elements where the state dict has packed ones, as in GGUF files and
+    /// quantized models; by default those stay packed, and are not trained. Only linear layers and matrix products compute
+    /// with packed weights: unpack those of other layers, such as embeddings.
     ///
     /// # Example
     ///
@@ -108,12 +108,11 @@ impl LoadOptions {
         }
     }
 
-    /// Which weights the state dict holds transposed, as GPT-2's `Conv1D` has them, `(in, out)`: those of
-    /// a type of module ([`Transpose::of_kind`]), or keys of the module. Tensors of other than two
-    /// dimensions are taken as they are.
+    /// Which weights the state dict holds transposed, `(in, out)`, as GPT-2's `Conv1D` does: those of a module type
+    /// ([`Transpose::of_kind`]), or keys of the module. Tensors that are not two-dimensional are loaded as they are.
     ///
-    /// A selection of keys that leaves out square weights, whose shapes cannot tell, while it covers
-    /// all others of their type of module, is an error of the load.
+    /// A selection of keys that misses square weights, whose shapes cannot tell, while it covers all others of their module
+    /// type, is an error of the load.
     #[must_use]
     pub fn transpose(self, weights: impl Into<Transpose>) -> Self {
         Self {
@@ -122,9 +121,8 @@ impl LoadOptions {
         }
     }
 
-    /// Which keys of the state dict, after [`remap`](Self::remap), are set aside because the module has
-    /// none for them; the report lists them. A pattern that covers no such key is an error, with the
-    /// nearest one.
+    /// Which keys of the state dict, after [`remap`](Self::remap), are ignored because the module does not have them; the
+    /// report lists them. A pattern that covers no such key is an error, with the nearest one.
     ///
     /// # Example
     ///
@@ -147,8 +145,8 @@ impl LoadOptions {
         }
     }
 
-    /// [`ignore`](Self::ignore) of keys that only some of the files have, such as buffers that older versions saved: a
-    /// pattern that covers nothing is no error. One that covers a key of the module, and none to set aside, is.
+    /// [`ignore`](Self::ignore) for keys that only some of the files have, such as buffers that older versions saved: a
+    /// pattern that covers nothing is not an error. One that covers a key of the module, and none to ignore, is.
     ///
     /// # Example
     ///
@@ -172,8 +170,8 @@ impl LoadOptions {
         }
     }
 
-    /// What turns the keys of the state dict into the module's; everything else, the errors and the
-    /// report too, speaks of the keys after that.
+    /// Translates the keys of the state dict to the module's; everything else, including errors and the report, uses the
+    /// translated keys.
     #[must_use]
     pub fn remap(self, remap: Remap) -> Self {
         Self {
@@ -182,7 +180,7 @@ impl LoadOptions {
         }
     }
 
-    /// Under which keys, joined by dots, a file that nests tensors holds the state dict: `model` of
+    /// The entry, as keys joined by dots, of the state dict in a file that nests tensors: `model` in
     /// `{"model": …, "epoch": …}`.
     #[must_use]
     pub fn entry(self, entry: impl Into<String>) -> Self {

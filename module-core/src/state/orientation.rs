@@ -1,27 +1,27 @@
-//! What shapes tell of weights that are stored transposed, and what they do not.
+//! What shapes reveal about weights that are stored transposed, and what they do not.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::error::{SHOWN, cut};
 
-/// A weight that is to be loaded.
+/// A weight to be loaded.
 pub(super) struct Weight<'e> {
     pub(super) key: &'e str,
     /// The type of its module.
     pub(super) kind: &'static str,
     /// Whether the rule transposes it.
     pub(super) turned: bool,
-    /// Whether the rule leaves it out on purpose.
+    /// Whether the rule excludes it on purpose.
     pub(super) excluded: bool,
     pub(super) square: bool,
-    /// Whether it fits so.
+    /// Whether it fits as it is.
     pub(super) fits: bool,
-    /// Whether it fits the other way round.
+    /// Whether it fits transposed.
     pub(super) fits_transposed: bool,
 }
 
-/// Square weights that the rule leaves out, of types whose other weights are all transposed.
+/// Square weights that the rule misses, in types whose other weights are all transposed.
 pub(super) fn not_transposed(weights: &[Weight<'_>]) -> Vec<(String, &'static str)> {
     let shape_tells = |weight: &&Weight<'_>| weight.fits && !weight.square;
     let mut all_turned: HashMap<&str, bool> = HashMap::new();
@@ -38,7 +38,7 @@ pub(super) fn not_transposed(weights: &[Weight<'_>]) -> Vec<(String, &'static st
         .collect()
 }
 
-/// What to write if every key whose shape differs is a weight that would fit the other way round.
+/// The code to write if every key whose shape differs is a weight that would fit transposed.
 pub(super) fn hint(weights: &[Weight<'_>], mismatched: usize) -> Option<String> {
     let wrong = || weights.iter().filter(|weight| !weight.fits);
     let count = wrong().filter(|weight| weight.fits_transposed).count();

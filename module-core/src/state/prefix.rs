@@ -6,9 +6,8 @@ use indexmap::IndexMap;
 
 use super::{Remap, StateDict};
 
-/// The rule `(from, to)` of [`Remap::prefix`] under which most keys would fit, if they are more than
-/// those that do without it, and at least half of the module's keys or of the state dict's. Other keys
-/// on either side do not matter.
+/// The rule `(from, to)` of [`Remap::prefix`] under which most keys would fit, if there are more than without it, and at
+/// least half of the module's keys or of the state dict's. Other keys on either side do not matter.
 pub(super) fn prefix(
     known: &HashSet<&str>,
     state: &StateDict,
@@ -42,7 +41,7 @@ pub(super) fn prefix(
 
 /// Counts the paths that `long` has before keys of `short`.
 fn count<'l>(long: &'l [String], short: &[String], paths: &mut IndexMap<&'l str, usize>) {
-    // A crafted key may be of dots only.
+    // A crafted key may consist only of dots.
     const DEEPEST: usize = 16;
     let short: HashSet<&str> = short.iter().map(String::as_str).collect();
     for key in long {
@@ -54,7 +53,7 @@ fn count<'l>(long: &'l [String], short: &[String], paths: &mut IndexMap<&'l str,
     }
 }
 
-/// The first of those that were counted most often.
+/// The first of the most frequent ones.
 fn find_most_frequent<'l>(paths: &IndexMap<&'l str, usize>) -> Option<(&'l str, usize)> {
     let paths = paths.iter().map(|(&path, &count)| (path, count));
     paths.reduce(|best, next| if next.1 > best.1 { next } else { best })

@@ -6,9 +6,9 @@ use super::inverse::invert;
 use crate::select::compile_regex;
 use crate::{ModuleError, Result};
 
-/// Rules that turn the keys of a foreign checkpoint into a module's own.
+/// Rules that translate the keys of a foreign checkpoint to a module's own.
 ///
-/// The rules run in the order in which they were added, each on what the one before it made.
+/// The rules run in the order in which they were added, each on the result of the one before.
 ///
 /// # Example
 ///
@@ -32,19 +32,19 @@ pub struct Remap {
 enum RemapRule {
     Prefix(String, String),
     Key(String, String),
-    /// Many at once, of which none is replaced twice.
+    /// Many at once; none is replaced twice.
     Keys(HashMap<String, String>),
     Regex(Regex, String),
 }
 
 impl Remap {
-    /// Without rules: every key stays.
+    /// No rules: every key stays.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The rules that strip the wrappers of `DataParallel` and of `torch.compile`: every leading `module.`
-    /// and `_orig_mod.`, and `_orig_mod.` elsewhere, where a part of a model was compiled.
+    /// The rules that strip the wrappers of `DataParallel` and `torch.compile`: every leading `module.` and `_orig_mod.`,
+    /// and `_orig_mod.` elsewhere, if only a part of a model was compiled.
     pub fn strip_wrappers() -> Self {
         let rules = [(r"^((module|_orig_mod)\.)+", ""), (r"\._orig_mod\.", ".")];
         let rules = rules.into_iter().filter_map(|(pattern, replacement)| {
@@ -58,8 +58,8 @@ impl Remap {
         }
     }
 
-    /// Replaces the module path `from` at the start of keys by `to`; an empty `to` removes it, an
-    /// empty `from` puts `to` before every key. A dot at the end may be written or not.
+    /// Replaces the module path `from` at the start of keys by `to`; an empty `to` removes it, an empty `from` adds `to`
+    /// before every key. A trailing dot is optional.
     #[must_use]
     pub fn prefix(self, from: impl Into<String>, to: impl Into<String>) -> Self {
         let path = |text: String| text.strip_suffix('.').map(str::to_owned).unwrap_or(text);
@@ -72,12 +72,12 @@ impl Remap {
         self.with(RemapRule::Key(from.into(), to.into()))
     }
 
-    /// Replaces every match of a regular expression; `$1` or `${name}` in the replacement is what a
-    /// group matched, and `$$` is a `$`.
+    /// Replaces every match of a regular expression; `$1` or `${name}` in the replacement is the match of a group, and `$$`
+    /// is a `$`.
     ///
     /// # Errors
     ///
-    /// What is no regular expression.
+    /// An invalid regular expression.
     pub fn regex(self, pattern: &str, replacement: impl Into<String>) -> Result<Self> {
         Ok(self.with(RemapRule::Regex(
             compile_regex(pattern)?,
@@ -90,16 +90,15 @@ impl Remap {
         self
     }
 
-    /// The rules that turn the module's keys back into those of the checkpoint.
+    /// The rules that translate the module's keys back to those of the checkpoint.
     ///
-    /// They undo the form that each rule looks for: where two forms become one, as with
-    /// `prefix("module", "")` on keys of which only some have the prefix, all get it back.
-    /// [`inverse_for`](Self::inverse_for) is exact for the keys of one checkpoint.
+    /// They restore the form that each rule looks for: if two forms become one, as with `prefix("module", "")` on keys of
+    /// which only some have the prefix, all get it back. [`inverse_for`](Self::inverse_for) is exact for the keys of one
+    /// checkpoint.
     ///
     /// # Errors
     ///
-    /// A regular expression that is not of plain text and groups without groups in them, each of
-    /// which stands once in the replacement.
+    /// A regular expression with anything but plain text and non-nested groups that each occur once in the replacement.
     ///
     /// # Example
     ///
@@ -138,11 +137,11 @@ impl Remap {
         Ok(Self { rules: rules? })
     }
 
-    /// The rules that turn back what these make of `keys`, those of a checkpoint; other keys stay.
+    /// The rules that undo these for `keys`, those of a checkpoint; other keys stay.
     ///
     /// # Errors
     ///
-    /// Two keys that become one.
+    /// Two keys that become the same.
     ///
     /// # Example
     ///
@@ -170,7 +169,7 @@ impl Remap {
         Ok(Self::new().with(RemapRule::Keys(back)))
     }
 
-    /// What a key becomes.
+    /// The translation of a key.
     pub fn key(&self, key: &str) -> String {
         let apply = |key: String, rule: &RemapRule| match rule {
             RemapRule::Prefix(from, to) => replace_prefix(&key, from, to).unwrap_or(key),
@@ -183,7 +182,7 @@ impl Remap {
     }
 }
 
-/// The key with another path before it; `None` if it does not lie under `from`.
+/// The key with another path before it; `None` if it is not under `from`.
 fn replace_prefix(key: &str, from: &str, to: &str) -> Option<String> {
     let rest = match from {
         "" => key,

@@ -7,46 +7,44 @@ use crate::module::{IdSet, Module, TensorId, convert, path};
 use crate::rng::Generator;
 use crate::{Mismatch, Result};
 
-/// What a load did.
+/// The result of a load.
 ///
-/// It prints `<All keys matched successfully>`, as PyTorch's result does, where that is true of the whole
-/// model. Otherwise it says how many of the model's keys were loaded, after PyTorch's list of missing
-/// and unexpected keys if there are any, and then what was not and why: at most ten keys for each
-/// reason, with the number of the others. [`full`](Self::full) prints all.
+/// It prints `<All keys matched successfully>`, like PyTorch's result, if that is true of the whole model. Otherwise it
+/// prints PyTorch's list of missing and unexpected keys, if there are any, then how many of the model's keys were loaded,
+/// and then what was not loaded and why: at most ten keys for each reason, with the number of the others.
+/// [`full`](Self::full) prints all.
 #[must_use = "the report tells which tensors keep their old values"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// Keys that were loaded, in the module's order.
     pub loaded: Vec<String>,
-    /// Keys that were meant to be loaded and keep the values they had, or have no values yet, in the
-    /// module's order.
+    /// Keys that should have been loaded and keep their previous values, or still have no values, in the module's order.
     pub not_loaded: Vec<String>,
-    /// Keys that the module has and the state dict lacks. A tied tensor that came under another of
-    /// its names is not missing.
+    /// Keys that the module has and the state dict lacks. A tied tensor that was found under another of its names is not
+    /// missing.
     pub missing: Vec<String>,
     /// Keys that the state dict has and the module lacks.
     pub unexpected: Vec<String>,
     /// Keys whose shapes differ.
     pub mismatched: Vec<Mismatch>,
-    /// Keys of the model whose tensor was loaded under another of its names only.
+    /// Keys of the model whose tensor was loaded only under another of its names.
     pub tied: Vec<String>,
     /// Keys of the model that [`select`](crate::LoadOptions::select) left out; they keep their values.
     pub not_selected: Vec<String>,
-    /// Keys of the state dict that the model lacks and that were set aside: by
-    /// [`ignore`](crate::LoadOptions::ignore), or because `select` does not cover them.
+    /// Keys of the state dict that the model lacks and that were skipped: by [`ignore`](crate::LoadOptions::ignore), or
+    /// because `select` does not cover them.
     pub ignored: Vec<String>,
 }
 
 impl LoadReport {
-    /// Draws the parameters that were not loaded by their own initializers, from the default generator, and
-    /// gives the buffers among them their first values; nothing else changes.
+    /// Draws the parameters that were not loaded with their own initializers, from the default generator, and resets the
+    /// buffers among them to their initial values; nothing else changes.
     ///
     /// `model` is the one that was loaded.
     ///
     /// # Errors
     ///
-    /// A parameter that was not loaded and owns no initializer, a key that the model lacks; then nothing is
-    /// changed.
+    /// A parameter that was not loaded and has no initializer, a key that the model lacks; then nothing is changed.
     ///
     /// # Example
     ///
@@ -78,7 +76,7 @@ impl LoadReport {
     ///
     /// # Errors
     ///
-    /// As [`reset_not_loaded`](Self::reset_not_loaded).
+    /// Those of [`reset_not_loaded`](Self::reset_not_loaded).
     pub fn reset_not_loaded_with(&self, model: &dyn Module, generator: &Generator) -> Result<()> {
         self.reset_not_loaded_from(model, Some(generator))
     }
@@ -95,7 +93,7 @@ impl LoadReport {
         for key in &self.not_loaded {
             match tensors.get(key) {
                 Some(tensor) => reset.insert(tensor.id()),
-                // The error says which step of the path leads nowhere.
+                // The error names the step of the path that does not exist.
                 None => reset.insert(path::parameter(model, key)?.id()),
             };
         }
@@ -104,7 +102,7 @@ impl LoadReport {
 }
 
 impl LoadReport {
-    /// The same text with all keys, however many there are.
+    /// The same text with all keys.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! Saving in the form of a foreign checkpoint: the way back of loading with options.
+//! Saving in the form of a foreign checkpoint: the inverse of loading with options.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use super::{LoadOptions, StateDict};
 use crate::module::Module;
 use crate::{Error, Result, Tensor};
 
-/// The state dict that `load` reads with these options: transposed as the rule says, under the keys
-/// that `remap` turns into the module's.
+/// The state dict that `load` reads with these options: transposed by the rule, under the keys that `remap` translates to
+/// the module's.
 pub(crate) fn state_dict_as(root: &dyn Module, options: &LoadOptions) -> Result<StateDict> {
     let mut state = state_dict(root)?;
     if let Some(select) = &options.select {

@@ -10,10 +10,9 @@ use super::{StateDict, base64};
 use crate::backend::HostData;
 use crate::{DType, Shape, Tensor};
 
-/// A map from keys, in order, to `{"dtype": "float32", "shape": [2, 3], "data": …}`, where `data` are
-/// the little-endian bytes of the elements in row-major order: as base64 in formats that people read,
-/// such as JSON, as bytes in others. A tied tensor stands under each of its names, and is tied no more
-/// when it is read.
+/// A map from keys, in order, to `{"dtype": "float32", "shape": [2, 3], "data": …}`, where `data` are the little-endian
+/// bytes of the elements in row-major order: base64 in human-readable formats such as JSON, bytes in others. A tied tensor
+/// is listed under each of its names, and is no longer tied when it is read.
 impl Serialize for StateDict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.len()))?;

@@ -6,15 +6,15 @@ use super::{StateDict, values_lock};
 use crate::module::Module;
 use crate::{Result, Tensor, ValueProblems};
 
-/// A module that has other values for a while; made by
-/// [`swap_state_dict`](crate::ModuleExt::swap_state_dict), and dropped to give its own back.
+/// A module that temporarily has other values; made by [`swap_state_dict`](crate::ModuleExt::swap_state_dict). Dropping it
+/// restores the module's own.
 #[must_use = "the values are given back when the guard is dropped"]
 pub struct SwappedState<'m> {
     /// The tensors with their own values.
     kept: Vec<(StateTensor<'m>, Tensor)>,
 }
 
-/// What the guard calls the operation in errors.
+/// The name of the operation in errors.
 const OP: &str = "swap_state_dict";
 
 impl<'m> SwappedState<'m> {
@@ -60,10 +60,10 @@ impl<'m> SwappedState<'m> {
     }
 }
 
-/// Gives every value back, as it was: also one that was cast, moved or trained meanwhile.
+/// Restores every original value, even of tensors that were cast, moved or trained meanwhile.
 impl Drop for SwappedState<'_> {
     fn drop(&mut self) {
-        // What is there now is dropped when the lock is free again.
+        // The current values are dropped after the lock is released.
         let swapped: Vec<Tensor> = self.kept.iter().map(|(tensor, _)| tensor.value()).collect();
         values_lock::write(|| {
             for (tensor, own) in &self.kept {

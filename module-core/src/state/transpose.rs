@@ -8,8 +8,8 @@ use crate::{ModuleError, Result, Select};
 
 /// Which weights a state dict holds transposed.
 ///
-/// Whatever takes it takes a [`Select`] of keys, or what turns into one, too. A type of module is
-/// safer: a square weight that a selection leaves out would fit either way.
+/// A [`Select`] of keys, or anything that converts into one, is accepted too. A module type is safer: a square weight that
+/// a selection misses would fit either way.
 ///
 /// # Example
 ///
@@ -48,8 +48,8 @@ enum TransposeRule {
 }
 
 impl Transpose {
-    /// The weights, parameters of two dimensions, of every module of this kind, by the name that the
-    /// module tree prints: `Linear`.
+    /// The weights (two-dimensional parameters) of every module of this kind, by the name that the module tree prints:
+    /// `Linear`.
     pub fn of_kind(kind: impl Into<String>) -> Self {
         TransposeRule::Kind(kind.into()).into()
     }
@@ -59,7 +59,7 @@ impl Transpose {
         TransposeRule::Type(TypeId::of::<M>(), M::type_kind()).into()
     }
 
-    /// What this or `other` covers; what either excludes is excluded.
+    /// What this or `other` covers; exclusions of either apply.
     #[must_use]
     pub fn or(mut self, other: impl Into<Self>) -> Self {
         let other = other.into();
@@ -68,7 +68,7 @@ impl Transpose {
         self
     }
 
-    /// What this covers, without these keys of the module: excluding wins.
+    /// What this covers, without these keys of the module: exclusion wins.
     #[must_use]
     pub fn exclude(mut self, select: impl Into<Select>) -> Self {
         self.except.push(select.into());
@@ -90,7 +90,7 @@ impl Transpose {
         Ok(covered)
     }
 
-    /// Whether a key is left out on purpose.
+    /// Whether a key is excluded on purpose.
     pub(super) fn excludes(&self, key: &str) -> bool {
         let by_rule =
             |rule: &TransposeRule| matches!(rule, TransposeRule::Keys(keys) if keys.excludes(key));

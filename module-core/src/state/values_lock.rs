@@ -1,14 +1,13 @@
 //! The lock between loads and state dicts: a state dict never holds half of a load.
 //!
-//! Modules carry no field for a lock, so one lock serves the process. It is held while handles are
-//! read or exchanged, which is a matter of microseconds, and never while hooks run or tensors are
-//! dropped, whose code may be the user's.
+//! Modules have no field for a lock, so one lock serves the process. It is held while handles are read or exchanged, which
+//! takes microseconds, and never while hooks run or tensors are dropped, which may run users' code.
 
 use std::sync::{PoisonError, RwLock};
 
 static VALUES: RwLock<()> = RwLock::new(());
 
-/// Reads values of which no load sets some meanwhile.
+/// Reads values while no load sets some of them.
 pub(super) fn read<R>(f: impl FnOnce() -> R) -> R {
     let _held = VALUES.read().unwrap_or_else(PoisonError::into_inner);
     f()

@@ -1,12 +1,12 @@
-//! The expansions of typical types, as they were last read and accepted: `BLESS=1 cargo test -p
-//! module-derive` writes them anew. A change that makes them longer costs every user compile time.
+//! The expansions of typical types, as last reviewed and accepted: `BLESS=1 cargo test -p module-derive` rewrites them. A
+//! change that makes them longer costs every user compile time.
 
 use std::{env, fs, path::Path};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{DeriveInput, parse_quote};
 
-/// Lays tokens out one statement a line, which is all that a reader of a difference needs.
+/// Prints tokens with one statement per line, which is enough to read a difference.
 fn lay_out(tokens: TokenStream, indent: usize, line: &mut TokenStream, text: &mut String) {
     for token in tokens {
         match token {

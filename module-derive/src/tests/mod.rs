@@ -1,4 +1,4 @@
-//! What the stages do before the compiler sees the expansion; `tests/derive` shows what users see.
+//! The stages before the compiler sees the expansion; `tests/derive` shows what users see.
 
 mod expansions;
 
@@ -9,7 +9,7 @@ use crate::model::Input;
 use crate::types;
 use crate::validate;
 
-/// The messages about an input, without their cures.
+/// The messages about an input, without their help texts.
 fn wrong(input: DeriveInput) -> Vec<String> {
     let mut errors = Errors::default();
     let model = Input::from_syn(&input, &mut errors);
@@ -119,7 +119,7 @@ fn keys_do_not_start_with_reserved_names() {
         wrong,
         [
             "the key `__a` starts with `__`, which is kept for the file format",
-            "the key `_extra_state` starts with `_extra_state`, which is kept for what PyTorch saves that is no tensor",
+            "the key `_extra_state` starts with `_extra_state`, which is kept for PyTorch's state other than tensors",
         ]
     );
 }

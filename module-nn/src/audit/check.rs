@@ -1,9 +1,8 @@
 use super::finding::Finding;
 use super::record::Record;
 
-/// One thing to look for. A check reads what was seen and has no state, so that the order of checks does not
-/// matter.
+/// One kind of problem to look for. A check reads the record and has no state, so the order of checks does not matter.
 pub(super) trait Check: Sync {
-    /// Adds what it finds, in the order of the model or of the calls.
+    /// Adds its findings, in the order of the model or of the calls.
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>);
 }

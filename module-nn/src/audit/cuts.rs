@@ -2,17 +2,17 @@
 
 use super::record::{CallRecord, Record, Seen, Step};
 
-/// A result that went on without its graph.
+/// A result that continued without its graph.
 pub(super) struct Cut {
-    /// The call whose result it was, as an index.
+    /// The call that returned the result, as an index.
     pub(super) above: usize,
-    /// The call that it went into, as an index.
+    /// The call that received it, as an index.
     pub(super) below: usize,
-    /// The parameters that are trained by nothing because of it, as indices.
+    /// The parameters that nothing trains because of it, as indices.
     pub(super) lost: Vec<usize>,
 }
 
-/// The cuts of a step that keep parameters from being trained in any step.
+/// The cuts of a step that prevent parameters from being trained in any step.
 pub(super) fn cuts(record: &Record<'_>, step: &Step) -> Vec<Cut> {
     let trained = |index: &usize| {
         let leaf = record.parameters[*index].leaf;
@@ -55,8 +55,8 @@ fn is_untracked(input: &Seen) -> bool {
     input.node.is_none() && input.tensor.dtype().is_floating_point()
 }
 
-/// The outermost call before call `below` whose tracked result is `input` without its graph: has its memory, or
-/// is of its shape, where it comes from nowhere else that is known.
+/// The outermost call before call `below` whose tracked result is `input` without its graph: it has its memory, or its
+/// shape if no other origin is known.
 fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     let around: Vec<usize> =
         std::iter::successors(Some(below), |&call| step.calls[call].parent).collect();
@@ -71,7 +71,7 @@ fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     if let Some((index, _)) = before.find(|(_, call)| given(call).contains(&true)) {
         return Some(index);
     }
-    // What came from outside is no result.
+    // An outside input is not a result.
     let outside = step.calls.iter().filter(|call| call.parent.is_none());
     let mut outside = outside.flat_map(|call| &call.inputs);
     let known = step.calls[..below].iter();
@@ -83,7 +83,7 @@ fn source(step: &Step, below: usize, input: &Seen) -> Option<usize> {
     if outside.any(same) || untracked.any(same) {
         return None;
     }
-    // The last module beside this one, whose result may have been detached and then changed.
+    // The last other module, whose result may have been detached and then changed.
     let beside = |call: &CallRecord| call.parent == step.calls[below].parent;
     let last = step.calls[..below].iter().rposition(beside)?;
     let is_alike = |output: &Seen| output.node.is_some() && alike(output);

@@ -1,9 +1,9 @@
-//! Gradients of what a call gives with respect to what it was given, and what they show.
+//! Gradients of a call's output with respect to its input, and what they reveal.
 
 use crate::autograd::grad_with;
 use crate::{BackwardOptions, DType, Result, Tensor};
 
-/// The gradient of `input` from these of `outputs`, if they depend on it.
+/// The gradient of `outputs`, with these output gradients, with respect to `input`, if they depend on it.
 fn gradient(outputs: &[Tensor], grads: &[Tensor], input: &Tensor) -> Result<Option<Tensor>> {
     let outputs: Vec<&Tensor> = outputs.iter().collect();
     let grads: Vec<&Tensor> = grads.iter().collect();
@@ -24,7 +24,7 @@ fn magnitudes(grad: &Tensor, dim: usize) -> Result<Vec<f32>> {
     sizes.to_vec()
 }
 
-/// Numbers for each element that do not cancel out in sums, as those of a softmax.
+/// Numbers for each element that do not cancel in sums, as those of a softmax would.
 fn weights(output: &Tensor) -> Result<Tensor> {
     let numbers = Tensor::arange(1, output.numel() as i64 + 1, DType::F32)?.sin()?;
     numbers
@@ -41,8 +41,8 @@ pub(super) struct Rows {
     pub(super) of_own: Option<Tensor>,
 }
 
-/// What rows of the output show along the first of `dims`, which are those of the output and of the input; no leak where
-/// rows stay apart along any of them.
+/// What rows of the output show along the first of `dims`, which are the batch dimensions of the output and of the input;
+/// no leak if rows are independent along any of them.
 pub(super) fn rows(output: &Tensor, input: &Tensor, dims: &[(usize, usize)]) -> Result<Rows> {
     let mut first: Option<Rows> = None;
     for &(of_output, of_input) in dims {
@@ -60,7 +60,7 @@ pub(super) fn rows(output: &Tensor, input: &Tensor, dims: &[(usize, usize)]) -> 
     Ok(first.unwrap_or_default())
 }
 
-/// [`rows`] along one dimension, of so many rows.
+/// [`rows`] along one dimension of this many rows.
 fn rows_along(
     output: &Tensor,
     input: &Tensor,
@@ -88,18 +88,18 @@ fn rows_along(
     })
 }
 
-/// Indices of a dimension of an input of which nothing in the outputs depends.
+/// Indices of an input dimension that no output depends on.
 pub(super) struct Unused {
     pub(super) dim: usize,
     pub(super) indices: Vec<usize>,
-    /// How many indices the dimension has.
+    /// The size of the dimension.
     pub(super) size: usize,
-    /// The probability that no row uses an index, if each leaves it out as often as those that other rows use.
+    /// The probability that no row uses an index, if each row leaves it out as often as the indices that other rows use.
     pub(super) chance: f64,
 }
 
-/// The indices of an input, by dimension, of which nothing in the outputs depends. Those on which one row of an output
-/// does, by its gradient, are used; only if that leaves some are the gradients of all outputs computed.
+/// The indices of an input, by dimension, that no output depends on. Indices that one row of the output depends on, by its
+/// gradient, are used; the gradients of all outputs are computed only if that leaves some.
 pub(super) fn unused(
     outputs: &[Tensor],
     input: &Tensor,
@@ -113,7 +113,7 @@ pub(super) fn unused(
     let mut remove_used = |grad: &Tensor| -> Result<bool> {
         for (dim, indices) in &mut left {
             let sizes = magnitudes(grad, *dim)?;
-            // Of a gradient of one row, or of all.
+            // The gradient is that of one row, or of all.
             indices.retain(|&index| sizes.get(index).is_none_or(|&size| size == 0.0));
         }
         Ok(left.iter().all(|(_, indices)| indices.is_empty()))
@@ -130,7 +130,7 @@ pub(super) fn unused(
         return Ok(Vec::new());
     };
     remove_used(&grad)?;
-    // Of an input that is not used at all, or of which a whole dimension is not, something else is to be said.
+    // Other checks report an input that is not used at all, or a whole dimension of it.
     left.retain(|(dim, indices)| !indices.is_empty() && indices.len() < input.shape()[*dim]);
     let left = left.into_iter().map(|(dim, indices)| {
         let chance = chance(&grad, batch, dim, indices.len())?;
@@ -144,8 +144,8 @@ pub(super) fn unused(
     left.collect()
 }
 
-/// The probability that no row uses an index of a dimension by chance, by how often one does not use what others do: a
-/// dropout leaves out others in each row.
+/// The probability that, by chance, no row uses an index of a dimension, from how often a row does not use what others do:
+/// a dropout leaves out different indices in each row.
 fn chance(grad: &Tensor, batch: usize, dim: usize, unused: usize) -> Result<f64> {
     let (rows, size) = (grad.size(batch as isize)?, grad.size(dim as isize)?);
     let mut left_out = 0;

@@ -1,5 +1,5 @@
-//! Watches steps of a training from outside: by hooks on the calls of all modules, on the gradients of what goes
-//! into them and comes out, on losses and on backward passes.
+//! Watches training steps from outside: by hooks on the calls of all modules, on the gradients of their inputs and outputs,
+//! on losses and on backward passes.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -31,7 +31,7 @@ pub(super) fn watch<'m>(
     let mut record = survey(model, options);
     for number in 0..record.options.steps {
         let leaks = |step: &Step| step.probes.records.iter().any(|probe| probe.leak.is_some());
-        // Where rows of a batch are tied, the next step looks for the module that ties them.
+        // If rows of a batch depend on each other, the next step searches for the module that mixes them.
         let within = record.steps.last().is_some_and(leaks);
         let probes = record.steps.iter().flat_map(|step| &step.probes.records);
         let settled = probes.filter(|probe| probe.settles());
@@ -46,7 +46,7 @@ pub(super) fn watch<'m>(
     Ok(record)
 }
 
-/// A parameter, and what it was as the step began.
+/// A parameter, and its state at the beginning of the step.
 struct Watched {
     parameter: Parameter,
     value: Tensor,
@@ -73,16 +73,16 @@ struct Recorder {
     passes: Vec<(PassRecord, Vec<GraphNode>)>,
     /// The passes in progress.
     passing: usize,
-    /// The nodes of all that was seen, of which the graph is made when the step is over.
+    /// The nodes of everything seen, from which the graph is built at the end of the step.
     nodes: Vec<GraphNode>,
     /// The nodes whose gradients are watched.
     watched: HashSet<u64>,
-    /// Each watches one gradient.
+    /// Hooks that watch one gradient each.
     hooks: Vec<GradHookHandle>,
     grads: HashMap<u64, GradSlot>,
-    /// The leaves of parameters to which a pass gave a gradient of zeros.
+    /// The leaves of parameters that a pass gave a zero gradient.
     zeros: Arc<Mutex<HashSet<u64>>>,
-    /// The leaves that are those of probes: what is one of them is not tracked by the training.
+    /// The leaves of probes: the training does not track these.
     leaves: ProbeLeaves,
 }
 
@@ -147,7 +147,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Sees tensors and watches their gradients; those of inputs only where nobody does yet.
+    /// Sees tensors and watches their gradients; those of inputs only if nothing watches them yet.
     fn see_all(&mut self, tensors: &[Tensor], again: bool) -> Result<Vec<Seen>> {
         tensors
             .iter()
@@ -181,7 +181,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Watches the parameters that are trained by now.
+    /// Watches the parameters that are trained now.
     fn watch_parameters(&mut self) {
         for index in 0..self.parameters.len() {
             let tensor = self.parameters[index].parameter.tensor();
@@ -204,7 +204,7 @@ impl Recorder {
     }
 
     fn see_loss(&mut self, loss: LossCall<'_>) {
-        // Within a pass it is computed again.
+        // Inside a backward pass it is a recomputation.
         if self.passing > 0 {
             return;
         }
@@ -225,7 +225,7 @@ impl Recorder {
             PassEvent::Begin { roots, inputs } => {
                 self.passing += 1;
                 self.watch_parameters();
-                // What a pass for another part of the model added to may be dropped before its own pass.
+                // Gradients added by a pass for another part of the model may be dropped before the pass of this part.
                 for (pass, _) in &mut self.passes {
                     let dropped = |&index: &usize| self.parameters[index].dropped_unused();
                     pass.stale.retain(|index| !dropped(index));
@@ -248,7 +248,7 @@ impl Recorder {
     }
 }
 
-/// The number of the node that is made next, or a smaller one that no node of the model has.
+/// The number of the next node, or a smaller one that no node of the model has.
 fn next_node() -> u64 {
     Leaf::new().graph_node().id()
 }

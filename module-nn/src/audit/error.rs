@@ -4,13 +4,13 @@ use super::finding::Finding;
 use super::kind::Severity;
 use crate::Error;
 
-/// What an audit refuses; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+/// The errors of an audit; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AuditError {
-    /// Findings at least as bad as what [`AuditReport::deny`](super::AuditReport::deny) was given.
+    /// Findings at least as severe as [`AuditReport::deny`](super::AuditReport::deny) was given.
     Denied {
-        /// The least severity that is denied.
+        /// The lowest severity that is denied.
         severity: Severity,
         /// The findings.
         findings: Vec<Finding>,

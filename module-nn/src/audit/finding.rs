@@ -9,19 +9,19 @@ use super::kind::{FindingKind, Severity};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What it is.
+    /// The kind of problem.
     pub kind: FindingKind,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The path of the module or tensor; empty for the model itself.
     pub path: String,
-    /// What was seen.
+    /// What was observed.
     pub message: String,
-    /// Why it is so, as far as can be told.
+    /// The cause, as far as it can be determined.
     pub cause: String,
     /// What to do.
     pub cure: String,
-    /// What was measured, by name.
+    /// Measurements, by name.
     pub numbers: BTreeMap<&'static str, f64>,
 }
 
@@ -67,7 +67,7 @@ impl Finding {
     }
 }
 
-/// `error[unreached-parameter] mlp.0.weight: the loss does not depend on it`, without cause and cure.
+/// `error[unreached-parameter] mlp.0.weight: the loss does not depend on it`, without cause and fix.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

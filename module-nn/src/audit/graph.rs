@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::GraphNode;
 
-/// Operations that give the values that they are given, in another shape, order or dtype.
+/// Operations that return the values of their input in another shape, order or dtype.
 const KEEPING_VALUES: [&str; 9] = [
     "reshape",
     "contiguous",
@@ -17,7 +17,7 @@ const KEEPING_VALUES: [&str; 9] = [
     "to_dtype",
 ];
 
-/// What is known of nodes, by number.
+/// The known nodes, by number.
 #[derive(Default)]
 pub(super) struct Graph {
     nodes: HashMap<u64, NodeInfo>,
@@ -32,7 +32,7 @@ pub(super) struct NodeInfo {
 }
 
 impl Graph {
-    /// Adds a node and all that it was computed from.
+    /// Adds a node and everything that it was computed from.
     pub(super) fn add(&mut self, root: &GraphNode) {
         if self.nodes.contains_key(&root.id()) {
             return;
@@ -54,7 +54,7 @@ impl Graph {
         }
     }
 
-    /// Takes out leaves and all that was computed from nothing else, as if they had never been tracked.
+    /// Removes leaves and everything that was computed only from them, as if they had never been tracked.
     pub(super) fn forget(&mut self, leaves: &HashSet<u64>) {
         let mut nodes: Vec<u64> = self.nodes.keys().copied().collect();
         // Each node is younger than those of its inputs.
@@ -77,12 +77,12 @@ impl Graph {
         self.nodes.get(&node)
     }
 
-    /// What computed the values of a node, behind changes of their shape and dtype.
+    /// The operation that computed the values of a node, ignoring changes of shape and dtype.
     pub(super) fn values_of(&self, node: u64) -> Option<&NodeInfo> {
         self.get(self.source_of(node)?)
     }
 
-    /// The node that computed the values of a node, behind changes of their shape and dtype.
+    /// The node that computed the values of a node, ignoring changes of shape and dtype.
     pub(super) fn source_of(&self, mut node: u64) -> Option<u64> {
         loop {
             let info = self.get(node)?;
@@ -93,23 +93,23 @@ impl Graph {
         }
     }
 
-    /// Whether a node gives the values that it is given.
+    /// Whether a node returns the values of its input.
     pub(super) fn keeps_values(&self, node: u64) -> bool {
         let info = self.get(node);
         info.is_some_and(|info| KEEPING_VALUES.contains(&info.name))
     }
 
-    /// The nodes, in no order.
+    /// The nodes, in no particular order.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (u64, &NodeInfo)> {
         self.nodes.iter().map(|(&id, info)| (id, info))
     }
 
-    /// The nodes that these were computed from, with themselves.
+    /// The nodes that these were computed from, including themselves.
     pub(super) fn ancestors(&self, roots: impl IntoIterator<Item = u64>) -> HashSet<u64> {
         self.ancestors_by(roots, |_, _| true)
     }
 
-    /// The same by ways through nodes that `follow` accepts.
+    /// The same along paths through nodes that `follow` accepts.
     pub(super) fn ancestors_by(
         &self,
         roots: impl IntoIterator<Item = u64>,
@@ -128,7 +128,7 @@ impl Graph {
         found
     }
 
-    /// The nodes on the ways from `roots` to `inputs`, with both.
+    /// The nodes on the paths from `roots` to `inputs`, inclusive.
     pub(super) fn between(&self, roots: &[u64], inputs: &[u64]) -> HashSet<u64> {
         let mut nodes: Vec<u64> = self.ancestors(roots.iter().copied()).into_iter().collect();
         // A node is younger than its inputs.

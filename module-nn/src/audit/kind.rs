@@ -2,15 +2,15 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// How bad a [`Finding`](super::Finding) is.
+/// The severity of a [`Finding`](super::Finding).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Probably not what was meant.
+    /// Probably unintended.
     Warning,
-    /// A part of the model does not learn, or learns something else than what was meant.
+    /// A part of the model does not learn, or learns something unintended.
     Error,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Severity {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
-        /// What an [`Audit`](super::Audit) looks for. It prints as a name such as `unreached-parameter`.
+        /// The problems that an [`Audit`](super::Audit) looks for. A kind prints as a name such as `unreached-parameter`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum FindingKind {
@@ -37,7 +37,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// The name that it prints as.
+            /// The printed name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -50,9 +50,9 @@ macro_rules! kinds {
 kinds! {
     /// A parameter that no loss depends on.
     UnreachedParameter = "unreached-parameter",
-    /// A tensor that the loss trains and that no module registers.
+    /// A tensor that the loss trains but no module registers.
     UnregisteredParameter = "unregistered-parameter",
-    /// A module whose result is used where no gradient comes back from.
+    /// A module whose result is used where no gradient comes back.
     CutGraph = "cut-graph",
     /// A module that is trained in evaluation mode.
     EvalModeTraining = "eval-mode-training",
@@ -62,9 +62,9 @@ kinds! {
     StaleGradient = "stale-gradient",
     /// Probabilities where logits are expected.
     DoubleSoftmax = "double-softmax",
-    /// Units that start equal.
+    /// Units that start out equal.
     SymmetricUnits = "symmetric-units",
-    /// Units that were silent for every sample.
+    /// Units that were inactive for every sample.
     DeadUnits = "dead-units",
     /// Gradients that are far smaller than those of other parts.
     VanishingGradient = "vanishing-gradient",
@@ -76,9 +76,9 @@ kinds! {
     LargeUpdate = "large-update",
     /// A frozen parameter whose value changed.
     FrozenParameterMoved = "frozen-parameter-moved",
-    /// Running statistics that move though the parameters beside them are frozen.
+    /// Running statistics that change although the parameters next to them are frozen.
     FrozenStatisticsDrift = "frozen-statistics-drift",
-    /// A parameter that has a gradient and is not moved.
+    /// A parameter that has a gradient but does not move.
     OptimizerMissesParameter = "optimizer-misses-parameter",
     /// Steps that move nothing.
     NothingMoved = "nothing-moved",
@@ -88,13 +88,13 @@ kinds! {
     InputIndependentLoss = "input-independent-loss",
     /// A row of the output that depends on other rows of the batch.
     BatchLeak = "batch-leak",
-    /// Values that a partial load left as they were drawn.
+    /// Values that a partial load left at their initial values.
     FreshAfterLoad = "fresh-after-load",
     /// Precision lost in half-precision sums.
     PrecisionLoss = "precision-loss",
     /// Elements of the input that no output depends on.
     UnusedInput = "unused-input",
-    /// A module whose `forward` ran and whose `call` did not.
+    /// A module whose `forward` ran without `call`.
     BypassedCall = "bypassed-call",
 }
 

@@ -1,4 +1,4 @@
-//! Training that runs and learns nothing: [`Audit`] watches two steps of it and says what is wrong.
+//! Finds out why a training run learns nothing: [`Audit`] watches two steps and reports what is wrong.
 
 mod check;
 mod checks;

@@ -2,20 +2,21 @@ use crate::Select;
 
 use super::kind::FindingKind;
 
-/// The bounds beyond which numbers become findings.
+/// The thresholds beyond which numbers become findings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AuditThresholds {
-    /// The fraction of the units of a layer that are silent for every sample; 0.9. (At the start, half of them may well be, in front of a narrow layer.)
+    /// The fraction of a layer's units that must be inactive for every sample; 0.9. (At the start, half of them can well
+    /// be, before a narrow layer.)
     pub dead_units: f64,
-    /// How many samples a unit must be silent for to be called dead; 32.
+    /// The number of samples for which a unit must be inactive to count as dead; 32.
     pub dead_unit_samples: usize,
-    /// The norm of a weight's gradient as a part of the weight's, relative to that of the parameter where this is
-    /// the largest; 1e-7.
+    /// The norm of a weight's gradient relative to the weight's, compared with the parameter for which this is largest;
+    /// 1e-7.
     pub vanishing: f64,
-    /// The root mean square of values that a module gives, relative to those of the model's input; 1e6.
+    /// The root mean square of a module's output values, relative to that of the model's input; 1e6.
     pub exploding: f64,
-    /// The norm of a step as a part of that of the weight; 3. Usual are 0.0001 to 0.1.
+    /// The norm of a step relative to that of the weight; 3. 0.0001 to 0.1 is usual.
     pub update_ratio: f64,
 }
 
@@ -31,7 +32,7 @@ impl Default for AuditThresholds {
     }
 }
 
-/// A finding that is meant to be.
+/// An intended finding.
 #[derive(Clone, Debug)]
 pub(super) struct Exception {
     pub(super) kind: FindingKind,
@@ -39,18 +40,18 @@ pub(super) struct Exception {
     pub(super) reason: String,
 }
 
-/// What an audit was told.
+/// What was declared to an audit.
 #[derive(Clone, Debug)]
 pub(super) struct AuditOptions {
     pub(super) steps: usize,
     pub(super) thresholds: AuditThresholds,
-    /// Whether gradients are meant to be added up over steps.
+    /// Whether gradients are accumulated over steps on purpose.
     pub(super) accumulates: bool,
-    /// The dimension of the batch, where it was declared.
+    /// The batch dimension, if it was declared.
     pub(super) batch_dim: Option<usize>,
-    /// The learning rates of the optimizers that it was shown.
+    /// The learning rates of the optimizers that were declared.
     pub(super) learning_rates: Vec<f64>,
-    /// The keys that a load was meant to bring and did not.
+    /// The keys that a load should have set but did not.
     pub(super) not_loaded: Vec<String>,
     pub(super) exceptions: Vec<Exception>,
 }

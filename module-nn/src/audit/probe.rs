@@ -1,4 +1,4 @@
-//! Which elements of its input what a model gives depends on, by gradients that are taken while a step runs.
+//! Finds which elements of its input a model's output depends on, by gradients computed while a step runs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ thread_local! {
     static PROBING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the gradients that are being computed are those of a probe, which are none of the training.
+/// Whether the gradients being computed are those of a probe and not of the training.
 pub(super) fn is_probing() -> bool {
     PROBING.get()
 }
@@ -25,25 +25,25 @@ pub(super) fn is_probing() -> bool {
 /// What is probed.
 #[derive(Clone, Default)]
 pub(super) struct ProbeOptions {
-    /// Whether the calls within outermost ones are probed as well.
+    /// Whether calls within outermost ones are probed as well.
     pub(super) within: bool,
-    /// The dimension of the batch, where it was declared.
+    /// The batch dimension, if it was declared.
     pub(super) batch_dim: Option<usize>,
-    /// The modules of which a call has shown no part of the input to be unused, so that no other call can.
+    /// The modules of which a call has already shown that all of the input is used.
     pub(super) settled: HashSet<ModuleId>,
 }
 
-/// The leaves that the inputs of a step were made of for its probes, which are no parameters.
+/// The leaves that a step's inputs became for its probes, which are not parameters.
 pub(super) type ProbeLeaves = Rc<RefCell<HashSet<u64>>>;
 
-/// What was seen of a call.
+/// What a call has shown.
 pub(super) struct ProbeRecord {
     pub(super) id: ModuleId,
-    /// Whether no other call made this one.
+    /// Whether it was not made within another call.
     pub(super) outermost: bool,
     /// A row of the output, and another row of the input on which it depends.
     pub(super) leak: Option<(usize, usize)>,
-    /// The indices of the first input, by dimension, of which nothing in the output depends.
+    /// The indices of the first input, by dimension, that no output depends on.
     pub(super) unused: Vec<Unused>,
 }
 
@@ -51,11 +51,11 @@ pub(super) struct ProbeRecord {
 #[derive(Default)]
 pub(super) struct Probes {
     pub(super) records: Vec<ProbeRecord>,
-    /// The leaves that inputs were made of.
+    /// The leaves that inputs became.
     pub(super) leaves: ProbeLeaves,
 }
 
-/// Runs a step, which is told of the leaves, with each outermost call of `modules` probed.
+/// Runs a step, which is told about the leaves, and probes each outermost call of `modules`.
 pub(super) fn probe<R>(
     modules: impl Fn(ModuleId) -> bool + 'static,
     options: ProbeOptions,
@@ -119,12 +119,12 @@ struct Frame {
     outermost: bool,
     /// Whether it is probed.
     probed: bool,
-    /// Whether it, or a call within it, computes statistics of its batch, by which its rows are meant to be tied.
+    /// Whether it, or a call within it, computes batch statistics, which mix its rows on purpose.
     ties_rows: bool,
     inputs: Vec<Tensor>,
-    /// Those of the inputs that nothing else tracks.
+    /// The inputs that nothing else tracks.
     leaves: Vec<Leaf>,
-    /// What embeddings within an outermost call made of indices, whose rows are those of the batch.
+    /// The outputs of embeddings within an outermost call, whose rows are those of the batch.
     embedded: Option<Tensor>,
     /// The shape of the first input of the outermost call.
     given: Shape,
@@ -165,7 +165,7 @@ impl State {
         Ok(())
     }
 
-    /// Makes leaves of the inputs that nothing tracks.
+    /// Makes leaves of untracked inputs.
     fn track(&mut self, inputs: &mut [Tensor]) -> Vec<Leaf> {
         let untracked = inputs
             .iter_mut()
@@ -207,7 +207,7 @@ impl State {
     }
 }
 
-/// Whether a layer normalizes by statistics of its batch.
+/// Whether a layer normalizes by batch statistics.
 fn ties_rows(module: &dyn Module) -> bool {
     ["BatchNorm", "SyncBatchNorm"]
         .iter()
@@ -215,7 +215,7 @@ fn ties_rows(module: &dyn Module) -> bool {
 }
 
 impl Frame {
-    /// Takes what an embedding gave, if it is the first of a model of indices.
+    /// Uses the output of an embedding, if it is the first one of a model with indices as its input.
     fn take_embedded(&mut self, call: &ForwardCall<'_>) {
         let is_first = self.embedded.is_none() && call.module().kind() == "Embedding";
         if !is_first || self.inputs.iter().any(Tensor::requires_grad) {
@@ -226,7 +226,7 @@ impl Frame {
         self.embedded = output.filter(|it| it.requires_grad() && sizes[0] == sizes[1]);
     }
 
-    /// Lets the pass of the training leave out the gradients of inputs that only probes ask for.
+    /// Lets the training's backward pass skip gradients of inputs that only probes request.
     fn let_go(&self) {
         for leaf in &self.leaves {
             leaf.set_requires_grad(false);
@@ -253,7 +253,7 @@ impl Frame {
         let output = outputs.first()?;
         PROBING.set(true);
         let _probing = Probing;
-        // What has no gradient says nothing here; the backward pass of the training will.
+        // An operation without a gradient is no error here; the training's backward pass will report it.
         let rows = match self.ties_rows {
             true => None,
             false => {
@@ -275,8 +275,8 @@ impl Frame {
         })
     }
 
-    /// The dimensions that may be those of the batch, of the output and of the input: rows that stay apart along one
-    /// of these pairs are those of the batch.
+    /// The candidates for the batch dimension, of the output and of the input: if rows are independent along one of these
+    /// pairs, it is the batch.
     fn batch_dims(
         &self,
         output: &Tensor,
@@ -285,7 +285,7 @@ impl Frame {
     ) -> Vec<(usize, usize)> {
         let batch = declared.unwrap_or(0);
         if !self.outermost {
-            // Rows of a part may be something else, as the time is where it stands first.
+            // The rows of a part may have another meaning, for example if time comes first.
             let [count, rows] =
                 [&self.given, input.shape()].map(|shape| shape.get(batch).copied().unwrap_or(0));
             let is_batch = count > 0 && rows.is_multiple_of(count);
@@ -297,9 +297,9 @@ impl Frame {
         }
         match declared {
             Some(0) => vec![(0, 0)],
-            // What is left of a sequence may be one vector for each row.
+            // A sequence may be reduced to one vector for each row.
             Some(dim) => vec![(dim, dim), (0, dim)],
-            // With the time first, in a vector for each element or for each row.
+            // If time comes first, in a vector for each element or for each row.
             None if input.rank() == 3 && output.shape().first() == input.shape().first() => {
                 vec![(0, 0), (0, 1), (1, 1)]
             }
@@ -309,7 +309,7 @@ impl Frame {
 }
 
 impl ProbeRecord {
-    /// Whether it shows that no part of the module's input is unused by all calls.
+    /// Whether it shows that no part of the module's input is unused in all calls.
     pub(super) fn settles(&self) -> bool {
         self.outermost && self.unused.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What was seen of the steps of a training.
+//! What was observed of the training steps.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use super::stats::{Stats, change, same_values};
 use crate::module::ModuleId;
 use crate::{Buffer, GraphNode, Module, Parameter, Tensor};
 
-/// What was seen of all steps.
+/// What was observed in all steps.
 pub(super) struct Record<'m> {
     pub(super) options: AuditOptions,
     /// In the order of `named_modules`, the model first.
@@ -27,9 +27,9 @@ pub(super) struct ModuleRecord<'m> {
     pub(super) path: String,
     pub(super) kind: &'static str,
     pub(super) module: &'m dyn Module,
-    /// The module that holds it, as an index; `None` for the model.
+    /// The module that contains it, as an index; `None` for the model.
     pub(super) parent: Option<usize>,
-    /// Its own parameters, without those of its children, as indices; a tied one belongs to each.
+    /// Its own parameters, without those of its children, as indices; a tied one belongs to each module.
     pub(super) parameters: Vec<usize>,
     /// Its own buffers, as indices.
     pub(super) buffers: Vec<usize>,
@@ -37,7 +37,7 @@ pub(super) struct ModuleRecord<'m> {
 
 pub(super) struct ParameterRecord<'m> {
     pub(super) path: String,
-    /// The first module that holds it, as an index.
+    /// The first module that contains it, as an index.
     pub(super) module: usize,
     pub(super) parameter: &'m Parameter,
     /// The number of its node in every graph.
@@ -51,9 +51,9 @@ pub(super) struct BufferRecord<'m> {
 
 /// One step of the training.
 pub(super) struct Step {
-    /// As it began.
+    /// The state at the beginning.
     pub(super) start: State,
-    /// As it was over.
+    /// The state at the end.
     pub(super) end: State,
     /// The calls in the order in which they began.
     pub(super) calls: Vec<CallRecord>,
@@ -63,11 +63,11 @@ pub(super) struct Step {
     pub(super) loss_calls: Vec<LossRecord>,
     /// What the closure returned.
     pub(super) losses: Vec<Tensor>,
-    /// The gradients that arrived at parameters and at what went into calls and came out, by node.
+    /// The gradients of parameters and of the inputs and outputs of calls, by node.
     pub(super) grads: HashMap<u64, GradSlot>,
-    /// The leaves of parameters to which some pass gave a gradient of zeros.
+    /// The leaves of parameters that some pass gave a zero gradient.
     pub(super) zeros: HashSet<u64>,
-    /// What was asked for before.
+    /// Cached statistics.
     pub(super) known: KnownNumbers,
     /// The nodes behind all calls, passes and losses.
     pub(super) graph: Graph,
@@ -75,16 +75,16 @@ pub(super) struct Step {
     pub(super) probes: Probes,
 }
 
-/// Numbers that several checks ask for.
+/// Numbers that several checks need.
 #[derive(Default)]
 pub(super) struct KnownNumbers {
     /// Of gradients, by node.
     grads: RefCell<HashMap<u64, Option<Stats>>>,
-    /// How far each parameter was moved.
+    /// How far each parameter moved.
     changes: RefCell<HashMap<usize, Option<f64>>>,
 }
 
-/// The state of a model; handles, because tensors do not change.
+/// The state of a model; it holds handles, because tensors do not change.
 pub(super) struct State {
     /// For each parameter.
     pub(super) parameters: Vec<ParameterState>,
@@ -96,11 +96,11 @@ pub(super) struct State {
 
 pub(super) struct ParameterState {
     pub(super) value: Tensor,
-    /// As long as something is asked of it: until the step was read.
+    /// The value, as long as something needs it: until the step has been read.
     pub(super) grad: Option<Tensor>,
     /// Whether it is trained.
     pub(super) requires_grad: bool,
-    /// Of the value, once somebody asked.
+    /// The statistics of the value, once requested.
     stats: OnceCell<Stats>,
 }
 
@@ -119,31 +119,31 @@ impl ParameterState {
         *self.stats.get_or_init(|| Stats::of(&self.value))
     }
 
-    /// Whether it is a matrix, of a size that others can be compared with: not nothing, nor nearly so.
+    /// Whether it is a matrix whose size can be compared with others: neither zero nor near zero.
     pub(super) fn is_sized_matrix(&self) -> bool {
         self.value.rank() > 1 && !self.is_nearly_nothing() && self.stats().is_finite()
     }
 
-    /// Whether it has no size.
+    /// Whether its size is near zero.
     pub(super) fn is_nearly_nothing(&self) -> bool {
         self.stats().rms <= NEARLY_NOTHING
     }
 }
 
-/// The root mean square below which a weight has no size.
+/// The root mean square below which a weight counts as near zero.
 const NEARLY_NOTHING: f64 = 1e-3;
 
 /// The mode flag of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mode {
     pub(super) training: bool,
-    /// Whether its statistics stand still.
+    /// Whether its statistics are frozen.
     pub(super) frozen: bool,
 }
 
 /// A call of a module.
 pub(super) struct CallRecord {
-    /// The module of the model, as an index; `None` for a module that is not part of it.
+    /// The module of the model, as an index; `None` for a module outside the model.
     pub(super) module: Option<usize>,
     /// The identity of the module.
     pub(super) id: ModuleId,
@@ -158,9 +158,9 @@ pub(super) struct CallRecord {
     pub(super) mode: Option<Mode>,
     /// Whether a graph was recorded.
     pub(super) grad_enabled: bool,
-    /// Whether it was made within a backward pass, which computes activations again.
+    /// Whether it was made within a backward pass that recomputes activations.
     pub(super) recomputed: bool,
-    /// The nodes that were made during the call have numbers from the first to before the second.
+    /// The numbers of the nodes made during the call: from the first to before the second.
     pub(super) nodes: (u64, u64),
 }
 
@@ -174,14 +174,14 @@ pub(super) struct LossRecord {
     pub(super) input: Option<u64>,
     /// Detached.
     pub(super) target: Tensor,
-    /// The class that does not count, where targets are classes.
+    /// The ignored class, if targets are classes.
     pub(super) ignore_index: Option<i64>,
 }
 
-/// Where a hook puts a gradient: that of the last pass.
+/// Where a hook stores a gradient: that of the last pass.
 pub(super) type GradSlot = Arc<Mutex<Option<Tensor>>>;
 
-/// A tensor that went into a call or came out of one.
+/// An input or output tensor of a call.
 pub(super) struct Seen {
     /// Detached.
     pub(super) tensor: Tensor,
@@ -189,7 +189,7 @@ pub(super) struct Seen {
     pub(super) node: Option<u64>,
     /// The gradient that arrived there, the last one if there were several passes.
     grad: GradSlot,
-    /// Once somebody asked.
+    /// The statistics, once requested.
     stats: OnceCell<Stats>,
 }
 
@@ -203,7 +203,7 @@ impl Seen {
         }
     }
 
-    /// Where a hook puts the gradient.
+    /// Where the hook stores the gradient.
     pub(super) fn slot(&self) -> GradSlot {
         self.grad.clone()
     }
@@ -227,17 +227,17 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct PassRecord {
     /// The numbers of the nodes that it started from.
     pub(super) roots: Vec<u64>,
-    /// The nodes whose gradients were asked for, if it adds none to leaves.
+    /// The nodes whose gradients were requested, if the pass adds none to leaves.
     pub(super) inputs: Option<Vec<u64>>,
-    /// The parameters that had a gradient from before the step as it began, as indices; not those whose gradient was
-    /// dropped after it and before anything else was done with it.
+    /// The parameters that already had a gradient at the beginning of the step, as indices; not those whose gradient was
+    /// dropped before anything else was done with it.
     pub(super) stale: Vec<usize>,
     /// The numbers of all nodes that it can reach.
     pub(super) reached: HashSet<u64>,
 }
 
 impl CallRecord {
-    /// Makes tensors whose nodes are not in the graph untracked ones.
+    /// Marks tensors whose nodes are not in the graph as untracked.
     pub(super) fn forget_all_but(&mut self, graph: &Graph) {
         for seen in self.inputs.iter_mut().chain(&mut self.outputs) {
             seen.node = seen.node.filter(|&node| graph.get(node).is_some());
@@ -253,20 +253,20 @@ impl Step {
         !same_values(before, after)
     }
 
-    /// The gradient that arrived at a node: a parameter's, or that of what went into a call or came out.
+    /// The gradient of a node: of a parameter, or of an input or output of a call.
     pub(super) fn grad_of(&self, node: u64) -> Option<Tensor> {
         self.grads.get(&node).and_then(|slot| lock(slot).clone())
     }
 
-    /// The statistics of the gradient that arrived at a node.
+    /// The statistics of the gradient of a node.
     pub(super) fn grad_stats(&self, node: u64) -> Option<Stats> {
         let mut known = self.known.grads.borrow_mut();
         let compute = || self.grad_of(node).map(|grad| Stats::of(&grad));
         *known.entry(node).or_insert_with(compute)
     }
 
-    /// Reads what the checks ask of the parameters that the step trains, while the processor has it at hand, and lets
-    /// gradients go that nothing more is asked of.
+    /// Computes what the checks need from the parameters that the step trains, while they are in the cache, and drops
+    /// gradients that are no longer needed.
     pub(super) fn read_parameters(&mut self, parameters: &[ParameterRecord<'_>]) {
         for (index, known) in parameters.iter().enumerate() {
             self.end.parameters[index].grad = None;
@@ -282,7 +282,7 @@ impl Step {
         }
     }
 
-    /// The norm of what the step added to a parameter.
+    /// The norm of a step's change to a parameter.
     pub(super) fn change(&self, parameter: usize) -> Option<f64> {
         let states = [&self.start, &self.end];
         let [before, after] = states.map(|state| &state.parameters[parameter].value);
@@ -303,7 +303,7 @@ impl Step {
             .any(|pass| pass.reached.contains(&leaf))
     }
 
-    /// Whether a pass of this step, of whatever kind, goes through this node.
+    /// Whether any pass of this step goes through this node.
     pub(super) fn reaches(&self, node: u64) -> bool {
         self.passes.iter().any(|pass| pass.reached.contains(&node))
     }
@@ -329,17 +329,17 @@ impl Record<'_> {
         modules.map(|(i, module)| (module.module.id(), i)).collect()
     }
 
-    /// A module and all that hold it, innermost first.
+    /// A module and all that contain it, innermost first.
     pub(super) fn with_parents(&self, module: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(module), |&i| self.modules[i].parent)
     }
 
-    /// Whether `module` is `ancestor`, or lies within it.
+    /// Whether `module` is `ancestor` or one of its descendants.
     pub(super) fn is_within(&self, module: usize, ancestor: usize) -> bool {
         self.with_parents(module).any(|i| i == ancestor)
     }
 
-    /// The path of the module of a call, and its type, to be read: `encoder.0 (Linear)`.
+    /// The path of a call's module and its type, in readable form: `encoder.0 (Linear)`.
     pub(super) fn name_call(&self, call: &CallRecord) -> String {
         match call.module {
             Some(module) => self.name_module(module),
@@ -347,7 +347,7 @@ impl Record<'_> {
         }
     }
 
-    /// The path of a module and its type, to be read.
+    /// The path of a module and its type, in readable form.
     pub(super) fn name_module(&self, module: usize) -> String {
         let ModuleRecord { path, kind, .. } = &self.modules[module];
         match path.as_str() {
@@ -356,7 +356,7 @@ impl Record<'_> {
         }
     }
 
-    /// The indices of the parameters of a module and all below it.
+    /// The indices of the parameters of a module and its descendants.
     pub(super) fn parameters_within(&self, module: usize) -> Vec<usize> {
         let modules = self.modules.iter().enumerate();
         let within = modules.filter(|(i, _)| self.is_within(*i, module));
@@ -365,8 +365,8 @@ impl Record<'_> {
             .collect()
     }
 
-    /// Whether a parameter was trained in any of the steps: not paused as the step began or ended, or
-    /// reached by a pass, as one that is paused for a part of the step only.
+    /// Whether a parameter was trained in any of the steps: not paused at the beginning or end of the step, or reached by a
+    /// pass, like one that is paused for only part of the step.
     pub(super) fn is_trainable(&self, parameter: usize) -> bool {
         let leaf = self.parameters[parameter].leaf;
         self.steps.iter().any(|step| {

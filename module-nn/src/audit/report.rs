@@ -11,8 +11,8 @@ use super::options::Exception;
 use super::record::Record;
 use crate::Result;
 
-/// What an [`Audit`](super::Audit) found. It prints as a table with a cause and a cure for each finding, and
-/// serializes for programs.
+/// The findings of an [`Audit`](super::Audit). It prints as a table with a cause and a fix for each finding, and serializes
+/// for programs.
 #[derive(Clone, Debug, Serialize)]
 #[must_use = "the findings are in it; `deny` makes an error of them"]
 pub struct AuditReport {
@@ -30,24 +30,24 @@ pub struct AuditReport {
 pub struct AllowedFinding {
     /// The finding.
     pub finding: Finding,
-    /// Why it is meant to be.
+    /// Why it is intended.
     pub reason: String,
 }
 
-/// An exception that nothing was found for.
+/// An exception without a finding.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnusedException {
     /// The kind that was allowed.
     pub kind: FindingKind,
-    /// The paths for which it was.
+    /// The paths for which it was allowed.
     pub select: String,
-    /// The reason that was given.
+    /// The reason given.
     pub reason: String,
 }
 
 impl AuditReport {
-    /// What these checks find.
+    /// The findings of these checks.
     pub(super) fn of(record: &Record<'_>, checks: &[&dyn Check]) -> Self {
         let mut found = Vec::new();
         for check in checks {
@@ -68,7 +68,7 @@ impl AuditReport {
                 None => findings.push(finding),
             }
         }
-        // The worst first; otherwise in the order of the checks.
+        // The most severe first; otherwise in the order of the checks.
         findings.sort_by_key(|finding: &Finding| Reverse(finding.severity));
         let unused = exceptions.iter().zip(used).filter(|(_, used)| !used);
         let unused = unused.map(|(exception, _)| UnusedException {
@@ -86,12 +86,12 @@ impl AuditReport {
         }
     }
 
-    /// The findings that were not allowed, the worst first.
+    /// The findings that were not allowed, the most severe first.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Those of one kind.
+    /// The findings of one kind.
     pub fn of_kind(&self, kind: FindingKind) -> impl Iterator<Item = &Finding> {
         self.findings
             .iter()
@@ -103,17 +103,17 @@ impl AuditReport {
         &self.allowed
     }
 
-    /// The exceptions that nothing was found for, which can be taken away.
+    /// The exceptions without a finding, which can be removed.
     pub fn unused_exceptions(&self) -> &[UnusedException] {
         &self.unused
     }
 
-    /// Whether nothing was found but what was allowed.
+    /// Whether there are no findings other than allowed ones.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Makes an error of findings that are at least as bad as `severity`.
+    /// Returns findings at least as severe as `severity` as an error.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl fmt::Display for AuditReport {
     }
 }
 
-/// A number in as few digits as tell what it is about.
+/// A number in as few digits as make it recognizable.
 struct Rounded(f64);
 
 impl fmt::Display for Rounded {

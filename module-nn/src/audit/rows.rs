@@ -3,7 +3,7 @@
 use super::stats::values;
 use crate::{DType, Tensor};
 
-/// Whether all rows of a tensor of so many are equal; `None` of another shape or of values that cannot be compared.
+/// Whether all rows of a tensor with this many rows are equal; `None` for another shape or values that cannot be compared.
 pub(super) fn rows_equal(tensor: &Tensor, count: usize) -> Option<bool> {
     if tensor.rank() < 2 || tensor.size(0).ok()? != count || tensor.numel() == 0 {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn rows_equal(tensor: &Tensor, count: usize) -> Option<bool> {
     }
 }
 
-/// Whether some rows of a tensor of so many differ.
+/// Whether some rows of a tensor with this many rows differ.
 pub(super) fn rows_differ(tensor: &Tensor, count: usize) -> bool {
     rows_equal(tensor, count) == Some(false)
 }

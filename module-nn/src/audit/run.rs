@@ -7,25 +7,24 @@ use super::report::AuditReport;
 use crate::optim::Optimizer;
 use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 
-/// Watches the first steps of a training and reports what makes it fail silently: parts that no gradient
-/// reaches, modules in the wrong mode, gradients that were not zeroed, optimizers that miss a part, and
-/// more ([`FindingKind`]).
+/// Watches the first training steps and reports what makes the training fail silently: parts that no gradient reaches,
+/// modules in the wrong mode, gradients that were not zeroed, optimizers that miss a part, and more ([`FindingKind`]).
 ///
-/// The steps are those of your own loop, as they are: forward pass, loss, backward pass, step of the optimizer.
-/// They train the model, and an audit changes none of their results. It watches by hooks, which are there
-/// only while [`run`](Self::run) is; a step that is not audited costs nothing more than before. Activations and
-/// gradients of the audited steps are kept until the report is made.
+/// The steps are those of your own loop, unchanged: forward pass, loss, backward pass, optimizer step. They train the
+/// model, and an audit changes none of their results. It watches by hooks, which exist only during [`run`](Self::run); a
+/// step that is not audited costs no more than before. Activations and gradients of the audited steps are kept until the
+/// report is made.
 ///
-/// What a model gives is also differentiated with respect to its input, to see which elements of that it depends on:
-/// in an audited step, hooks on gradients run once or twice more.
+/// The output of the model is also differentiated with respect to its input, to see which input elements it depends on: in
+/// an audited step, hooks on gradients run once or twice more.
 ///
-/// What is seen are the calls (`call`, not `forward`) that the thread makes of modules, the losses that functions of a
-/// prediction and a target compute ([`watch_losses`](crate::watch_losses)), the backward passes, and the parameters
-/// and buffers of the model before and after each step.
+/// The audit sees the calls (`call`, not `forward`) of modules on this thread, the losses that functions of a prediction
+/// and a target compute ([`watch_losses`](crate::watch_losses)), the backward passes, and the parameters and buffers of the
+/// model before and after each step.
 ///
 /// # Example
 ///
-/// A network that computes the result of its child and does not use it:
+/// A network that computes the result of its child but does not use it:
 ///
 /// ```
 /// use module_nn::audit::{Audit, FindingKind, Severity};
@@ -90,8 +89,8 @@ impl<'m> Audit<'m> {
         }
     }
 
-    /// Watches this many steps; at least one. Where parts are trained in turn, as many as it takes for each to
-    /// have its turn.
+    /// Watches this many steps; at least one. If parts are trained in turn, use as many steps as it takes for each to have
+    /// its turn.
     ///
     /// # Example
     ///
@@ -110,7 +109,7 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Declares that gradients of several steps are meant to be added up, so that a step may find one.
+    /// Declares that gradients are accumulated over several steps on purpose, so that a step may find one.
     ///
     /// # Example
     ///
@@ -140,12 +139,11 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Declares which dimension of what goes into the model and comes out is the batch, by its index: 1 of a model that
-    /// has the time first.
+    /// Declares the batch dimension of the model's input and output, by index: 1 for a model whose first dimension is time.
     ///
-    /// Without it, the batch is the first dimension, or the second one of an input of three dimensions along which rows
-    /// stay apart. A model that gives a vector for each element may mix the wrong one of the two, which nothing
-    /// but this tells from a model that has the time first.
+    /// Without it, the batch is the first dimension, or the second one of a three-dimensional input along which rows are
+    /// independent. For a model that returns a vector for each element and mixes the wrong one of the two, nothing but this
+    /// declaration distinguishes it from a model whose first dimension is time.
     ///
     /// # Example
     ///
@@ -174,7 +172,7 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Changes the bounds beyond which numbers become findings.
+    /// Changes the thresholds beyond which numbers become findings.
     ///
     /// # Example
     ///
@@ -192,8 +190,8 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Tells of an optimizer, whose learning rates as they are now explain why nothing is moved. It may be called
-    /// for several, and is not needed: what moves is seen anyway.
+    /// Declares an optimizer, whose current learning rates explain why nothing moves. It may be called for several
+    /// optimizers, and is optional: movement is observed anyway.
     ///
     /// # Example
     ///
@@ -218,7 +216,7 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Tells of a load before the training: what was meant to be loaded and kept its values is reported.
+    /// Declares a load before the training: values that should have been loaded but were not are reported.
     ///
     /// # Example
     ///
@@ -241,8 +239,8 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Declares that findings of a kind are meant to be at the paths that `select` covers. The report lists them
-    /// with the reason, and exceptions for which there was nothing.
+    /// Declares that findings of a kind are intended at the paths that `select` covers. The report lists them with the
+    /// reason, and also exceptions without a finding.
     ///
     /// # Example
     ///
@@ -279,15 +277,15 @@ impl<'m> Audit<'m> {
         self
     }
 
-    /// Runs `step` as many times as steps are watched, with the number of the step, and reports.
+    /// Runs `step` for each watched step, with the number of the step, and reports.
     ///
-    /// `step` returns its loss, or several as a tuple or vector; it may also return `()`, since what is passed
-    /// backwards is seen.
+    /// `step` returns its loss, or several as a tuple or vector; it may also return `()`, because backward passes are
+    /// observed.
     ///
     /// # Errors
     ///
-    /// Those of `step`; no step, a malformed selection or an exception without a reason. The findings are no
-    /// error: see [`AuditReport::deny`].
+    /// Those of `step`; zero steps, a malformed selection or an exception without a reason. Findings are not errors: see
+    /// [`AuditReport::deny`].
     pub fn run<L: Tensors>(&self, mut step: impl FnMut(usize) -> Result<L>) -> Result<AuditReport> {
         self.run_each(CHECKS, &self.options, &mut |number| {
             let losses = step(number)?;
@@ -297,8 +295,8 @@ impl<'m> Audit<'m> {
         })
     }
 
-    /// Runs an evaluation of the model and reports modules that it calls in training mode, and values that were meant
-    /// to be [loaded](Self::loaded) and were not.
+    /// Runs an evaluation of the model and reports modules that it calls in training mode, and values that should have been
+    /// [loaded](Self::loaded) but were not.
     ///
     /// # Errors
     ///
@@ -332,11 +330,11 @@ impl<'m> Audit<'m> {
         })
     }
 
-    /// [`run`](Self::run), with findings at least as bad as `severity` as an error.
+    /// [`run`](Self::run) that returns findings at least as severe as `severity` as an error.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run) and [`AuditReport::deny`].
+    /// Those of [`run`](Self::run) and [`AuditReport::deny`].
     pub fn deny<L: Tensors>(
         &self,
         severity: Severity,

@@ -1,18 +1,18 @@
-//! Numbers of the values of a tensor.
+//! Statistics of the values of a tensor.
 
 use crate::{DType, Tensor};
 
-/// Of the values of a floating-point tensor; those of others are not read.
+/// Statistics of the values of a floating-point tensor; other dtypes are not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stats {
     pub(super) count: usize,
-    /// How many are NaN.
+    /// The number of NaN values.
     pub(super) nan: usize,
-    /// How many are infinite.
+    /// The number of infinite values.
     pub(super) infinite: usize,
-    /// The largest absolute value of those that are finite.
+    /// The largest absolute value of the finite ones.
     pub(super) max_abs: f64,
-    /// The root of the mean of the squares of those that are finite.
+    /// The root mean square of the finite ones.
     pub(super) rms: f64,
 }
 
@@ -29,13 +29,13 @@ impl Stats {
     /// Adds values, and gives the sum of their squares.
     fn add(&mut self, block: &[f32]) -> f64 {
         self.count += block.len();
-        // In lanes, which vector instructions add.
+        // In lanes, which vector instructions can add.
         let (mut sums, mut largest) = ([0.0_f32; LANES], [0.0_f32; LANES]);
         let (whole, rest) = block.as_chunks::<LANES>();
         for values in whole {
             for i in 0..LANES {
                 sums[i] += values[i] * values[i];
-                // One instruction, which `max` is not because of NaN; those show in the sums.
+                // This is one instruction, unlike `max`, which handles NaN; NaN shows in the sums.
                 let value = values[i].abs();
                 largest[i] = if value > largest[i] {
                     value
@@ -73,7 +73,7 @@ impl Stats {
         self.nan + self.infinite == 0
     }
 
-    /// The root of the sum of the squares.
+    /// The root of the sum of squares.
     pub(super) fn norm(&self) -> f64 {
         self.rms * (self.count as f64).sqrt()
     }
@@ -81,23 +81,23 @@ impl Stats {
 
 const BLOCK: usize = 256;
 
-/// The sums that are added side by side.
+/// The number of sums that are accumulated side by side.
 const LANES: usize = 32;
 
-/// The bytes of a tensor of `F32` in row-major order, if that is how they lie in memory.
+/// The bytes of an `F32` tensor in row-major order, if it is stored that way.
 fn f32_bytes(tensor: &Tensor) -> Option<&[u8]> {
     let bytes = tensor.as_le_bytes();
     bytes.filter(|_| tensor.dtype() == DType::F32)
 }
 
-/// Shows the values in row-major order as `F32`, in blocks; none of a tensor that holds none, or none that is a real
-/// floating-point number.
+/// Shows the values in row-major order as `F32`, in blocks; none for a tensor that has none, or that is not real
+/// floating-point.
 fn for_each_block(tensor: &Tensor, f: &mut dyn FnMut(&[f32])) {
     let Some(bytes) = f32_bytes(tensor) else {
         values(tensor).unwrap_or_default().chunks(BLOCK).for_each(f);
         return;
     };
-    // Where they lie, because most of the time goes into reading weights and gradients.
+    // In place, because most of the time goes into reading weights and gradients.
     let mut block = [0.0; BLOCK];
     for bytes in bytes.chunks(4 * BLOCK) {
         f(read_block(bytes, &mut block));
@@ -113,8 +113,7 @@ fn read_block<'b>(bytes: &[u8], block: &'b mut [f32; BLOCK]) -> &'b [f32] {
     &block[..values.len()]
 }
 
-/// The values in row-major order as `F32`; `None` of a tensor that holds none, or none that is a real
-/// floating-point number.
+/// The values in row-major order as `F32`; `None` for a tensor that has none, or that is not real floating-point.
 pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
     let is_real = tensor.dtype().is_floating_point() && tensor.has_values() && !tensor.is_packed();
     match tensor.dtype() {
@@ -126,13 +125,13 @@ pub(super) fn values(tensor: &Tensor) -> Option<Vec<f32>> {
     }
 }
 
-/// Whether all rows of a tensor hold the same values, of which there are some.
+/// Whether all rows of a tensor hold the same values and there are any.
 pub(super) fn equal_rows(tensor: &Tensor) -> bool {
     let Ok(rows) = tensor.size(0) else {
         return false;
     };
     let size = tensor.numel() / rows.max(1);
-    // Read where they lie, because the first two rows tell of most weights.
+    // In place, because the first two rows decide for most weights.
     if let Some(bytes) = f32_bytes(tensor) {
         let values = bytes.as_chunks::<4>().0;
         let value = |bytes: &[u8; 4]| f32::from_le_bytes(*bytes);
@@ -148,7 +147,7 @@ pub(super) fn equal_rows(tensor: &Tensor) -> bool {
 /// Whether all values of a tensor are zero.
 pub(super) fn is_zero(tensor: &Tensor) -> bool {
     match f32_bytes(tensor) {
-        // Read until the first that is none.
+        // Stops at the first nonzero value.
         Some(bytes) => {
             let mut values = bytes.as_chunks::<4>().0.iter();
             values.all(|&bytes| f32::from_le_bytes(bytes) == 0.0)
@@ -168,7 +167,7 @@ pub(super) fn same_values(a: &Tensor, b: &Tensor) -> bool {
     }
 }
 
-/// The root of the sum of the squares of what was added to a tensor; `None` where it has no values, or others.
+/// The root of the sum of squares of the change of a tensor; `None` if it has no values, or different ones.
 pub(super) fn change(before: &Tensor, after: &Tensor) -> Option<f64> {
     if before.shares_memory_with(after) {
         return Some(0.0);

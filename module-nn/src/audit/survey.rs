@@ -1,4 +1,4 @@
-//! What a model consists of, and what its values and modes are.
+//! The parts of a model, and their values and modes.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::record::{
 use crate::module::Visitor;
 use crate::{Module, ModuleExt, Training, Walk};
 
-/// What the model consists of.
+/// The parts of the model.
 pub(super) fn survey(model: &dyn Module, options: AuditOptions) -> Record<'_> {
     let mut record = Record {
         options,
@@ -55,7 +55,7 @@ pub(super) fn survey(model: &dyn Module, options: AuditOptions) -> Record<'_> {
     record
 }
 
-/// The module that holds the one at `path`: names may hold dots themselves.
+/// The module that contains the one at `path`: names may themselves contain dots.
 fn parent(known: &HashMap<String, usize>, path: &str) -> Option<usize> {
     if path.is_empty() {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn mode(module: &dyn Module) -> Option<Mode> {
     own.0
 }
 
-/// What parameters, buffers and modes are now.
+/// The current parameters, buffers and modes.
 pub(super) fn state(record: &Record<'_>) -> State {
     let parameters = record.parameters.iter();
     let parameters = parameters.map(|known| ParameterState::of(known.parameter));

@@ -2,9 +2,9 @@ use module_core::module::Number;
 
 use crate::{OneOrEach, Padding, Shape, Sizes, Tensor, Weights};
 
-/// What is accepted for an argument of type `T`: a `T`, and what PyTorch accepts in its place.
+/// A value for an argument of type `T`: a `T`, or anything else that PyTorch accepts there.
 ///
-/// One number stands for a size in every dimension, and a value for an argument that may be `None`.
+/// One number stands for the same size in every dimension, and a plain value for an argument that may be `None`.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ impl<T> Argument<Option<T>> for T {
     }
 }
 
-/// Arguments that their type has a `From` for.
+/// Arguments whose type has a `From` for them.
 macro_rules! by_from {
     ($([$($generics:tt)*] $given:ty => $argument:ty;)*) => {$(
         impl<$($generics)*> Argument<$argument> for $given {

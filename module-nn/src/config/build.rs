@@ -1,9 +1,9 @@
 use crate::{OrIdentity, Result};
 
-/// A configuration, which a layer or a loss is built from.
+/// A configuration, from which a layer or a loss is built.
 ///
-/// What [`config!`](crate::config!) writes with `=> Layer` calls this, so that `Linear::new(4, 2)` and
-/// `LinearConfig::new(4, 2).build()` work without importing the trait. By the trait itself, functions are written for every
+/// The code that [`config!`](crate::config!) writes with `=> Layer` calls this, so that `Linear::new(4, 2)` and
+/// `LinearConfig::new(4, 2).build()` work without importing the trait. With the trait itself, functions can accept any
 /// configuration.
 ///
 /// # Example
@@ -31,7 +31,7 @@ pub trait Build {
     /// The layer or the loss.
     type Output;
 
-    /// Checks the arguments, and makes the layer with parameters that are drawn anew.
+    /// Checks the arguments, and makes the layer with newly drawn parameters.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ pub trait Build {
     fn build(&self) -> Result<Self::Output>;
 }
 
-/// A layer that may be absent: `self.norm.build()?` of an `Option` of a configuration.
+/// A layer that may be absent: `self.norm.build()?` for an `Option` of a configuration.
 ///
 /// # Example
 ///

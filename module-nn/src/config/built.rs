@@ -1,8 +1,8 @@
-//! What leads from `Conv2d::new(3, 8, 3).stride(2)` to the configuration.
+//! The path from `Conv2d::new(3, 8, 3).stride(2)` to the configuration.
 
 use module_core::{Error, Result};
 
-/// What no built layer is.
+/// A trait that no built layer has.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "this argument is set on the configuration, and here the layer is built already",
@@ -13,8 +13,8 @@ pub trait Configurable {}
 
 macro_rules! arguments {
     ($($name:ident)*) => {
-        /// The optional arguments of layers and losses as methods of what `new` gives, so that the
-        /// compiler finds them there and says where they belong.
+        /// The optional arguments of layers and losses as methods of what `new` returns, so that the compiler finds them
+        /// there and says where they belong.
         #[doc(hidden)]
         pub trait ConfigArguments: Sized {
             $(fn $name<T>(self, _: T) -> Self {

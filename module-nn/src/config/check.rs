@@ -1,4 +1,4 @@
-//! What arguments must hold, with errors that quote their names and values.
+//! Checks of arguments, with errors that quote their names and values.
 
 use crate::init::zeros;
 use crate::{Error, Module, ModuleExt, Parameter, Result, Sizes, default_dtype};
@@ -105,14 +105,13 @@ pub fn check_above_zero(layer: &'static str, name: &'static str, value: f64) -> 
     Err(Error::argument(layer, name, value, "must be above 0"))
 }
 
-/// More parts than this are refused wherever they are counted: each is a module or a few parameters, of which
-/// the deepest networks have thousands.
+/// The maximum number of parts of any kind: each is a module or a few parameters, and the deepest networks have thousands.
 const MOST_PARTS: usize = 1 << 20;
 
-/// More steps of a loop than this are refused: it would not end in the time of anybody who waits for it.
+/// The maximum number of steps of a loop: more would not end in any reasonable time.
 const MOST_STEPS: usize = 1 << 16;
 
-/// Refuses a number of steps that would take without end.
+/// Refuses a number of steps that would practically never end.
 pub(crate) fn check_steps(of: &'static str, name: &'static str, steps: usize) -> Result<()> {
     if steps <= MOST_STEPS {
         return Ok(());
@@ -121,7 +120,7 @@ pub(crate) fn check_steps(of: &'static str, name: &'static str, steps: usize) ->
     Err(Error::argument(of, name, steps, problem))
 }
 
-/// What a parameter takes beside its elements, with its key and its share of the module: more than any does.
+/// The memory of a parameter besides its elements, including its key and its share of the module: a generous upper bound.
 const BESIDE_ELEMENTS: usize = 2048;
 
 /// What each of the parts has that an argument counts.
@@ -152,10 +151,10 @@ impl PartSize {
     }
 }
 
-/// Refuses a number of parts that memory cannot hold, before the first is built: many small ones would
-/// otherwise fill it one after the other, and no allocation is the one that fails.
+/// Refuses a number of parts that does not fit in memory, before the first is built: otherwise many small ones would fill
+/// memory one after another without any single allocation failing.
 ///
-/// Of deferred parameters the elements do not count.
+/// The elements of deferred parameters do not count.
 pub(crate) fn check_count_fits(
     layer: &'static str,
     name: &'static str,
@@ -183,7 +182,7 @@ pub(crate) fn check_count_fits(
     Err(Error::argument(layer, name, count, problem))
 }
 
-/// Refuses an argument for which more memory is needed than there is; nothing stands for more bytes than can be counted.
+/// Refuses an argument that needs more memory than there is; `None` stands for more bytes than can be counted.
 #[cfg(any(feature = "data", feature = "generate", feature = "metrics"))]
 pub(crate) fn check_bytes_fit(
     of: &'static str,
@@ -201,11 +200,11 @@ pub(crate) fn check_bytes_fit(
     Err(Error::argument(of, name, value, problem))
 }
 
-/// Whether the system would give as many bytes at once.
+/// Whether the system would grant this many bytes at once.
 fn is_available(bytes: usize) -> bool {
     let mut block: Vec<u8> = Vec::new();
     let given = block.try_reserve_exact(bytes).is_ok();
-    // Without this the compiler may see that the block is not used and leave the question out.
+    // Otherwise the compiler may notice that the block is unused and remove the allocation.
     std::hint::black_box(block.as_mut_ptr());
     given
 }

@@ -1,7 +1,6 @@
-//! The macro that writes what a layer with optional arguments is called with.
+//! The macro that writes the input of a layer whose call has optional arguments.
 
-/// The input of a layer whose call has optional arguments, from their table: PyTorch's names, types and
-/// defaults.
+/// The input of a layer whose call has optional arguments, from a table of them: PyTorch's names, types and defaults.
 ///
 /// ```text
 /// input! {
@@ -23,8 +22,8 @@
 /// }
 /// ```
 ///
-/// This writes the struct with public fields, `TransformerEncoderInput::new(src)`, a setter for everything
-/// else, and `Tensors`, by which hooks see the tensors in the order of the table.
+/// This writes the struct with public fields, `TransformerEncoderInput::new(src)`, a setter for everything else, and
+/// `Tensors`, through which hooks see the tensors in table order.
 macro_rules! input {
     (
         $(#[$doc:meta])*
@@ -47,7 +46,7 @@ macro_rules! input {
         }
 
         impl $input {
-            /// Without the arguments that are optional.
+            /// Without the optional arguments.
             pub fn new($($required: $crate::Tensor),*) -> Self {
                 Self { $($required,)* $($tensor: None,)* $($option: $default,)* }
             }

@@ -1,7 +1,7 @@
-//! Configurations: the arguments of PyTorch's constructors by their names, with its defaults.
+//! Configurations: the arguments of PyTorch's constructors, with their names and defaults.
 //!
-//! A layer of a user's crate is written as those of this library are: [`config!`](crate::config!) writes the configuration from
-//! the table of its arguments, the functions here check them, and [`Build`] makes the layer.
+//! Users write layers the same way as this library: [`config!`](crate::config!) writes the configuration from the table of
+//! its arguments, the functions here check them, and [`Build`] makes the layer.
 
 mod argument;
 mod build;

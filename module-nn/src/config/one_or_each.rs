@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// One value for all dimensions, or one for each, where their number is not the layer's.
+/// One value for all dimensions, or one for each, for layers whose number of dimensions is not fixed.
 ///
 /// # Example
 ///
@@ -28,11 +28,11 @@ pub enum OneOrEach<T> {
 }
 
 impl<T: Copy> OneOrEach<T> {
-    /// One for each of `count` dimensions.
+    /// One value for each of `count` dimensions.
     ///
     /// # Errors
     ///
-    /// Another number of them, with the name of the layer and of its argument.
+    /// A different number of values, with the name of the layer and of its argument.
     ///
     /// # Example
     ///
@@ -58,7 +58,7 @@ impl<T: Copy> OneOrEach<T> {
         }
     }
 
-    /// The values that were given.
+    /// The given values.
     pub(crate) fn given(&self) -> &[T] {
         match self {
             Self::One(value) => std::slice::from_ref(value),
@@ -79,7 +79,7 @@ impl<T, const N: usize> From<[T; N]> for OneOrEach<T> {
     }
 }
 
-/// As Python prints what was given.
+/// The given values as Python prints them.
 macro_rules! display {
     ($($type:ty: $text:expr;)*) => {$(
         impl fmt::Display for OneOrEach<$type> {

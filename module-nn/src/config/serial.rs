@@ -1,7 +1,7 @@
-//! What `config!` needs of serde, so that a crate that writes a configuration depends on this one alone.
+//! The serde items that `config!` needs, so that a crate that writes a configuration depends only on this one.
 //!
-//! Item by item, and not serde as a whole: the compiler would see its private `Option` too, and print the full paths of the
-//! standard one in every message.
+//! They are re-exported one by one, not as the whole crate serde: otherwise the compiler would also see its private
+//! `Option`, and print the full paths of the standard one in every message.
 
 pub use serde::de::{
     Deserialize, Deserializer, Error as DeserializeError, MapAccess, Visitor as MapVisitor,

@@ -1,20 +1,20 @@
 //! The macro that writes a configuration from the table of its arguments.
 
-/// A configuration from the table of its arguments: PyTorch's names, types, defaults and what they
-/// mean, each said once. All layers and losses are written with it.
+/// A configuration from the table of its arguments: PyTorch's names, types, defaults and meanings, each stated once. All
+/// layers and losses use it.
 ///
 /// It writes
 ///
-/// - the struct, as visible as it is written, with public fields, `Clone`, `Debug` and `PartialEq`,
+/// - the struct, with the given visibility and public fields, `Clone`, `Debug` and `PartialEq`,
 /// - `new` with the required arguments, and a setter for each optional one,
 /// - serde, in which optional arguments may be missing and unknown ones are errors,
-/// - with `=> Scale` the method `build`, which calls the [`Build`](crate::Build) that is written below the table,
-///   and `Scale::new` with the required arguments, if there are any.
+/// - with `=> Scale` the method `build`, which calls the [`Build`](crate::Build) implementation below the table, and
+///   `Scale::new` with the required arguments, if there are any.
 ///
-/// What is given and the defaults go through [`Argument`](crate::Argument), so that `0` is a default of
-/// `Sizes<2>`; a default may name arguments above it. A configuration of layers over several numbers of dimensions is
-/// `ConvConfig<const N: usize> => Conv`. A block without arguments is left out. What arguments must hold is
-/// checked by the functions of the module [`config`](mod@crate::config).
+/// Values and defaults are converted by [`Argument`](crate::Argument), so that `0` can be a default of `Sizes<2>`; a
+/// default may refer to arguments above it. A configuration of layers with different numbers of dimensions is
+/// `ConvConfig<const N: usize> => Conv`. Omit a block without arguments. The functions of the module
+/// [`config`](mod@crate::config) check arguments.
 ///
 /// # Example
 ///
@@ -91,7 +91,7 @@ macro_rules! config {
         }
 
         impl $(<const $n: usize>)? $config $(<$n>)? {
-            /// PyTorch's defaults for the arguments that are optional.
+            /// PyTorch's defaults for the optional arguments.
             #[allow(clippy::new_without_default, clippy::too_many_arguments)]
             pub fn new($($required: impl $crate::Argument<$required_type>),*) -> Self {
                 $(let $required: $required_type = $crate::Argument::argument($required);)*

@@ -5,9 +5,9 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::{DType, Result, Tensor, default_dtype};
 
-/// A tensor among the arguments of a configuration, such as the weights of the classes in a loss.
+/// A tensor among the arguments of a configuration, such as the class weights of a loss.
 ///
-/// It is written as nested lists of numbers, and read as a tensor of the default dtype.
+/// It is serialized as nested lists of numbers, and deserialized as a tensor of the default dtype.
 ///
 /// # Example
 ///
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Weights {
     }
 }
 
-/// Lists within lists, all of one length at each depth.
+/// Nested lists, all of the same length at each depth.
 struct Nested {
     shape: Vec<usize>,
     numbers: Vec<f64>,

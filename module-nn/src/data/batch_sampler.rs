@@ -23,7 +23,7 @@ pub struct BatchSampler<S> {
 }
 
 impl<S: Sampler<Index = usize>> BatchSampler<S> {
-    /// Batches of this size, of which the last may be smaller.
+    /// Batches of this size; the last one may be smaller.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl<S: Sampler<Index = usize>> BatchSampler<S> {
         })
     }
 
-    /// Whether a last batch that is smaller is left out; default `false`.
+    /// Whether to drop a smaller last batch; default `false`.
     #[must_use]
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.drop_last = drop_last;

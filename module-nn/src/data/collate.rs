@@ -2,9 +2,9 @@ use module_core::Result;
 
 use super::Sample;
 
-/// Makes one batch of samples: PyTorch's `collate_fn`.
+/// Makes one batch from samples: PyTorch's `collate_fn`.
 ///
-/// A function of a `Vec` of samples is one.
+/// A function of a `Vec` of samples implements it.
 ///
 /// # Example
 ///
@@ -17,14 +17,14 @@ use super::Sample;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Collate<Item>: Send + Sync {
-    /// What it makes.
+    /// The type of a batch.
     type Batch: Send;
 
     /// The batch of these samples.
     ///
     /// # Errors
     ///
-    /// Samples that do not go into one batch.
+    /// Samples that cannot be combined.
     fn collate(&self, samples: Vec<Item>) -> Result<Self::Batch>;
 }
 
@@ -40,8 +40,8 @@ where
     }
 }
 
-/// PyTorch's `default_collate`: stacks tensors and numbers, in tuples, lists and maps; what it makes of which
-/// samples is said by [`Sample`].
+/// PyTorch's `default_collate`: stacks tensors and numbers, in tuples, lists and maps; [`Sample`] describes the result for
+/// each type.
 ///
 /// # Example
 ///

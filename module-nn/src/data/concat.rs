@@ -4,8 +4,7 @@ use super::{DataError, Dataset};
 
 /// Several data sets, one after another: PyTorch's `ConcatDataset`.
 ///
-/// Data sets of different types that have the same samples are put in boxes first:
-/// `Box<dyn Dataset<Item = T>>`.
+/// Data sets of different types with the same sample type must be boxed first: `Box<dyn Dataset<Item = T>>`.
 ///
 /// # Example
 ///
@@ -22,16 +21,16 @@ use super::{DataError, Dataset};
 #[derive(Clone, Debug)]
 pub struct ConcatDataset<D> {
     datasets: Vec<D>,
-    /// For each data set the number of samples up to its end.
+    /// For each data set, the number of samples up to its end.
     ends: Vec<usize>,
 }
 
 impl<D: Dataset> ConcatDataset<D> {
-    /// The samples of these data sets in order. Their lengths are asked for now.
+    /// The samples of these data sets in order. Their lengths are read now.
     ///
     /// # Errors
     ///
-    /// [`DataError::Empty`] if there is no data set; more samples than a `usize` counts.
+    /// [`DataError::Empty`] if there is no data set; more samples than fit `usize`.
     pub fn new(datasets: impl Into<Vec<D>>) -> Result<Self> {
         let datasets = datasets.into();
         if datasets.is_empty() {

@@ -4,13 +4,13 @@ use module_core::Result;
 
 use super::DataError;
 
-/// Samples by their index: PyTorch's `Dataset` with `__len__` and `__getitem__`.
+/// Samples by index: PyTorch's `Dataset` with `__len__` and `__getitem__`.
 ///
-/// A `Vec` is a data set of its elements, and an `Arc` or a `Box` of a data set is one. Workers share it, so
-/// `get` takes `&self`. What [`get`](Self::get) draws from the default generator depends, in a
-/// [`DataLoader`](super::DataLoader), on the epoch and the number of the batch alone.
+/// A `Vec` is a data set of its elements, and an `Arc` or a `Box` of a data set is one too. Workers share it, so `get`
+/// takes `&self`. In a [`DataLoader`](super::DataLoader), the random numbers that [`get`](Self::get) draws from the default
+/// generator depend only on the epoch and the number of the batch.
 ///
-/// Where this trait is imported, `get` of a `Vec` is this one; that of a slice is `vec.as_slice().get(index)`.
+/// If this trait is imported, `get` of a `Vec` is this one; call `vec.as_slice().get(index)` for that of a slice.
 ///
 /// # Example
 ///
@@ -45,14 +45,14 @@ pub trait Dataset: Send + Sync {
     /// The number of samples.
     fn len(&self) -> usize;
 
-    /// The sample of an index below [`len`](Self::len).
+    /// The sample at an index below [`len`](Self::len).
     ///
     /// # Errors
     ///
-    /// [`DataError::Index`] of another index; a sample that cannot be loaded.
+    /// [`DataError::Index`] for another index; a sample that cannot be loaded.
     fn get(&self, index: usize) -> Result<Self::Item>;
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

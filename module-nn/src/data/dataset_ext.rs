@@ -2,7 +2,7 @@ use module_core::Result;
 
 use super::{ConcatDataset, Dataset, Subset};
 
-/// Data sets made of others, as methods.
+/// Methods that make data sets from others.
 ///
 /// # Example
 ///
@@ -17,10 +17,9 @@ use super::{ConcatDataset, Dataset, Subset};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait DatasetExt: Dataset + Sized {
-    /// The samples with a function applied to each when it is loaded: what PyTorch's data sets call
-    /// `transform`.
+    /// The samples with a function applied to each one on loading, like the `transform` of PyTorch's data sets.
     ///
-    /// An error of the function is that of [`get`](Dataset::get).
+    /// If the function returns an error, so does [`get`](Dataset::get).
     fn map<U, F>(self, function: F) -> MapDataset<Self, F>
     where
         U: Send,
@@ -32,7 +31,7 @@ pub trait DatasetExt: Dataset + Sized {
         }
     }
 
-    /// The samples of these indices, in this order: [`Subset::new`].
+    /// The samples at these indices, in this order: [`Subset::new`].
     ///
     /// # Errors
     ///
@@ -41,12 +40,11 @@ pub trait DatasetExt: Dataset + Sized {
         Subset::new(self, indices)
     }
 
-    /// These samples and then those of another data set of the same type; [`ConcatDataset::new`] takes more
-    /// of them.
+    /// These samples followed by those of another data set of the same type; [`ConcatDataset::new`] takes more than two.
     ///
     /// # Errors
     ///
-    /// More samples than a `usize` counts.
+    /// More samples than fit `usize`.
     fn concat(self, other: Self) -> Result<ConcatDataset<Self>> {
         ConcatDataset::new([self, other])
     }

@@ -6,12 +6,12 @@ use module_core::{Error, Result};
 use super::sampler::other_state;
 use super::{Sampler, draw};
 
-/// The share of one process in the indices: PyTorch's `DistributedSampler`, with its order for a seed.
+/// One process's share of the indices: PyTorch's `DistributedSampler`, with its order for a seed.
 ///
-/// Of the indices, shuffled by a generator with the seed `seed + epoch`, process `rank` gets every
-/// `num_replicas`-th, from `rank` on. So that all get equally many, indices from the beginning are repeated, or
-/// with [`drop_last`](Self::drop_last) those at the end left out. A program calls
-/// [`set_epoch`](Self::set_epoch) before each epoch, for which it keeps an `Arc` of the sampler.
+/// The indices are shuffled by a generator with the seed `seed + epoch`, and process `rank` gets every `num_replicas`-th
+/// one, from `rank` on. To make the shares equal, indices from the beginning are repeated or, with
+/// [`drop_last`](Self::drop_last), those at the end are dropped. Call [`set_epoch`](Self::set_epoch) before each epoch;
+/// keep an `Arc` of the sampler for this.
 ///
 /// # Example
 ///
@@ -83,14 +83,14 @@ impl DistributedSampler {
         self
     }
 
-    /// Whether indices at the end are left out, instead of some repeated; default `false`.
+    /// Whether to drop indices at the end instead of repeating some; default `false`.
     #[must_use]
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.drop_last = drop_last;
         self
     }
 
-    /// Sets the number of the epoch that comes next; without it each epoch has the same order.
+    /// Sets the number of the next epoch; without it each epoch has the same order.
     pub fn set_epoch(&self, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What samplers and loaders draw from a generator.
+//! The random draws of samplers and loaders.
 
 use module_core::rng::{Distribution, Generator};
 use module_core::{DType, Layout, Result, Tensor};

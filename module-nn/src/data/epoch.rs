@@ -11,8 +11,8 @@ use super::{Collate, Dataset};
 
 /// The batches of one epoch in order; made by [`DataLoader::iter`](super::DataLoader::iter).
 ///
-/// An error takes the place of its batch, and the batches after it can be asked for. Dropping the iterator stops
-/// its workers: it waits until each has loaded the sample that it is at.
+/// An error takes the place of its batch, and later batches can still be requested. Dropping the iterator stops its
+/// workers: it waits until each one has finished loading its current sample.
 pub struct Epoch<D: Dataset, C: Collate<D::Item>> {
     /// `None` if the epoch could not begin.
     begun: Option<Begun<D, C>>,
@@ -65,7 +65,7 @@ impl<D: Dataset, C: Collate<D::Item>> Epoch<D, C> {
         }
     }
 
-    /// How many batches are still to come.
+    /// How many batches are left.
     fn left(&self) -> usize {
         let of = |begun: &Begun<D, C>| {
             let all = begun.load.plan.batches.len();

@@ -3,8 +3,7 @@ use std::{fmt, io};
 use module_core::Error;
 use module_core::error::quote;
 
-/// What can go wrong with data sets and their loading; found in an [`Error`] by
-/// [`downcast_ref`](Error::downcast_ref).
+/// Errors of data sets and loading; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DataError {
@@ -16,11 +15,11 @@ pub enum DataError {
         len: usize,
     },
 
-    /// Nothing where something is needed.
+    /// An empty input where something is needed.
     Empty {
         /// The operation.
         op: &'static str,
-        /// What there must be at least one of.
+        /// What must not be empty.
         what: &'static str,
     },
 
@@ -42,21 +41,21 @@ pub enum DataError {
         len: usize,
     },
 
-    /// Data sets of different lengths that were to be put side by side.
+    /// Data sets of different lengths that were to be stacked.
     StackLengths {
         /// Their numbers of samples.
         lengths: Vec<usize>,
     },
 
-    /// A sample that does not go into one batch with the first one.
+    /// A sample that cannot be batched with the first one.
     Sample {
         /// Its position in the batch, from 0.
         sample: usize,
-        /// In what it differs: `shape`, `dtype`, `device`, `length` or `keys`.
+        /// How it differs: `shape`, `dtype`, `device`, `length` or `keys`.
         what: &'static str,
-        /// Of this sample.
+        /// The value for this sample.
         found: String,
-        /// Of sample 0.
+        /// The value for sample 0.
         expected: String,
     },
 
@@ -90,7 +89,7 @@ pub enum DataError {
         message: String,
     },
 
-    /// Workers where no thread can be started: without the feature `threads`, or on WebAssembly.
+    /// Workers requested where no thread can be started: without the feature `threads`, or on WebAssembly.
     NoThreads {
         /// How many were asked for.
         num_workers: usize,
@@ -125,7 +124,7 @@ impl DataError {
     }
 }
 
-/// The most indices that a message lists.
+/// The maximum number of indices in a message.
 const LISTED: usize = 8;
 
 fn list(indices: &[usize]) -> String {

@@ -24,15 +24,15 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
         batch.ok_or_else(|| DataError::Ended { batch: number }.into())
     }
 
-    /// Loads a batch; a panic is an error. `None` if it was stopped.
+    /// Loads a batch; a panic becomes an error. `None` if it was stopped.
     pub(super) fn batch_or_panic(
         &self,
         number: usize,
         stop: &AtomicBool,
     ) -> Result<Option<C::Batch>> {
         let at = Cell::new(None);
-        // Nothing of this is seen again after a panic but the data set and the collation, whose locks their
-        // authors have to recover, as in any program that goes on after one.
+        // After a panic, only the data set and the collation are used again; their authors must recover their locks, as in
+        // any program that continues after a panic.
         let loaded = catch_unwind(AssertUnwindSafe(|| self.batch_unless(number, stop, &at)));
         loaded.unwrap_or_else(|panic| {
             Err(DataError::Panic {
@@ -44,8 +44,7 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
         })
     }
 
-    /// Loads a batch, unless it is stopped between two samples. `at` is the index of the sample that is being
-    /// loaded.
+    /// Loads a batch, unless it is stopped between two samples. `at` is the index of the sample being loaded.
     fn batch_unless(
         &self,
         number: usize,
@@ -81,7 +80,7 @@ impl<D: Dataset, C: Collate<D::Item>> Load<D, C> {
     }
 }
 
-/// The message that `panic!` was given.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -10,30 +10,29 @@ use super::{Collate, Dataset, DefaultCollate, Epoch};
 
 /// Batches of a data set, epoch by epoch: PyTorch's `DataLoader`.
 ///
-/// [`DataLoaderConfig`](super::DataLoaderConfig) builds it. Each loop over `&loader` is an epoch of
-/// `Result<Batch>`.
+/// Build it with [`DataLoaderConfig`](super::DataLoaderConfig). Each loop over `&loader` is an epoch of `Result<Batch>`.
 ///
 /// # Random numbers
 ///
-/// At the start of an epoch a base seed is drawn, and then the order, as in PyTorch: from equal seeds come the
-/// batches of PyTorch's loader. While batch `i` is loaded and collated, the default generator of the thread is a
-/// new one with the seed `base_seed + i`. A random augmentation in [`get`](Dataset::get) therefore gives the same
-/// samples with every number of workers, also with none, and does not move the default generator of the program.
-/// In PyTorch it depends on the number of workers.
+/// At the start of an epoch a base seed is drawn, and then the order, as in PyTorch: equal seeds give the batches of
+/// PyTorch's loader. While batch `i` is loaded and collated, the thread's default generator is a new one with the seed
+/// `base_seed + i`. A random augmentation in [`get`](Dataset::get) therefore gives the same samples with any number of
+/// workers, including none, and does not advance the program's default generator. In PyTorch it depends on the number of
+/// workers.
 ///
 /// # Workers
 ///
-/// `num_workers` threads load ahead, each at most `prefetch_factor` batches; the order stays. An error of the
-/// data set is a [`DataError::Load`](super::DataError::Load) with the index of the sample, and a panic of a worker a
-/// [`DataError::Panic`](super::DataError::Panic); without workers, a panic goes on to the loop. Threads start from
-/// the defaults, so that a loop within [`no_grad`](module_core::no_grad) does not change how samples are loaded.
+/// `num_workers` threads prefetch, each at most `prefetch_factor` batches; the order stays the same. An error of the data
+/// set is a [`DataError::Load`](super::DataError::Load) with the index of the sample, and a panic of a worker a
+/// [`DataError::Panic`](super::DataError::Panic); without workers, a panic propagates to the loop. Threads start with
+/// default settings, so a loop within [`no_grad`](module_core::no_grad) does not change how samples are loaded.
 ///
 /// # Saving
 ///
-/// The state is the position in the epoch that was begun last, also within the loop. A loader that takes it up
-/// goes on with the next loop: it skips the batches that were given out without loading them, and gives the rest
-/// bit for bit. A state from the last batch has no rest, one from after the loop is at the start of an epoch. The
-/// default generator is not part of it; a checkpoint has it anyway.
+/// The state is the position in the most recent epoch, also within the loop. A loader that is restored from it continues in
+/// the next loop: it skips the batches that were already returned without loading them, and returns the rest bit for bit. A
+/// state saved at the last batch has nothing left; one saved after the loop is at the start of an epoch. The default
+/// generator is not part of the state; a checkpoint has it anyway.
 ///
 /// # Example
 ///
@@ -75,7 +74,7 @@ impl<D, C> DataLoader<D, C> {
         self.source.sampler.len()
     }
 
-    /// Whether an epoch has no batch.
+    /// Whether an epoch has no batches.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -85,7 +84,7 @@ impl<D, C> DataLoader<D, C> {
         self.position.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The order of the next epoch, or of the one to go on with.
+    /// The order of the next epoch, or of the one to continue.
     fn begin(&self) -> Result<(Plan, Arc<Progress>)> {
         let mut position = self.position();
         let resumed = position.resumed.take();
@@ -106,10 +105,10 @@ where
     C: Collate<D::Item> + 'static,
     C::Batch: 'static,
 {
-    /// Begins an epoch, or goes on with the one whose state was loaded.
+    /// Begins an epoch, or continues the one whose state was loaded.
     ///
-    /// An epoch that cannot begin, because an order cannot be drawn or a worker not be started, has that error as
-    /// its only item.
+    /// If an epoch cannot begin, because an order cannot be drawn or a worker cannot be started, that error is its only
+    /// item.
     pub fn iter(&self) -> Epoch<D, C> {
         let epoch = self.begin().and_then(|(plan, progress)| {
             let load = Load {

@@ -12,22 +12,22 @@ use super::{
 
 const OP: &str = "data_loader";
 
-/// How many batches a worker loads ahead where nothing is said.
+/// The default number of batches that a worker prefetches.
 const PREFETCH_FACTOR: usize = 2;
 
-/// The arguments of a [`DataLoader`], by PyTorch's names.
+/// The arguments of a [`DataLoader`], with PyTorch's names.
 ///
-/// | argument | default | means |
+/// | argument | default | meaning |
 /// |---|---|---|
-/// | `batch_size` | 1 | samples of a batch |
+/// | `batch_size` | 1 | samples per batch |
 /// | `shuffle` | `false` | a [`RandomSampler`] instead of a [`SequentialSampler`] |
 /// | `sampler` | | the order of the samples |
 /// | `batch_sampler` | | the batches, instead of `batch_size`, `shuffle`, `sampler` and `drop_last` |
-/// | `num_workers` | 0 | threads that load; with 0 the loop itself loads |
-/// | `drop_last` | `false` | leave out a last batch that is smaller |
-/// | `prefetch_factor` | 2 | batches that each worker loads ahead |
-/// | `collate_fn` | [`DefaultCollate`] | what makes a batch of samples |
-/// | `generator`, `seed` | the default generator | what base seeds, and orders of `shuffle`, are drawn from |
+/// | `num_workers` | 0 | loading threads; with 0 the loop itself loads |
+/// | `drop_last` | `false` | drop a smaller last batch |
+/// | `prefetch_factor` | 2 | batches that each worker prefetches |
+/// | `collate_fn` | [`DefaultCollate`] | makes a batch from samples |
+/// | `generator`, `seed` | the default generator | the source of base seeds and of the order of `shuffle` |
 ///
 /// # Example
 ///
@@ -79,7 +79,7 @@ impl DataLoaderConfig {
 }
 
 impl<C> DataLoaderConfig<C> {
-    /// The number of samples of a batch.
+    /// The number of samples per batch.
     pub fn batch_size(mut self, batch_size: usize) -> Self {
         self.batch_size = Some(batch_size);
         self
@@ -91,37 +91,37 @@ impl<C> DataLoaderConfig<C> {
         self
     }
 
-    /// What gives the order of the samples.
+    /// The sampler that gives the order of the samples.
     pub fn sampler(mut self, sampler: impl Sampler<Index = usize> + 'static) -> Self {
         self.sampler = Some(Box::new(sampler));
         self
     }
 
-    /// What gives the indices of each batch.
+    /// The sampler that gives the indices of each batch.
     pub fn batch_sampler(mut self, sampler: impl Sampler<Index = Vec<usize>> + 'static) -> Self {
         self.batch_sampler = Some(Box::new(sampler));
         self
     }
 
-    /// The number of threads that load; with 0 the loop itself loads.
+    /// The number of loading threads; with 0 the loop itself loads.
     pub fn num_workers(mut self, num_workers: usize) -> Self {
         self.num_workers = num_workers;
         self
     }
 
-    /// Whether a last batch that is smaller is left out.
+    /// Whether to drop a smaller last batch.
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.drop_last = drop_last;
         self
     }
 
-    /// The number of batches that each worker loads ahead.
+    /// The number of batches that each worker prefetches.
     pub fn prefetch_factor(mut self, prefetch_factor: usize) -> Self {
         self.prefetch_factor = Some(prefetch_factor);
         self
     }
 
-    /// What makes a batch of samples: a [`Collate`](super::Collate), as a function of a `Vec` of samples is.
+    /// Makes a batch from samples: a [`Collate`](super::Collate), such as a function of a `Vec` of samples.
     pub fn collate_fn<F>(self, collate_fn: F) -> DataLoaderConfig<F> {
         DataLoaderConfig {
             batch_size: self.batch_size,
@@ -136,13 +136,13 @@ impl<C> DataLoaderConfig<C> {
         }
     }
 
-    /// The generator that base seeds are drawn from, and with `shuffle` the orders; it is shared and not copied.
+    /// The generator of base seeds and, with `shuffle`, of orders; it is shared, not copied.
     pub fn generator(mut self, generator: Generator) -> Self {
         self.generator = Some(generator);
         self
     }
 
-    /// The same as a new generator with this seed.
+    /// The same with a new generator of this seed.
     pub fn seed(self, seed: u64) -> Self {
         self.generator(Generator::new(seed))
     }
@@ -151,8 +151,8 @@ impl<C> DataLoaderConfig<C> {
     ///
     /// # Errors
     ///
-    /// A `batch_size` or a `prefetch_factor` of 0, a `prefetch_factor` without workers, arguments that exclude each
-    /// other, `shuffle` of an empty data set, [`DataError::NoThreads`].
+    /// A `batch_size` or a `prefetch_factor` of 0, a `prefetch_factor` without workers, mutually exclusive arguments,
+    /// `shuffle` of an empty data set, [`DataError::NoThreads`].
     pub fn build<D: Dataset>(mut self, dataset: D) -> Result<DataLoader<D, C>> {
         let prefetch_factor = self.check_workers()?;
         let sampler = match self.batch_sampler.take() {
@@ -215,7 +215,7 @@ impl<C> DataLoaderConfig<C> {
         }
     }
 
-    /// Batches of the given sampler, or of the one that `shuffle` asks for.
+    /// Batches of the given sampler, or of the one for `shuffle`.
     fn batches_of(&mut self, len: usize) -> Result<Box<dyn Sampler<Index = Vec<usize>>>> {
         let sampler: Box<dyn Sampler<Index = usize>> = match self.sampler.take() {
             Some(_) if self.shuffle => {

@@ -1,7 +1,7 @@
-//! Data sets, samplers and the loader that makes batches of them: PyTorch's `torch.utils.data`.
+//! Data sets, samplers and the loader that makes batches: PyTorch's `torch.utils.data`.
 //!
-//! A [`Dataset`] gives a sample for an index, a [`Sampler`] the indices of an epoch, a [`Collate`] makes one
-//! batch of several samples, and a [`DataLoader`] puts them together. From a seed the order is PyTorch's.
+//! A [`Dataset`] returns the sample at an index, a [`Sampler`] the indices of an epoch, a [`Collate`] makes a batch of
+//! several samples, and a [`DataLoader`] combines them. For a given seed, the order is PyTorch's.
 //!
 //! # Example
 //!

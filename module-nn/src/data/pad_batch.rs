@@ -8,13 +8,12 @@ use crate::rnn::PaddingSide;
 pub struct PaddedBatch {
     /// The ids, `I64` `[batch, length]`.
     pub ids: Tensor,
-    /// `Bool` `[batch, length]`, true where there is a token and false where there is padding. Attention takes
-    /// `mask.unsqueeze(1)?.unsqueeze(1)?`.
+    /// `Bool` `[batch, length]`, true for tokens and false for padding. Attention takes `mask.unsqueeze(1)?.unsqueeze(1)?`.
     pub mask: Tensor,
 }
 
 impl PaddedBatch {
-    /// The position of each token in its own sequence, `I64` `[batch, length]`; 0 for what stands before it.
+    /// The position of each token in its own sequence, `I64` `[batch, length]`; 0 for padding before it.
     ///
     /// # Errors
     ///
@@ -25,8 +24,8 @@ impl PaddedBatch {
     }
 }
 
-/// Token ids of unequal length as one batch with its mask, each sequence padded to the length of the longest: behind it
-/// where a model is trained, before it ([`PaddingSide::Left`]) where texts are gone on with.
+/// Token ids of unequal length as one batch with its mask, each sequence padded to the length of the longest: on the right
+/// for training, on the left ([`PaddingSide::Left`]) for generation.
 ///
 /// # Errors
 ///

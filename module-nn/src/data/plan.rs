@@ -6,27 +6,27 @@ use super::{Sampler, draw};
 
 /// The order of an epoch.
 pub(super) struct Plan {
-    /// Decides, with the number of a batch, what is drawn while the batch is loaded.
+    /// Together with the number of a batch, determines what is drawn while the batch is loaded.
     pub(super) base_seed: u64,
     /// The indices of each batch.
     pub(super) batches: Vec<Vec<usize>>,
 }
 
-/// What the order of an epoch is drawn by.
+/// The sources of an epoch's order.
 pub(super) struct Source {
     pub(super) sampler: Box<dyn Sampler<Index = Vec<usize>>>,
     pub(super) generator: Option<Generator>,
 }
 
-/// What the generators and the sampler of a loader will draw.
+/// The generators and the sampler that a loader will draw from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SourceState {
-    /// Empty of a loader without a generator.
+    /// Empty for a loader without a generator.
     pub(super) generator: Vec<u8>,
     pub(super) sampler: Vec<u8>,
 }
 
-/// All that an epoch is drawn from.
+/// Everything that an epoch is drawn from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EpochStart {
     pub(super) default_generator: Vec<u8>,
@@ -42,7 +42,7 @@ impl Source {
         }
     }
 
-    /// Takes up a state; on an error, nothing is changed.
+    /// Restores a state; on an error, nothing is changed.
     pub(super) fn set_state(&self, state: &SourceState) -> Result<()> {
         // The sampler refuses a state without changing anything, and its generator may be the loader's.
         let before = self.sampler.get_state();
@@ -69,7 +69,7 @@ impl Source {
         Ok(Plan { base_seed, batches })
     }
 
-    /// Draws the epoch that began so again; all generators stay as they are.
+    /// Draws the epoch that began in this state; all generators are unchanged.
     pub(super) fn draw_again(&self, start: &EpochStart) -> Result<Plan> {
         let before = self.state();
         let drawn = fork_rng(0, || {

@@ -1,7 +1,7 @@
-//! Where a loader is, and how that is saved.
+//! The position of a loader, and how it is saved.
 //!
-//! A snapshot has the state of the generators at the start of the epoch and the number of batches that were given
-//! out, so that its size does not depend on the data set, and the state of the loader's own generators now.
+//! A snapshot holds the state of the generators at the start of the epoch and the number of batches returned so far, so
+//! that its size does not depend on the data set, and the current state of the loader's own generators.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ const GIVEN: &str = "batches_given";
 const BATCHES: &str = "batches";
 const LEN: &str = "dataset_len";
 
-/// How far an epoch has come; its iterator and the loader share it.
+/// How far an epoch has progressed; its iterator and the loader share it.
 pub(super) struct Progress {
     pub(super) start: EpochStart,
     batches: usize,
@@ -36,7 +36,7 @@ impl Progress {
         })
     }
 
-    /// How many batches were given out.
+    /// The number of batches returned.
     pub(super) fn given(&self) -> usize {
         self.given.load(Ordering::Acquire)
     }
@@ -45,7 +45,7 @@ impl Progress {
         self.given.store(given, Ordering::Release);
     }
 
-    /// The loop knows that there is no batch any more.
+    /// The loop knows that there are no more batches.
     pub(super) fn end(&self) {
         self.ended.store(true, Ordering::Release);
     }
@@ -55,20 +55,20 @@ impl Progress {
     }
 }
 
-/// Where a loader is.
+/// The position of a loader.
 #[derive(Default)]
 pub(super) struct Position {
-    /// The epoch that was begun last.
+    /// The most recent epoch.
     pub(super) current: Option<Arc<Progress>>,
-    /// The order of `current`, if it was loaded and not gone on with.
+    /// The order of `current`, if it was loaded and not continued.
     pub(super) resumed: Option<Plan>,
 }
 
-/// What a snapshot says.
+/// The content of a snapshot.
 pub(super) struct Saved {
     /// The state of the loader's generators.
     pub(super) now: SourceState,
-    /// An epoch that was not over: how it began, its number of batches, and how many of them were given out.
+    /// An unfinished epoch: its initial state, its number of batches, and how many of them were returned.
     pub(super) epoch: Option<(EpochStart, usize, usize)>,
     pub(super) dataset_len: usize,
 }

@@ -7,9 +7,9 @@ use crate::config::check_bytes_fit;
 
 /// The indices in random order, or drawn with replacement: PyTorch's `RandomSampler`, with its order for a seed.
 ///
-/// Without a generator of its own, each epoch draws a seed from the default generator, and its indices from a
-/// new generator with that seed. Without replacement, more samples than the data set has are several
-/// permutations, the last of which is cut.
+/// Without its own generator, each epoch draws a seed from the default generator, and its indices from a new generator with
+/// that seed. Without replacement, more samples than the data set has are several permutations, the last of which is
+/// truncated.
 ///
 /// # Example
 ///
@@ -52,14 +52,14 @@ impl RandomSampler {
         })
     }
 
-    /// Whether each index is drawn from all, so that it may be drawn again; default `false`.
+    /// Whether to draw with replacement; default `false`.
     #[must_use]
     pub fn replacement(mut self, replacement: bool) -> Self {
         self.replacement = replacement;
         self
     }
 
-    /// How many indices an epoch has; default the length of the data set.
+    /// The number of indices per epoch; default the length of the data set.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl RandomSampler {
         Ok(self)
     }
 
-    /// The generator to draw from, which is shared and not copied.
+    /// The generator to draw from, which is shared, not copied.
     #[must_use]
     pub fn generator(mut self, generator: Generator) -> Self {
         self.generator = Some(generator);
@@ -87,7 +87,7 @@ pub(super) fn check_num_samples(op: &'static str, num_samples: usize) -> Result<
     Ok(())
 }
 
-/// Takes up the state of a sampler that has this generator and nothing else.
+/// Restores the state of a sampler that consists only of this generator.
 pub(super) fn set_generator(generator: Option<&Generator>, state: &[u8]) -> Result<()> {
     match generator {
         Some(generator) => generator.set_state(state),
@@ -119,7 +119,7 @@ impl Sampler for RandomSampler {
         for _ in 0..self.num_samples / self.dataset_len {
             all.extend(draw::permutation(&generator, self.dataset_len)?);
         }
-        // PyTorch draws the last permutation also where nothing of it is taken.
+        // PyTorch draws the last permutation even if none of it is used.
         let last = draw::permutation(&generator, self.dataset_len)?;
         all.extend(last.into_iter().take(self.num_samples % self.dataset_len));
         Ok(all)

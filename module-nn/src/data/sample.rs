@@ -2,18 +2,18 @@ use module_core::{Error, IndexMap, Result, Tensor};
 
 use super::DataError;
 
-/// A sample that [`DefaultCollate`](super::DefaultCollate) puts into batches, as PyTorch's `default_collate` does.
+/// A sample that [`DefaultCollate`](super::DefaultCollate) can batch, like PyTorch's `default_collate`.
 ///
 /// | samples | batch |
 /// |---|---|
-/// | tensors of one shape, dtype and device | stacked along a new first dimension |
-/// | numbers and `bool` | a tensor of one dimension and of their dtype; of `usize` and `u32` `I64` |
+/// | tensors of the same shape, dtype and device | stacked along a new first dimension |
+/// | numbers and `bool` | a one-dimensional tensor of their dtype; `I64` for `usize` and `u32` |
 /// | tuples of up to six | the tuple of the batches |
-/// | `Vec` of one length | for each position its batch |
-/// | `IndexMap<String, _>` of the same keys | for each key its batch |
+/// | `Vec` of equal length | a batch for each position |
+/// | `IndexMap<String, _>` with equal keys | a batch for each key |
 /// | `String`, `&'static str` | a `Vec` of them |
 ///
-/// PyTorch makes `float64` of Python's numbers, of which there is one kind; here `f32` stays `f32`.
+/// PyTorch makes `float64` from Python's numbers, which have only one kind; here `f32` stays `f32`.
 ///
 /// # Example
 ///
@@ -33,14 +33,14 @@ use super::DataError;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Sample: Sized {
-    /// Several samples in one.
+    /// Several samples combined.
     type Batch: Send;
 
-    /// Makes one batch of samples, in their order.
+    /// Makes one batch from samples, in order.
     ///
     /// # Errors
     ///
-    /// [`DataError::Sample`] of one that does not fit to the first; [`DataError::Empty`] without samples.
+    /// [`DataError::Sample`] for one that does not match the first; [`DataError::Empty`] without samples.
     fn collate(samples: Vec<Self>) -> Result<Self::Batch>;
 }
 
@@ -49,7 +49,7 @@ fn empty() -> Error {
     DataError::Empty { op, what }.into()
 }
 
-/// Refuses the first sample that differs from sample 0 in something.
+/// Refuses the first sample that differs from sample 0 in a property.
 fn same<T, P: PartialEq>(
     samples: &[T],
     what: &'static str,

@@ -4,11 +4,11 @@ use module_core::{Error, Result};
 
 /// The indices of an epoch: PyTorch's `Sampler`.
 ///
-/// `Index` is `usize`, or `Vec<usize>` of one that gives whole batches ([`BatchSampler`](super::BatchSampler)).
-/// All indices of an epoch are drawn at once. PyTorch's samplers draw as they go on, which leaves a generator
-/// elsewhere if a loop is left early, and in the same state if it is not.
+/// `Index` is `usize`, or `Vec<usize>` for a sampler of whole batches ([`BatchSampler`](super::BatchSampler)). All indices
+/// of an epoch are drawn at once. PyTorch's samplers draw as they go, which leaves the generator in another state if a loop
+/// is left early, and in the same state otherwise.
 ///
-/// An `Arc` of a sampler is one, so that a program can keep a handle.
+/// An `Arc` of a sampler is a sampler too, so that a program can keep a handle.
 ///
 /// # Example
 ///
@@ -38,32 +38,31 @@ use module_core::{Error, Result};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Sampler: Send + Sync {
-    /// What it gives: the index of a sample, or the indices of a batch.
+    /// The item type: the index of a sample, or the indices of a batch.
     type Index: Send;
 
-    /// How many an epoch has.
+    /// The number of items per epoch.
     fn len(&self) -> usize;
 
-    /// Those of the next epoch, in order.
+    /// The items of the next epoch, in order.
     ///
     /// # Errors
     ///
     /// A draw that fails.
     fn indices(&self) -> Result<Vec<Self::Index>>;
 
-    /// Whether an epoch has none.
+    /// Whether an epoch has no items.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What decides the epochs to come besides the default generator, of which a
-    /// [`DataLoader`](super::DataLoader) takes care: the state of a generator of its own, the number of the
-    /// epoch.
+    /// What determines future epochs besides the default generator, which the [`DataLoader`](super::DataLoader) saves: the
+    /// state of the sampler's own generator, the number of the epoch.
     fn get_state(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Takes up what [`get_state`](Self::get_state) gave.
+    /// Restores what [`get_state`](Self::get_state) returned.
     ///
     /// # Errors
     ///
@@ -76,7 +75,7 @@ pub trait Sampler: Send + Sync {
     }
 }
 
-/// The error of a state that a sampler cannot take up.
+/// The error for a state that a sampler cannot restore.
 pub(super) fn other_state(state: &[u8]) -> Error {
     let problem = "is not the state of this sampler; build it as the one whose state was saved";
     let length = format_args!("{} bytes", state.len());

@@ -4,8 +4,8 @@ use module_core::{Error, Result, rng::Generator};
 
 use super::{DataError, Dataset, Subset, draw};
 
-/// How a data set is divided: by numbers of samples, or by fractions. Arrays and `Vec`s of `usize` and of `f64`
-/// convert to it.
+/// How to divide a data set: by numbers of samples, or by fractions. Arrays and `Vec`s of `usize` and of `f64` convert to
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SplitLengths {
@@ -33,17 +33,16 @@ macro_rules! lengths_from {
 
 lengths_from! { usize => Counts f64 => Fractions }
 
-/// Divides a data set at random into parts that have no sample in common: PyTorch's `random_split`, with its
-/// order for a seed.
+/// Divides a data set at random into disjoint parts: PyTorch's `random_split`, with its order for a seed.
 ///
-/// A part of the fraction `f` of `n` samples gets `floor(f * n)`. The samples that are left over go to the parts
-/// one by one, from the first on. One permutation is drawn from the generator; PyTorch's default argument is
+/// A part with the fraction `f` of `n` samples gets `floor(f * n)`. The remaining samples go to the parts one by one,
+/// starting with the first. One permutation is drawn from the generator; PyTorch's default argument is
 /// [`default_generator()`](module_core::rng::default_generator).
 ///
 /// # Errors
 ///
-/// [`DataError::SplitLengths`] of counts that do not add up to the length of the data set; a fraction outside
-/// 0 to 1; fractions that do not add up to 1.
+/// [`DataError::SplitLengths`] for counts that do not add up to the length of the data set; a fraction outside 0 to 1;
+/// fractions that do not add up to 1.
 ///
 /// # Example
 ///

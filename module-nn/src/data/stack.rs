@@ -2,7 +2,7 @@ use module_core::Result;
 
 use super::{DataError, Dataset};
 
-/// Samples of several data sets side by side: PyTorch's `StackDataset`, of a tuple of two to four.
+/// Samples of several data sets side by side: PyTorch's `StackDataset`, for a tuple of two to four.
 ///
 /// # Example
 ///
@@ -52,9 +52,9 @@ impl<D: Stacked> Dataset for StackDataset<D> {
     }
 }
 
-/// What a [`StackDataset`] is built of: a tuple of two to four data sets.
+/// The parts of a [`StackDataset`]: a tuple of two to four data sets.
 pub trait Stacked: Send + Sync {
-    /// The tuple of a sample of each.
+    /// The tuple of a sample from each.
     type Sample: Send;
 
     /// The number of samples of each.

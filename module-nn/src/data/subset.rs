@@ -22,11 +22,11 @@ pub struct Subset<D> {
 }
 
 impl<D: Dataset> Subset<D> {
-    /// The samples of these indices, in this order; an index may be repeated.
+    /// The samples at these indices, in this order; an index may be repeated.
     ///
     /// # Errors
     ///
-    /// [`DataError::Index`] of an index that the data set does not have.
+    /// [`DataError::Index`] for an index that the data set does not have.
     pub fn new(dataset: D, indices: impl Into<Vec<usize>>) -> Result<Self> {
         let (indices, len) = (indices.into(), dataset.len());
         for &index in &indices {
@@ -37,12 +37,12 @@ impl<D: Dataset> Subset<D> {
 }
 
 impl<D> Subset<D> {
-    /// The data set that the samples are of.
+    /// The underlying data set.
     pub fn dataset(&self) -> &D {
         &self.dataset
     }
 
-    /// The index in the data set of each sample.
+    /// The index of each sample in the data set.
     pub fn indices(&self) -> &[usize] {
         &self.indices
     }

@@ -32,7 +32,7 @@ impl SubsetRandomSampler {
         Self { indices, generator }
     }
 
-    /// The generator to draw from, which is shared and not copied; default the default generator.
+    /// The generator to draw from, which is shared, not copied; by default the default generator.
     #[must_use]
     pub fn generator(mut self, generator: Generator) -> Self {
         self.generator = Some(generator);

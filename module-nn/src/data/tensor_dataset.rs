@@ -2,11 +2,11 @@ use module_core::{Error, Result, Tensor};
 
 use super::{DataError, Dataset};
 
-/// Tensors of the same first dimension as a data set: PyTorch's `TensorDataset`. Sample `i` has row `i` of each,
-/// as a view.
+/// Tensors with the same first dimension as a data set: PyTorch's `TensorDataset`. Sample `i` has row `i` of each, as a
+/// view.
 ///
-/// It is built of a tensor, a tuple of up to six, or a `Vec` of them, and a sample has the same form, so that
-/// one tensor gives tensors, where PyTorch gives tuples of one.
+/// It is built from a tensor, a tuple of up to six, or a `Vec` of them, and samples have the same form: one tensor gives
+/// tensors, where PyTorch gives tuples of one.
 ///
 /// # Example
 ///
@@ -30,8 +30,8 @@ impl<T: TensorRows> TensorDataset<T> {
     ///
     /// # Errors
     ///
-    /// [`DataError::FirstDimension`] of a tensor whose first dimension differs from that of the first tensor;
-    /// a tensor without dimensions, an empty list of tensors.
+    /// [`DataError::FirstDimension`] for a tensor whose first dimension differs from that of the first tensor; a tensor
+    /// without dimensions, an empty list of tensors.
     pub fn new(tensors: T) -> Result<Self> {
         let mut len = None;
         for (tensor, of) in tensors.tensors().into_iter().enumerate() {
@@ -76,7 +76,7 @@ impl<T: TensorRows> Dataset for TensorDataset<T> {
     }
 }
 
-/// What a [`TensorDataset`] is built of: a tensor, a tuple of up to six, a `Vec` of them.
+/// The input of a [`TensorDataset`]: a tensor, a tuple of up to six, a `Vec` of them.
 pub trait TensorRows: Send + Sync + Sized {
     /// The tensors in order.
     fn tensors(&self) -> Vec<&Tensor>;
@@ -95,7 +95,7 @@ impl TensorRows for Tensor {
     }
 
     fn row(&self, index: usize) -> Result<Self> {
-        // An index beyond `isize::MAX` is beyond every tensor too.
+        // An index beyond `isize::MAX` is out of range for every tensor.
         self.select(0, isize::try_from(index).unwrap_or(isize::MAX))
     }
 }

@@ -4,8 +4,8 @@ use module_core::{Error, Result, Tensor, fork_rng};
 use super::random::{check_num_samples, set_generator};
 use super::{Sampler, draw};
 
-/// Indices drawn in proportion to weights: PyTorch's `WeightedRandomSampler`, with its order for a seed, which
-/// is that of [`multinomial`](Tensor::multinomial) of `f64`.
+/// Indices drawn in proportion to weights: PyTorch's `WeightedRandomSampler`, with its order for a seed, which is that of
+/// [`multinomial`](Tensor::multinomial) for `f64`.
 ///
 /// # Example
 ///
@@ -31,7 +31,7 @@ impl WeightedRandomSampler {
     ///
     /// # Errors
     ///
-    /// A number of samples of 0, a weight that is not finite or below 0, no weight above 0.
+    /// Zero samples, a weight that is not finite or is below 0, no weight above 0.
     pub fn new(weights: impl Into<Vec<f64>>, num_samples: usize) -> Result<Self> {
         const OP: &str = "weighted_random_sampler";
         let weights = weights.into();
@@ -55,7 +55,7 @@ impl WeightedRandomSampler {
         })
     }
 
-    /// Whether an index may be drawn again; default `true`.
+    /// Whether to draw with replacement; default `true`.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl WeightedRandomSampler {
         Ok(self)
     }
 
-    /// The generator to draw from, which is shared and not copied; default the default generator.
+    /// The generator to draw from, which is shared, not copied; by default the default generator.
     #[must_use]
     pub fn generator(mut self, generator: Generator) -> Self {
         self.generator = Some(generator);
@@ -100,7 +100,7 @@ impl Sampler for WeightedRandomSampler {
         let Some(generator) = &self.generator else {
             return self.draw();
         };
-        // `multinomial` draws from the default generator, so that one is in this state for the draw.
+        // `multinomial` draws from the default generator, so that one gets this state for the draw.
         fork_rng(generator.initial_seed(), || {
             let default = default_generator();
             default.set_state(&generator.get_state())?;

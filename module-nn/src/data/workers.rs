@@ -8,8 +8,8 @@ use module_core::Result;
 use super::load::Load;
 use super::{Collate, DataError, Dataset};
 
-/// Threads that load batches ahead: of `n` workers, worker `i` loads every `n`-th batch from `first + i` on,
-/// and waits when it is `prefetch_factor` batches ahead.
+/// Threads that prefetch batches: of `n` workers, worker `i` loads every `n`-th batch from `first + i` on, and waits when
+/// it is `prefetch_factor` batches ahead.
 pub(super) struct Workers<B> {
     first: usize,
     /// The batches of each worker in order.
@@ -39,7 +39,7 @@ impl<B: Send + 'static> Workers<B> {
         for worker in 0..num_workers {
             let (load, stop) = (load.clone(), workers.stop.clone());
             let numbers = (first + worker..load.plan.batches.len()).step_by(num_workers);
-            // A channel takes memory for all that it may hold. One more batch is loaded and waits to be sent.
+            // A channel allocates memory for its full capacity. One more batch is loaded and waits to be sent.
             let ahead = prefetch_factor.min(numbers.len());
             let (sender, receiver) = sync_channel(ahead.saturating_sub(1));
             let work = move || run(&load, numbers, &stop, &sender);
@@ -53,7 +53,7 @@ impl<B: Send + 'static> Workers<B> {
         Ok(workers)
     }
 
-    /// Waits for a batch; they are asked for one after another, from the first on.
+    /// Waits for a batch; batches are requested in order, starting with the first.
     pub(super) fn receive(&self, number: usize) -> Result<B> {
         let count = self.channels.len().max(1);
         let worker = number.wrapping_sub(self.first) % count;
@@ -72,20 +72,20 @@ fn run<D: Dataset, C: Collate<D::Item>>(
         let Some(batch) = load.batch_or_panic(number, stop).transpose() else {
             return;
         };
-        // An error: the loop was left.
+        // An error means that the loop was left.
         if sender.send(batch).is_err() {
             return;
         }
     }
 }
 
-/// Workers that wait to send end at once, the others after the sample that they load.
+/// Workers that wait to send end at once, the others after their current sample.
 impl<B> Drop for Workers<B> {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.channels.clear();
         for thread in self.threads.drain(..) {
-            // A worker has given its panics to the loop.
+            // A worker has passed its panics to the loop.
             let _ended = thread.join();
         }
     }

@@ -9,7 +9,7 @@ use module_core::{Result, Shape, ShapeError, Tensor, is_autocast_enabled};
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, different dtypes or devices.
+/// Incompatible shapes, different dtypes or devices.
 ///
 /// # Example
 ///
@@ -44,7 +44,7 @@ pub fn bilinear(
             return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
     };
-    // Every product of an element of one with an element of the other is an input of a linear layer.
+    // The products of all pairs of elements are the inputs of a linear layer.
     let sizes = |last: usize| lead.iter().copied().chain([last]).collect::<Shape>();
     let products = x1.unsqueeze(-1)?.mul(&x2.unsqueeze(-2)?)?;
     let products = products.reshape(sizes(in1 * in2))?;

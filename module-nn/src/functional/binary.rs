@@ -1,4 +1,4 @@
-//! Losses of probabilities and logits of yes and no.
+//! Binary classification losses of probabilities and logits.
 
 use module_core::{AutocastPolicy, Integers, Result, Tensor};
 
@@ -15,8 +15,8 @@ use super::loss::{
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; weights that do not broadcast to them;
-/// different dtypes, or one that is not floating-point.
+/// Shapes that differ, even if they would broadcast; weights that do not broadcast to them; different dtypes, or one that
+/// is not floating-point.
 ///
 /// # Example
 ///
@@ -51,7 +51,7 @@ pub fn binary_cross_entropy_with_logits(
     })
 }
 
-/// The losses, each with its weight.
+/// The losses, each times its weight.
 pub(super) fn apply_weight(
     op: &'static str,
     losses: Tensor,
@@ -63,7 +63,7 @@ pub(super) fn apply_weight(
     }
 }
 
-/// A weight that broadcasts to the losses, and not they to it.
+/// Refuses a weight unless it broadcasts to the losses, rather than the reverse.
 fn fit_weight(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tensor> {
     match weight.expand(losses.shape()) {
         Ok(weight) => widen(&weight),
@@ -75,7 +75,7 @@ fn fit_weight(op: &'static str, weight: &Tensor, losses: &Tensor) -> Result<Tens
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+/// Shapes that differ, even if they would broadcast; an input that is not floating-point.
 ///
 /// # Example
 ///
@@ -107,9 +107,8 @@ pub fn soft_margin_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast, or without a dimension; a weight that does
-/// not broadcast to them; an input that is not floating-point, a target of another floating-point dtype or of
-/// `Bool`.
+/// Shapes that differ, even if they would broadcast, or without a dimension; a weight that does not broadcast to them; an
+/// input that is not floating-point, a target of another floating-point dtype or of `Bool`.
 ///
 /// # Example
 ///
@@ -132,14 +131,14 @@ pub fn multilabel_soft_margin_loss(
         return Err(input.shape().error(NAME, "[…, classes]"));
     }
     check_floating(NAME, input)?;
-    // Labels are 0 or 1, and often whole numbers.
+    // Labels are 0 or 1, and often integers.
     let target = match target.dtype().is_floating_point() {
         true => target,
         false => &target
             .to_integers(NAME, Integers::Classes)?
             .to_dtype(input.dtype())?,
     };
-    // PyTorch composes it of operations that are in no list.
+    // PyTorch composes it of operations that are in no autocast list.
     let policy = AutocastPolicy::Promote;
     reduce_by_policy(NAME, policy, [input, target], reduction, |x, y| {
         let yes = softplus(&x.neg()?)?.mul(y)?;

@@ -1,4 +1,4 @@
-//! The cross-entropy of probabilities of yes and no.
+//! The binary cross-entropy of probabilities.
 
 use module_core::{Backward, DType, Error, Function, Gradients, Result, Tensor, no_grad};
 
@@ -8,21 +8,21 @@ use super::loss::reduce_elementwise;
 
 const NAME: &str = "binary_cross_entropy";
 
-/// No logarithm counts less, so that a probability of 0 has a finite loss.
+/// The lower bound of logarithms, so that a probability of 0 has a finite loss.
 const LEAST_LOG: f64 = -100.0;
 
-/// What the divisor of the slope is at least, in `F32` as in PyTorch.
+/// The lower bound of the divisor in the gradient, in `F32` as in PyTorch.
 const EPSILON: f32 = 1e-12;
 
-/// The cross-entropy of probabilities with targets between 0 and 1:
-/// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
+/// The cross-entropy of probabilities with targets between 0 and 1: `-w (y · ln x + (1 - y) · ln(1 - x))`, where logarithms
+/// are at least -100.
 ///
-/// The slope is `(x - y) / max(x (1 - x), 1e-12)`, finite at 0 and 1 too. The weight broadcasts to the losses.
+/// The gradient is `(x - y) / max(x (1 - x), 1e-12)`, finite at 0 and 1 too. The weight broadcasts to the losses.
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; a weight that does not broadcast to them;
-/// an input or a target outside `[0, 1]`; different dtypes, or one that is not floating-point.
+/// Shapes that differ, even if they would broadcast; a weight that does not broadcast to them; an input or a target outside
+/// `[0, 1]`; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -59,7 +59,7 @@ fn compute_losses(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     }))
 }
 
-/// That each element is between 0 and 1, which NaN is not.
+/// Checks that each element is between 0 and 1; NaN is not.
 fn check_probabilities(argument: &'static str, x: &Tensor) -> Result<()> {
     let x = x.detach();
     let outside = x.ge(0.0)?.logical_and(&x.le(1.0)?)?.logical_not()?;
@@ -72,7 +72,7 @@ fn check_probabilities(argument: &'static str, x: &Tensor) -> Result<()> {
     Err(Error::argument(NAME, argument, first, problem))
 }
 
-/// `ln x` and `ln(1 - x)`, neither below [`LEAST_LOG`].
+/// `ln x` and `ln(1 - x)`, neither less than [`LEAST_LOG`].
 fn logarithms(x: &Tensor) -> Result<(Tensor, Tensor)> {
     let yes = x.log()?.clamp_min(LEAST_LOG)?;
     let no = x.neg()?.log1p()?.clamp_min(LEAST_LOG)?;

@@ -6,7 +6,7 @@ use module_core::{Result, Tensor};
 ///
 /// # Errors
 ///
-/// As the method.
+/// Those of the method.
 ///
 /// # Example
 ///
@@ -30,7 +30,7 @@ pub fn cross_entropy(
 ///
 /// # Errors
 ///
-/// As the method.
+/// Those of the method.
 ///
 /// # Example
 ///

@@ -12,30 +12,28 @@ use crate::CTCLossConfig;
 
 const NAME: &str = "ctc_loss";
 
-/// The logarithm of an impossible path. It is finite, so that differences of two are numbers, and
-/// sums of many stay finite in `F32`.
+/// The logarithm of the probability of an impossible path. It is finite, so that differences of two are numbers, and sums
+/// of many stay finite in `F32`.
 const LOG_ZERO: f64 = -1e30;
 
-/// The negative logarithm of the probability of each target, summed over all paths of labels that
-/// give it: a label that is repeated counts once, and blanks are dropped.
+/// The negative log-probability of each target, summed over all paths of labels that produce it: repeated labels count
+/// once, and blanks are dropped.
 ///
-/// The gradient is that of this function for any input. PyTorch's is that of the whole of
-/// `log_softmax` and this loss; both give the same gradient to what `log_softmax` was taken of. A
-/// target that no path can give has the gradient 0.
+/// The gradient is that of this function for any input. PyTorch's is that of `log_softmax` and this loss combined; both
+/// give the same gradient to the input of `log_softmax`. A target that no path can produce has the gradient 0.
 ///
 /// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence
 /// Data with Recurrent Neural Networks* (2006).
 ///
 /// # Shapes
 ///
-/// Logarithms of probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`,
-/// `[batch, length]` with padding behind each, or one after the other `[sum of the lengths]`; the input
-/// and target lengths, [`Lengths`] of the batch. Without the batch: `[time, labels]`, `[length]`, and one
-/// length of each.
+/// Log-probabilities `[time, batch, labels]`; targets as `I64`, `I32` or `U8`, `[batch, length]` with padding after each,
+/// or concatenated `[sum of the lengths]`; the input and target lengths, [`Lengths`] of the batch. Without the batch:
+/// `[time, labels]`, `[length]`, and one length of each.
 ///
 /// # Errors
 ///
-/// Other shapes, also without an element; a target label that is out of range or the blank; lengths beyond the tensors.
+/// Other shapes, or empty ones; a target label that is out of range or the blank; lengths beyond the tensors.
 ///
 /// # Example
 ///
@@ -184,14 +182,14 @@ fn split_targets(targets: &Tensor, lengths: &[usize], alone: bool) -> Result<Vec
 struct Paths {
     /// The label of each state, `[batch, states]`; short targets are filled with blanks.
     labels: Tensor,
-    /// [`LOG_ZERO`] where a path must not leave out the state before, else 0: for the states two before,
-    /// one before and the same, `[batch, states, 3]`.
+    /// [`LOG_ZERO`] if a path must not come from that state, else 0: for the states two before, one before and the same,
+    /// `[batch, states, 3]`.
     barred: Tensor,
-    /// Where no path starts, `[batch, states]`.
+    /// Whether no path can start there, `[batch, states]`.
     no_start: Tensor,
     /// The last two states of each target, `[batch, 2]`; the same one twice for an empty target.
     ends: Tensor,
-    /// Where the second of the two is the same, `[batch, 2]`.
+    /// Whether the second of the two is the same, `[batch, 2]`.
     no_end: Tensor,
 }
 
@@ -205,7 +203,7 @@ impl Paths {
         let longest = targets.iter().map(Vec::len).max().unwrap_or(0);
         // The labels are elements of a tensor, so that twice as many can be counted.
         let (batch, states) = (targets.len(), 2 * longest + 1);
-        // Whether the states of all fit in memory, of which one long target makes many.
+        // Whether the states of all fit in memory; one long target makes many.
         Tensor::zeros([batch, states, 3], DType::F64)?;
         let (mut labels, mut barred, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
         let (mut ends, mut no_end) = (Vec::new(), Vec::new());
@@ -216,7 +214,7 @@ impl Paths {
                 let before = state.checked_sub(2).and_then(label);
                 let skips = label(state).is_some() && before.is_some() && before != label(state);
                 barred.extend([if skips { 0.0 } else { LOG_ZERO }, 0.0, 0.0]);
-                // Without a time step a path has no label.
+                // Without a time step, a path has no labels.
                 let label_first = !target.is_empty() && length > 0;
                 no_start.push(state > usize::from(label_first));
             }
@@ -237,14 +235,14 @@ impl Paths {
         })
     }
 
-    /// The loss of each sequence, `[batch]`; that of an impossible one is about `-LOG_ZERO`.
+    /// The loss of each sequence, `[batch]`; about `-LOG_ZERO` for an impossible one.
     fn compute_losses(&self, x: &Tensor, input_lengths: &[usize]) -> Result<Tensor> {
         let time = x.shape()[0];
         let index = self.labels.unsqueeze(0)?;
         let index = index.expand([time as isize, -1, -1])?;
         let emitted = x.gather(2, &index)?.clamp_min(LOG_ZERO)?;
         let zero = emitted.sum(0)?.zeros_like()?;
-        // Before the first time step only the states are open in which a path can start.
+        // Before the first time step, only the initial states are possible.
         let mut paths = zero.masked_fill(&self.no_start, LOG_ZERO)?;
         for (t, now) in emitted.unbind(0)?.iter().enumerate() {
             let next = match t {
@@ -267,7 +265,7 @@ impl Paths {
             .neg()
     }
 
-    /// The probabilities of the paths to each state, by the states one time step before.
+    /// The probabilities of the paths to each state, from the states one time step before.
     fn step(&self, paths: &Tensor) -> Result<Tensor> {
         let before = paths.pad([2, 0], PadMode::Constant(LOG_ZERO.into()))?;
         let before = before.unfold(1, 3, 1)?;

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BagMode {
-    /// By their sum, weighted if there are weights.
+    /// Their sum, weighted if there are weights.
     Sum,
-    /// By their mean.
+    /// Their mean.
     #[default]
     Mean,
-    /// By the greatest of each column.
+    /// The maximum of each column.
     Max,
 }
 
@@ -23,15 +23,15 @@ module_core::options! {
         optional {
             /// Where each bag starts in a list of indices.
             offsets: Option<&'a Tensor> = None,
-            /// How rows are reduced.
+            /// How the rows of a bag are reduced.
             mode: BagMode = BagMode::Mean,
             /// The factor of each index, for sums.
             per_sample_weights: Option<&'a Tensor> = None,
-            /// Whether the offsets end with the end of the last bag.
+            /// Whether the last offset is the end of the last bag.
             include_last_offset: bool = false,
-            /// A row that counts nothing and gets no gradient.
+            /// A row that does not count and gets no gradient.
             padding_idx: Option<usize> = None,
-            /// Whether the gradient of a row is divided by how often it was looked up.
+            /// Whether the gradient of a row is divided by the number of its look-ups.
             scale_grad_by_freq: bool = false,
         }
     }
@@ -39,19 +39,18 @@ module_core::options! {
 
 const NAME: &str = "embedding_bag";
 
-/// The rows of a table, looked up in bags of which each gives one row. An empty bag gives zeros.
+/// The rows of a table, looked up in bags and reduced to one row for each bag. An empty bag gives zeros.
 ///
 /// # Shapes
 ///
-/// A table `[count, width]` and indices `[bags, length]`, or a list of indices with the offsets
-/// `[bags]` at which bags start, to `[bags, width]`.
+/// A table `[count, width]` and indices `[bags, length]`, or a list of indices with the offsets `[bags]` at which bags
+/// start, to `[bags, width]`.
 ///
 /// # Errors
 ///
-/// Indices that are not whole numbers of one or two dimensions or are out of range; offsets beside two
-/// dimensions, or that do not start with 0 and rise to at most the number of indices; weights of
-/// another shape than the indices or for other than sums; frequencies beside
-/// [`Max`](BagMode::Max).
+/// Indices that are not integers, not one- or two-dimensional, or out of range; offsets with two-dimensional indices, or
+/// offsets that do not rise from 0 to at most the number of indices; weights whose shape differs from the indices', or with
+/// a mode other than sum; `scale_grad_by_freq` with [`Max`](BagMode::Max).
 ///
 /// # Example
 ///
@@ -139,7 +138,7 @@ fn check(input: &Tensor, options: EmbeddingBagOptions<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Which bag each index is in.
+/// The bag of each index.
 struct Bags {
     count: usize,
     bag_of_index: Tensor,
@@ -213,7 +212,7 @@ impl Bags {
         zeros.index_add(0, &self.bag_of_index, rows)
     }
 
-    /// The greatest of each column of each bag, the first of several.
+    /// The maximum of each column of each bag, the first of several.
     fn max(&self, rows: &Tensor, kept: Option<&Tensor>) -> Result<Tensor> {
         let (device, width) = (rows.device(), rows.size(1)?);
         let values = rows.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
@@ -247,8 +246,8 @@ impl Bags {
     }
 }
 
-/// These rows of a table, looked up by a list of indices, whose gradient is divided by how often the
-/// list names each.
+/// These rows of a table, looked up by a list of indices; the gradient of each row is divided by how often it occurs in the
+/// list.
 pub(crate) fn by_frequency(rows: Tensor, list: &Tensor, count: usize) -> Result<Tensor> {
     let device = list.device();
     let ones = Tensor::ones(list.numel(), (DType::F64, &device))?;

@@ -1,4 +1,4 @@
-//! Distances of vectors, and losses of them.
+//! Distances of vectors, and losses based on them.
 
 use module_core::{AutocastPolicy, Result, Tensor};
 
@@ -7,7 +7,7 @@ use super::{Reduction, pairwise_distance};
 use crate::config::check_above_zero;
 use crate::{TripletMarginLossConfig, TripletMarginWithDistanceLossConfig};
 
-/// What the squared lengths are raised by, so that no cosine divides by 0.
+/// Added to the squared lengths, so that no cosine divides by 0.
 const COSINE_EPSILON: f64 = 1e-12;
 
 /// `1 - cos(x₁, x₂)` where the target is 1, and `max(0, cos(x₁, x₂) - margin)` where it is -1.
@@ -18,8 +18,7 @@ const COSINE_EPSILON: f64 = 1e-12;
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; different dtypes of the inputs, or one that is
-/// not floating-point.
+/// Other shapes, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -71,13 +70,13 @@ pub fn cosine_embedding_loss(
 }
 
 /// Penalizes an anchor that is not closer to the positive than to the negative by at least the margin:
-/// `max(0, d(a, p) - d(a, n) + margin)` with the [`pairwise_distance`]; with `swap` the distance of
-/// the negative is that from the anchor or from the positive, whichever is less.
+/// `max(0, d(a, p) - d(a, n) + margin)` with the [`pairwise_distance`]; with `swap`, the distance of the negative is that
+/// from the anchor or from the positive, whichever is smaller.
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; a margin that is not above 0; different
-/// dtypes, or one that is not floating-point.
+/// Shapes that differ, even if they would broadcast; a margin that is not above 0; different dtypes, or one that is not
+/// floating-point.
 ///
 /// # Example
 ///
@@ -121,11 +120,11 @@ pub fn triplet_margin_loss(
     )
 }
 
-/// [`triplet_margin_loss`] with another distance of tensors of one shape, such as a closure.
+/// [`triplet_margin_loss`] with another distance between tensors of equal shape, such as a closure.
 ///
 /// # Errors
 ///
-/// As [`triplet_margin_loss`], and those of the distance.
+/// Those of [`triplet_margin_loss`], and those of the distance.
 ///
 /// # Example
 ///

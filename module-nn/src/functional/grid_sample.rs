@@ -1,6 +1,6 @@
 use module_core::{GridSampleOptions, Result, Shape, Tensor};
 
-/// An image read at the locations of a grid: [`Tensor::grid_sample`], which says how.
+/// Samples an image at the locations of a grid; see [`Tensor::grid_sample`].
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub fn grid_sample(input: &Tensor, grid: &Tensor, options: GridSampleOptions) ->
     input.grid_sample(grid, options)
 }
 
-/// The grid of an affine map for [`grid_sample`]: [`Tensor::affine_grid`], which says how.
+/// The grid of an affine map for [`grid_sample`]; see [`Tensor::affine_grid`].
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub fn affine_grid(theta: &Tensor, size: impl Into<Shape>) -> Result<Tensor> {
     theta.affine_grid(size)
 }
 
-/// [`affine_grid`] with aligned corners: [`Tensor::affine_grid_align_corners`], which says how.
+/// [`affine_grid`] with aligned corners; see [`Tensor::affine_grid_align_corners`].
 ///
 /// # Errors
 ///

@@ -1,13 +1,13 @@
 use module_core::{Error, Result, Tensor};
 
-/// A draw of one class from unnormalized log probabilities that can be differentiated, PyTorch's
-/// `F.gumbel_softmax`, whose defaults are 1 and -1:
+/// A differentiable draw of one class from unnormalized log-probabilities, PyTorch's `F.gumbel_softmax`, whose defaults are
+/// 1 and -1:
 ///
 /// ```text
 /// softmax((logits + g) / τ)     g = -ln e, e drawn from the exponential distribution
 /// ```
 ///
-/// The draw is PyTorch's, bit for bit, by the default generator.
+/// The draw is PyTorch's, bit for bit, from the default generator.
 ///
 /// Source: Jang, Gu, Poole, *Categorical Reparameterization with Gumbel-Softmax* (2017).
 ///
@@ -29,12 +29,11 @@ pub fn gumbel_softmax(logits: &Tensor, tau: f64, dim: isize) -> Result<Tensor> {
     sample(logits, tau, false, dim)
 }
 
-/// [`gumbel_softmax`] with 1 at the greatest and 0 elsewhere, and the gradient of the soft one:
-/// `hard=True`.
+/// [`gumbel_softmax`] as a one-hot vector, with the gradient of the soft one: `hard=True`.
 ///
 /// # Errors
 ///
-/// As [`gumbel_softmax`].
+/// Those of [`gumbel_softmax`].
 ///
 /// # Example
 ///
@@ -63,7 +62,7 @@ fn sample(logits: &Tensor, tau: f64, hard: bool, dim: isize) -> Result<Tensor> {
     }
     let place = soft.detach().argmax_keepdim(dim)?;
     let chosen = soft.detach().zeros_like()?.scatter(dim, &place, 1.0)?;
-    // In this order, so that its elements are those of PyTorch, which may be a bit beside 1.
+    // In this order, so that its elements equal PyTorch's, which may be one bit off 1.
     chosen.sub(soft.detach())?.add(&soft)
 }
 

@@ -1,4 +1,4 @@
-//! Losses that are negative logarithms of likelihoods, and divergences.
+//! Negative log-likelihood losses and divergences.
 
 use module_core::{AutocastPolicy, DTypeError, Error, Result, Tensor};
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use super::loss::{
 };
 use crate::{GaussianNLLLossConfig, PoissonNLLLossConfig};
 
-/// How [`kl_div`] joins the divergences of the elements.
+/// How [`kl_div`] reduces the divergences of the elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KLDivReduction {
-    /// Not at all.
+    /// No reduction.
     None,
     /// Their mean over all elements, which is not the divergence.
     #[default]
@@ -24,13 +24,12 @@ pub enum KLDivReduction {
     BatchMean,
 }
 
-/// The divergence of Kullback and Leibler from logarithms of probabilities `x` to probabilities `y`:
-/// `y (ln y - x)`, which is 0 where `y` is.
+/// The Kullback–Leibler divergence of probabilities `y` from log-probabilities `x`: `y (ln y - x)`, which is 0 where `y`
+/// is.
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -46,12 +45,11 @@ pub fn kl_div(input: &Tensor, target: &Tensor, reduction: KLDivReduction) -> Res
     compute_divergence(input, target, reduction, false)
 }
 
-/// [`kl_div`] to probabilities that are given by their logarithms `y` too: `eʸ (y - x)`,
-/// `log_target=True`.
+/// [`kl_div`] with a target of log-probabilities `y`: `eʸ (y - x)`, `log_target=True`.
 ///
 /// # Errors
 ///
-/// As [`kl_div`].
+/// Those of [`kl_div`].
 ///
 /// # Example
 ///
@@ -96,17 +94,15 @@ fn compute_divergence(
     }
 }
 
-/// The negative logarithm of the probability of counts `y` under a Poisson distribution with the
-/// logarithm of the mean `x`: `eˣ - y·x`; without `log_input`, with the mean `x`:
-/// `x - y · ln(x + eps)`.
+/// The negative log-probability of counts `y` under a Poisson distribution whose mean has the logarithm `x`: `eˣ - y·x`;
+/// without `log_input`, with the mean `x`: `x - y · ln(x + eps)`.
 ///
 /// The factorial of the counts is left out, or with `full` approximated for counts above 1 by
 /// Stirling's `y · ln y - y + ln(2πy) / 2`.
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -133,7 +129,7 @@ pub fn poisson_nll_loss(
             return Ok(losses);
         }
         let few = y.le(1.0)?;
-        // No logarithm of 0, whose slope would make NaN of slopes of 0.
+        // Avoids the logarithm of 0, whose infinite derivative would turn zero gradients into NaN.
         let many = y.masked_fill(&few, 1.0)?;
         let root = many.mul(std::f64::consts::TAU)?.log()?.mul(0.5)?;
         let factorial = many.log()?.mul(&many)?.sub(&many)?.add(&root)?;
@@ -141,21 +137,20 @@ pub fn poisson_nll_loss(
     })
 }
 
-/// The negative logarithm of the density of the target `y` under normal distributions with the mean
-/// `x` and the variance `v`, which counts at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full`
-/// also the constant `ln(2π) / 2`.
+/// The negative log-density of the target `y` under normal distributions with the mean `x` and the variance `v`, which is
+/// at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full` also the constant `ln(2π) / 2`.
 ///
-/// The variance's gradient does not notice that it was raised to `eps`.
+/// Raising the variance to `eps` does not affect its gradient.
 ///
 /// # Shapes
 ///
-/// An input and a target of one shape. The variance has it too, or with 1 in one dimension, or
-/// without the last one.
+/// An input and a target of the same shape. The variance has that shape too, possibly with 1 in one dimension, or without
+/// the last one.
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; a negative variance; an `eps` that is not above
-/// 0; different dtypes, or one that is not floating-point.
+/// Other shapes, even if they would broadcast; a negative variance; an `eps` that is not above 0; different dtypes, or one
+/// that is not floating-point.
 ///
 /// # Example
 ///
@@ -190,7 +185,7 @@ pub fn gaussian_nll_loss(
         return Err(Error::argument(NAME, "var", negative, problem));
     }
     let raised = var.detach().clamp_min(options.eps)?;
-    // The values of the one, the gradient of the other.
+    // The values of one, the gradient of the other.
     let var = raised.add(&var.sub(var.detach())?)?;
     let distance = widen(input)?.sub(&widen(target)?)?;
     let losses = distance.square()?.div(&var)?.add(&var.log()?)?.mul(0.5)?;

@@ -9,7 +9,7 @@ use module_core::{Result, Shape, Tensor};
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, different dtypes or devices.
+/// Incompatible shapes, different dtypes or devices.
 ///
 /// # Example
 ///

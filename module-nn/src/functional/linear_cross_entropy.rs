@@ -1,4 +1,4 @@
-//! The cross-entropy of logits that a linear map gives, without all of them in memory.
+//! The cross-entropy of the logits of a linear map, without holding all of them in memory.
 
 use module_core::autograd::grad_with;
 use module_core::{
@@ -10,24 +10,24 @@ use super::loss::widen;
 use crate::config::{check_positive, config};
 
 config! {
-    /// How [`linear_cross_entropy`] cuts its rows into chunks, so that no more than the logits of one chunk
-    /// are in memory: the arguments of PyTorch's `LinearCrossEntropyOptions` that change memory.
+    /// How [`linear_cross_entropy`] splits its rows into chunks, so that only the logits of one chunk are in memory: those
+    /// arguments of PyTorch's `LinearCrossEntropyOptions` that affect memory.
     ///
-    /// The others choose a precision, where sums here are always of `F32` or more, or allow a second
-    /// backward pass, which is always allowed.
+    /// The others choose a precision (sums here always use `F32` or more), or allow a second backward pass, which is always
+    /// allowed.
     pub struct LinearCrossEntropyOptions {
         optional {
             /// The number of rows of a chunk.
             batch_chunk_size: Option<usize> = None,
-            /// What chooses the number of rows if it is not given: `"auto"`, `"aspect_ratio"`, for which the
-            /// logits of a chunk take as much memory as the input, or `"aspect_ratio:N"`, an N-th of it.
+            /// How the number of rows is chosen if it is not given: `"auto"`, `"aspect_ratio"`, for which the logits of a
+            /// chunk take as much memory as the input, or `"aspect_ratio:N"`, an N-th of it.
             chunking_method: Option<String> = String::from("auto"),
         }
     }
 }
 
 impl LinearCrossEntropyOptions {
-    /// Refuses what means nothing.
+    /// Refuses meaningless options.
     pub(crate) fn check(&self, op: &'static str) -> Result<()> {
         if let Some(rows) = self.batch_chunk_size {
             check_positive(op, "batch_chunk_size", rows)?;
@@ -88,35 +88,34 @@ impl LinearCrossEntropyOptions {
 /// The options of [`linear_cross_entropy`], with PyTorch's names and defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinearCrossEntropyArguments<'a> {
-    /// What is added to the logits, in the shape of the weight without its last dimension.
+    /// Added to the logits, in the shape of the weight without its last dimension.
     pub linear_bias: Option<&'a Tensor>,
     /// A weight for each class, `[classes]`.
     pub weight: Option<&'a Tensor>,
     /// How the per-element losses are reduced.
     pub reduction: Reduction,
-    /// A target class that is ignored; -100 if none is given, and not for probabilities.
+    /// An ignored target class; -100 by default, and none for probabilities.
     pub ignore_index: Option<i64>,
     /// How much of the target is spread evenly over all classes.
     pub label_smoothing: f64,
-    /// How the rows are cut; without it all logits are in memory at once.
+    /// How the rows are split; without it all logits are in memory at once.
     pub options: Option<&'a LinearCrossEntropyOptions>,
 }
 
 /// The cross-entropy between a target and the logits `x Wᵀ + b`.
 ///
-/// With `options` the logits are computed a chunk of rows at a time, and again in the backward pass, so
-/// that a large vocabulary takes no more memory than its weight. A second derivative, weights of classes or a
-/// target that learn, and further dimensions of the weight need all logits at once.
+/// With `options` the logits are computed one chunk of rows at a time, and again in the backward pass, so that a large
+/// vocabulary takes no more memory than its weight. A second derivative, trainable class weights or targets, and further
+/// dimensions of the weight need all logits at once.
 ///
 /// # Shapes
 ///
-/// An input `[in_features]` or `[batch, in_features]`, a weight `[classes, …, in_features]`, a target
-/// as that of [`cross_entropy`](super::cross_entropy) for logits `[batch, classes, …]`.
+/// An input `[in_features]` or `[batch, in_features]`, a weight `[classes, …, in_features]`, a target as in
+/// [`cross_entropy`](super::cross_entropy) for logits `[batch, classes, …]`.
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, an ignored class with probabilities, those of
-/// [`cross_entropy`](super::cross_entropy).
+/// Incompatible shapes, an ignored class with probabilities, those of [`cross_entropy`](super::cross_entropy).
 ///
 /// # Example
 ///
@@ -239,7 +238,7 @@ fn compute_loss(
     loss.to_dtype(dtype)
 }
 
-/// The losses of the rows, computed a chunk of rows at a time.
+/// The losses of the rows, computed one chunk of rows at a time.
 struct Chunked {
     input: Tensor,
     linear_weight: Tensor,
@@ -296,7 +295,7 @@ impl Chunked {
         Tensor::cat(&losses, 0)
     }
 
-    /// What the rows weigh together.
+    /// The total weight of the rows.
     fn weights(&self) -> Result<Tensor> {
         let ignored = self.target.eq(self.ignore_index)?;
         match &self.weight {

@@ -2,8 +2,8 @@ use module_core::{AvgPoolOptions, PadMode, Result, Tensor};
 
 use crate::config::check_positive;
 
-/// `x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta`, where `i` runs over the `size` channels
-/// around `c`, those outside counting as zeros: of an even size, one more below than above.
+/// `x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta`, where `i` runs over the `size` channels around `c`, with zeros
+/// outside; if `size` is even, there is one more below than above.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn local_response_norm(
         return Err(too_few_error(input));
     }
     check_positive(NAME, "size", size)?;
-    // The rest may be empty, so that its size is not to be found from the others.
+    // The rest may be empty, so its size cannot be inferred from the others.
     let rest: usize = rest.iter().product();
     let squares = input.mul(input)?.reshape([batch, 1, channels, rest])?;
     let [below, above] = [size / 2, (size - 1) / 2].map(|count| count as isize);

@@ -1,4 +1,4 @@
-//! What the losses share: which tensors fit each other, and how per-element losses are reduced.
+//! Code that the losses share: checks of shapes and dtypes, and the reduction of per-element losses.
 
 use module_core::{AutocastPolicy, DType, DTypeError, LossCall, Result, ShapeError, Tensor};
 
@@ -13,8 +13,8 @@ pub(super) fn reduce(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
     }
 }
 
-/// A loss of each element of `input` with its partner in `target`, reduced; half precision is
-/// computed in `F32` and rounded at the end.
+/// A loss of each element of `input` and its counterpart in `target`, reduced; half precision is computed in `F32` and
+/// rounded at the end.
 pub(super) fn reduce_elementwise(
     op: &'static str,
     [input, target]: [&Tensor; 2],
@@ -30,7 +30,7 @@ pub(super) fn reduce_elementwise(
     )
 }
 
-/// [`reduce_elementwise`] with a policy of its own inside of `autocast`.
+/// [`reduce_elementwise`] with its own `autocast` policy.
 pub(super) fn reduce_by_policy(
     op: &'static str,
     policy: AutocastPolicy,
@@ -64,7 +64,7 @@ pub(super) fn reduce_by_policy(
     reduce(&losses, reduction)?.to_dtype(input.dtype())
 }
 
-/// Refuses a partner of another shape, also where it would broadcast.
+/// Refuses a tensor of another shape, even if it would broadcast.
 pub(super) fn check_same_shape(op: &'static str, input: &Tensor, other: &Tensor) -> Result<()> {
     if input.shape() == other.shape() {
         return Ok(());
@@ -77,7 +77,7 @@ pub(super) fn check_same_shape(op: &'static str, input: &Tensor, other: &Tensor)
     )
 }
 
-/// The error of two shapes that do not fit each other.
+/// The error for two incompatible shapes.
 pub(super) fn refuse_shapes<T>(
     op: &'static str,
     input: &Tensor,
@@ -115,7 +115,7 @@ pub(super) fn widen(x: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// A target of signs, 1 and -1, in the dtype of the input it is multiplied with.
+/// A target of signs, 1 and -1, in the dtype of the input that it multiplies.
 pub(super) fn to_signs(target: &Tensor, input: &Tensor) -> Result<Tensor> {
     match target.dtype().is_floating_point() {
         true => widen(target),

@@ -13,15 +13,15 @@ module_core::options! {
         optional {
             /// The step of the window.
             stride: [usize; N] = kernel_size,
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }
 }
 
-/// The norm of each window over one to three spatial dimensions, `(Σ xᵖ)^(1/p)`; as in PyTorch the elements
-/// are not made positive, and a window that ends outside is scaled up to a whole one. With an infinite
-/// `norm_type`, the greatest or the smallest absolute value. Where the sum is 0, the gradient is 0.
+/// The norm of each window over one to three spatial dimensions, `(Σ xᵖ)^(1/p)`; as in PyTorch, the elements are not made
+/// positive, and a window that ends outside is scaled up to a full one. With an infinite `norm_type`, the maximum or the
+/// minimum absolute value. Where the sum is 0, the gradient is 0.
 ///
 /// # Shapes
 ///
@@ -29,7 +29,7 @@ module_core::options! {
 ///
 /// # Errors
 ///
-/// As [`Tensor::avg_pool`], and a `norm_type` of 0 or NaN.
+/// Those of [`Tensor::avg_pool`], and a `norm_type` of 0 or NaN.
 ///
 /// # Example
 ///
@@ -72,7 +72,7 @@ pub fn lp_pool<const N: usize>(
     let count = options.kernel_size.iter().map(|&size| size as f64);
     let count: f64 = count.product();
     let means = input.pow(norm_type)?.avg_pool(means)?;
-    // The value is that of the mean; a mean of 0 has the slope 0 and not an infinite one.
+    // The value is that of the mean; for a mean of 0, the derivative is 0 instead of infinite.
     let means = means.sign()?.mul(&means.abs()?.relu()?)?;
     means.mul(count)?.pow(1.0 / norm_type)
 }

@@ -1,16 +1,15 @@
-//! Losses that are 0 from a margin on.
+//! Losses that are 0 beyond a margin.
 
 use module_core::{AutocastPolicy, DType, Error, ErrorKind, Integers, Result, ShapeError, Tensor};
 
 use super::Reduction;
 use super::loss::{check_floating, check_same_shape, reduce, refuse_shapes, to_signs, widen};
 
-/// `max(0, -y (x₁ - x₂) + margin)` with targets `y` of 1, where the first should be greater, and -1.
+/// `max(0, -y (x₁ - x₂) + margin)` with targets `y` of 1, if the first should be greater, and -1 otherwise.
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes of the inputs, or one that
-/// is not floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -48,11 +47,11 @@ pub fn margin_ranking_loss(
     reduce(&losses, reduction)?.to_dtype(input1.dtype())
 }
 
-/// A distance `x` where the target is 1, and `max(0, margin - x)` where it is -1.
+/// A distance `x` if the target is 1, and `max(0, margin - x)` if it is -1.
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+/// Shapes that differ, even if they would broadcast; an input that is not floating-point.
 ///
 /// # Example
 ///
@@ -80,14 +79,13 @@ pub fn hinge_embedding_loss(
     check_same_shape(NAME, input, target)?;
     let x = widen(input)?;
     let apart = x.neg()?.add(margin)?.clamp_min(0.0)?;
-    // As in PyTorch, a target of neither sign counts both.
+    // As in PyTorch, a target that is neither 1 nor -1 adds both terms.
     let apart = apart.masked_fill(&target.eq(1)?, 0.0)?;
     let together = x.masked_fill(&target.eq(-1)?, 0.0)?;
     reduce(&apart.add(&together)?, reduction)?.to_dtype(input.dtype())
 }
 
-/// How far other classes come near the right one, `y`:
-/// `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
+/// How close other classes come to the correct one, `y`: `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
 ///
 /// # Shapes
 ///
@@ -158,13 +156,13 @@ pub(crate) fn check_p(op: &'static str, p: u32) -> Result<()> {
     }
 }
 
-/// How far other classes come near the right ones, of which there may be several:
-/// `Σ max(0, 1 - (x_y - xᵢ)) / classes` over the right classes `y` and all `i` that are none.
+/// How close other classes come to the correct ones, of which there may be several: `Σ max(0, 1 - (x_y - xᵢ)) / classes`
+/// over the correct classes `y` and all other `i`.
 ///
 /// # Shapes
 ///
-/// `[batch, classes]` or `[classes]`. The target has the shape of the input: the right classes as
-/// `I64` or `I32`, of which those count that stand before the first -1.
+/// `[batch, classes]` or `[classes]`. The target has the shape of the input: the correct classes as `I64` or `I32`, of
+/// which those before the first -1 count.
 ///
 /// # Errors
 ///
@@ -194,11 +192,11 @@ pub fn multilabel_margin_loss(
     }
     let (x, classes) = rows(NAME, input)?;
     check_same_shape(NAME, input, target)?;
-    // Not U8, which has no -1 to end with.
+    // Not U8, which has no -1 to mark the end.
     let target = target
         .to_integers(NAME, Integers::Indices)?
         .reshape(x.shape())?;
-    // 1 as long as no -1 was met.
+    // 1 until the first -1.
     let counts = target.ne(-1)?.to_dtype(DType::I64)?.cumprod(1)?.ne(0)?;
     let safe = target.masked_fill(&counts.logical_not()?, 0_i64)?;
     let right = x
@@ -208,7 +206,7 @@ pub fn multilabel_margin_loss(
     let is_right = zeros.scatter_add(1, &safe, &counts.to_dtype(DType::I64)?)?;
     let compared = is_right.eq(0)?.unsqueeze(1)?;
     let compared = counts.unsqueeze(2)?.logical_and(&compared)?;
-    // Of each right class (dimension 1) with each other (dimension 2).
+    // Each correct class (dimension 1) with each other class (dimension 2).
     let short = x
         .unsqueeze(1)?
         .sub(&right.unsqueeze(2)?)?
@@ -235,7 +233,7 @@ fn rows(op: &'static str, input: &Tensor) -> Result<(Tensor, usize)> {
     Ok((widen(&x)?, classes))
 }
 
-/// The losses of the rows in the form of the input's batch, reduced.
+/// The losses of the rows in the batch shape of the input, reduced.
 fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tensor> {
     let losses = if input.rank() < 2 {
         losses.squeeze(0)?
@@ -245,7 +243,7 @@ fn finish(losses: &Tensor, input: &Tensor, reduction: Reduction) -> Result<Tenso
     reduce(&losses, reduction)?.to_dtype(input.dtype())
 }
 
-/// The look-up's error in the words of the loss.
+/// The look-up error in the terms of the loss.
 fn class_error(op: &'static str, error: Error, classes: usize) -> Error {
     match error.kind() {
         &ErrorKind::Shape(ShapeError::Index { index, .. }) => {

@@ -1,4 +1,4 @@
-//! What layers compute, as functions of tensors: PyTorch's `torch.nn.functional`.
+//! The computations of layers as functions of tensors: PyTorch's `torch.nn.functional`.
 
 mod bilinear;
 mod binary;

@@ -1,4 +1,4 @@
-//! Losses of numbers that should equal others.
+//! Regression losses.
 
 use module_core::{Error, Result, Tensor};
 
@@ -9,8 +9,7 @@ use super::loss::reduce_elementwise;
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -31,7 +30,7 @@ pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result
 ///
 /// # Errors
 ///
-/// As [`mse_loss`].
+/// Those of [`mse_loss`].
 ///
 /// # Example
 ///
@@ -48,7 +47,7 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
     })
 }
 
-/// Squared below a distance of `beta`, absolute from there on: with `z = |x - y|`
+/// Squared below a distance of `beta`, absolute above: with `z = |x - y|`
 ///
 /// ```text
 /// z² / (2 beta)   if z < beta
@@ -57,7 +56,7 @@ pub fn l1_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<
 ///
 /// # Errors
 ///
-/// As [`mse_loss`], and a `beta` below 0.
+/// Those of [`mse_loss`], and a `beta` below 0.
 ///
 /// # Example
 ///
@@ -88,7 +87,7 @@ pub fn smooth_l1_loss(
     })
 }
 
-/// Squared up to a distance of `delta`, absolute beyond: with `z = |x - y|`
+/// Squared up to a distance of `delta`, absolute above: with `z = |x - y|`
 ///
 /// ```text
 /// z² / 2                  if z ≤ delta
@@ -97,7 +96,7 @@ pub fn smooth_l1_loss(
 ///
 /// # Errors
 ///
-/// As [`mse_loss`], and a `delta` that is not above 0.
+/// Those of [`mse_loss`], and a `delta` that is not above 0.
 ///
 /// # Example
 ///

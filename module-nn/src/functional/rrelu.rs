@@ -2,9 +2,9 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::loss::{check_floating, widen};
 
-/// `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`, of a
-/// floating-point tensor: the randomized [`leaky_relu`](Tensor::leaky_relu) in training, with the
-/// slopes that PyTorch draws, one for each element that is not positive, in row-major order.
+/// `x` where it is positive, else `x` times a random slope from `[lower, upper)`, for a floating-point tensor: the
+/// randomized [`leaky_relu`](Tensor::leaky_relu) in training, with the slopes that PyTorch draws, one for each element that
+/// is not positive, in row-major order.
 ///
 /// Source: Xu, Wang, Chen and Li, "Empirical Evaluation of Rectified Activations in Convolutional
 /// Network", 2015.
@@ -30,7 +30,7 @@ pub fn rrelu(input: &Tensor, lower: f64, upper: f64) -> Result<Tensor> {
         return Err(Error::argument(NAME, "lower", lower, problem));
     }
     let x = widen(input)?;
-    // The bounds have the precision that is computed in, the draws have that of `f64`.
+    // The bounds have the precision of the computation, the draws that of `f64`.
     let rounded = |bound: f64| match x.dtype() {
         DType::F64 => bound,
         _ => f64::from(bound as f32),

@@ -1,4 +1,4 @@
-//! Channels and places exchanged.
+//! Shuffles of channels and pixels.
 
 use module_core::{Error, Result, Tensor};
 
@@ -10,7 +10,7 @@ fn images(x: &Tensor, op: &'static str) -> Result<[usize; 3]> {
     }
 }
 
-/// The quotient, where it is whole.
+/// The quotient, if it is an integer.
 fn divide(op: &'static str, name: &'static str, by: usize, size: usize, of: &str) -> Result<usize> {
     match size.checked_rem(by) {
         Some(0) => Ok(size / by),
@@ -22,7 +22,7 @@ fn divide(op: &'static str, name: &'static str, by: usize, size: usize, of: &str
     }
 }
 
-/// Channels spread over places: `r²` channels become a square of `r` by `r` places of one.
+/// Rearranges channels into space: `r²` channels become one channel with `r` by `r` times the pixels.
 ///
 /// `y[…, c, h·r + i, w·r + j] = x[…, c·r² + i·r + j, h, w]`.
 ///
@@ -68,7 +68,7 @@ pub fn pixel_shuffle(x: &Tensor, upscale_factor: usize) -> Result<Tensor> {
     split.permute(order)?.reshape(shape.as_slice())
 }
 
-/// Places gathered into channels: the inverse of [`pixel_shuffle`].
+/// Rearranges space into channels: the inverse of [`pixel_shuffle`].
 ///
 /// # Shapes
 ///
@@ -104,7 +104,7 @@ pub fn pixel_unshuffle(x: &Tensor, downscale_factor: usize) -> Result<Tensor> {
         .reshape(join_sizes(lead, &[out, height, width]).as_slice())
 }
 
-/// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
+/// Interleaves the channels of all groups: channel `i` of group `g` goes to `i·groups + g`.
 ///
 /// Source: Zhang et al., *ShuffleNet: An Extremely Efficient Convolutional Neural Network for Mobile
 /// Devices* (2017).
@@ -137,12 +137,12 @@ pub fn channel_shuffle(x: &Tensor, groups: usize) -> Result<Tensor> {
         .reshape(x.shape())
 }
 
-/// The sizes in front and those behind.
+/// The leading sizes and the trailing ones.
 fn join_sizes(lead: &[usize], sizes: &[usize]) -> Vec<usize> {
     [lead, sizes].concat()
 }
 
-/// The dimensions in front as they are, those behind in this order.
+/// Keeps the leading dimensions, and puts the trailing ones in this order.
 fn order(lead: usize, behind: [usize; 5]) -> Vec<isize> {
     let behind = behind.map(|dim| lead + dim);
     (0..lead).chain(behind).map(|dim| dim as isize).collect()

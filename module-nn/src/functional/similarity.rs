@@ -4,7 +4,7 @@ use module_core::{Result, Shape, Tensor};
 ///
 /// # Shapes
 ///
-/// Two that broadcast, to theirs without `dim`.
+/// Two that broadcast, to the broadcast shape without `dim`.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: isize, eps: f64) -> Resu
     let unit = |x: &Tensor| {
         let x = x.expand(&shape)?;
         let norm = x.norm_keepdim(2.0, [dim])?;
-        // Raised where it is small, but with the slope of the norm, as in PyTorch.
+        // Raised if it is small, but with the gradient of the norm, as in PyTorch.
         let raised = norm.detach().clamp_min(eps)?.sub(norm.detach())?;
         x.div(&norm.add(&raised)?)
     };
@@ -44,7 +44,7 @@ fn common_shape(x1: &Tensor, x2: &Tensor) -> Result<Shape> {
 ///
 /// # Shapes
 ///
-/// Two that broadcast, to theirs without the last dimension.
+/// Two that broadcast, to the broadcast shape without the last dimension.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64, eps: f64) -> Result<T
 ///
 /// # Errors
 ///
-/// As [`pairwise_distance`].
+/// Those of [`pairwise_distance`].
 ///
 /// # Example
 ///

@@ -1,4 +1,4 @@
-//! Beam search, step by step as transformers has it, in `F32` as there.
+//! Beam search that follows transformers' step by step, in `F32` as there.
 
 use module_core::{Error, Result, Tensor};
 
@@ -7,16 +7,16 @@ use super::steps::{next_logits, tensor, texts};
 use super::{EarlyStopping, GenerationConfig, LanguageModel};
 use crate::config::check_bytes_fit;
 
-/// What takes a score out of the running; it is added, and does not replace it.
+/// Rules out a score; it is added, and does not replace the score.
 const OUT: f32 = -1e9;
 
-/// A text that is gone on with.
+/// A text that is being continued.
 struct Running {
     ids: Vec<i64>,
     score: f32,
 }
 
-/// A text that may be the answer.
+/// A finished candidate.
 #[derive(Clone)]
 struct Finished {
     ids: Vec<i64>,
@@ -48,7 +48,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     let length = prompt.size(1)?;
     check_beams_fit(prompts.len(), length, beams)?;
     let mut searches: Vec<Search> = prompts.iter().map(|ids| Search::new(ids, beams)).collect();
-    // The prompts are read once, and what was read of each is then shared by its beams.
+    // The prompts are processed once, and their caches are then shared by their beams.
     let logits = next_logits(model, tensor(&prompts, prompt)?)?;
     let mut rows = Vec::with_capacity(prompts.len() * beams);
     for row in 0..prompts.len() {
@@ -91,7 +91,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
             .collect();
         logits = next_logits(model, tensor(&last, prompt)?)?;
     }
-    // As in transformers, where a padding of 0 counts for none.
+    // As in transformers, where a padding token of 0 counts as none.
     let padding = match (config.eos_token_id.first(), config.pad_token_id) {
         (None, _) => -1,
         (Some(_), Some(padding)) if padding != 0 => padding,
@@ -108,8 +108,7 @@ pub(super) fn generate<M: LanguageModel + ?Sized>(
     tensor(&best, prompt)
 }
 
-/// Refuses more beams than memory holds the texts of: of each prompt as many that are gone on with, and as many that
-/// may be the answer.
+/// Refuses more beams than there is memory for their texts: for each prompt, as many running texts as candidates.
 fn check_beams_fit(prompts: usize, length: usize, beams: usize) -> Result<()> {
     let text = length
         .saturating_mul(size_of::<i64>())
@@ -184,7 +183,7 @@ fn candidates(
 
 impl Search {
     fn new(prompt: &[i64], beams: usize) -> Self {
-        // The beams are equal at first, so that only one of them is gone on with.
+        // The beams are equal at first, so only one of them is continued.
         let running = |beam: usize| Running {
             ids: prompt.to_vec(),
             score: if beam == 0 { 0.0 } else { OUT },
@@ -212,7 +211,7 @@ impl Search {
         ids
     }
 
-    /// Keeps the best of the texts that have ended, by their scores for their lengths.
+    /// Keeps the best finished texts, by their length-normalized scores.
     fn finish(&mut self, candidates: &[Candidate], config: &GenerationConfig, generated: usize) {
         let beams = self.running.len();
         let length = (generated as f64).powf(config.length_penalty) as f32;
@@ -235,7 +234,7 @@ impl Search {
         self.finished = all;
     }
 
-    /// Goes on with the best texts that have not ended; of which beams they come.
+    /// Continues with the best unfinished texts; returns which beams they come from.
     fn go_on(&mut self, candidates: &[Candidate], beams: usize) -> std::vec::IntoIter<usize> {
         let score = |candidate: &Candidate| {
             candidate.log_probability + if candidate.ends { OUT } else { 0.0 }
@@ -252,7 +251,7 @@ impl Search {
         from.into_iter()
     }
 
-    /// Decides whether a running text may still be better than the worst that has ended.
+    /// Decides whether a running text can still beat the worst finished one.
     fn judge(&mut self, config: &GenerationConfig, generated: usize) {
         let longest = config.early_stopping == EarlyStopping::Never && config.length_penalty > 0.0;
         let length = match longest {

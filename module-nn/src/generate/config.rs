@@ -4,25 +4,24 @@ use serde::{Deserialize, Serialize};
 use super::process::{min_p, repetition_penalty, suppress_tokens, temperature, top_k, top_p};
 use crate::config::{check_between, check_positive, config};
 
-/// When a beam search ends before its texts are as long as they may be.
+/// When a beam search stops before its texts have the maximum length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyStopping {
-    /// When no running text, scored at its present length, is better than the worst that has ended: transformers'
-    /// `False`.
+    /// When no running text, scored at its current length, beats the worst finished one: transformers' `False`.
     #[default]
     Heuristic,
-    /// As soon as `num_beams` texts have ended: transformers' `True`.
+    /// As soon as `num_beams` texts are finished: transformers' `True`.
     Immediate,
-    /// When no running text can become better than the worst that has ended: transformers' `"never"`.
+    /// When no running text can ever beat the worst finished one: transformers' `"never"`.
     Never,
 }
 
 config! {
-    /// How [`generate`](super::generate()) goes on with a text, by transformers' names.
+    /// How [`generate`](super::generate()) continues a text, with transformers' names.
     ///
-    /// What changes the scores of the next token comes in this order, as in transformers: the repetition penalty, tokens that
-    /// are suppressed, and with `do_sample` the temperature, `top_k`, `top_p` and `min_p`.
+    /// The scores of the next token are processed in this order, as in transformers: the repetition penalty, suppressed
+    /// tokens, and with `do_sample` the temperature, `top_k`, `top_p` and `min_p`.
     ///
     /// # Example
     ///
@@ -34,35 +33,35 @@ config! {
     /// ```
     pub struct GenerationConfig {
         required {
-            /// The number of tokens behind the prompt, at most.
+            /// The maximum number of tokens after the prompt.
             max_new_tokens: usize,
         }
         optional {
             /// The tokens that end a text.
             eos_token_id: Vec<i64> = Vec::new(),
-            /// What stands behind a text that has ended; the first of `eos_token_id` if absent.
+            /// The padding after a finished text; by default the first of `eos_token_id`.
             pad_token_id: Option<i64> = None,
-            /// Whether the next token is drawn, and not the most likely one.
+            /// Whether the next token is sampled rather than the most likely one.
             do_sample: bool = false,
-            /// How many texts a beam search goes on with at once; 1 is no beam search.
+            /// The number of beams; 1 means no beam search.
             num_beams: usize = 1_usize,
-            /// The power of the length that the logarithm of a text's probability is divided by, in a beam search.
+            /// In a beam search, the log-probability of a text is divided by its length to this power.
             length_penalty: f64 = 1.0,
-            /// When a beam search ends.
+            /// When a beam search stops.
             early_stopping: EarlyStopping = EarlyStopping::Heuristic,
-            /// What logits are divided by: below 1 likely tokens become likelier.
+            /// The divisor of the logits: below 1, likely tokens become more likely.
             temperature: f64 = 1.0,
-            /// The number of tokens that are drawn from, the most likely; all if absent.
+            /// Sample only from this many most likely tokens; from all if absent.
             top_k: Option<usize> = None,
-            /// The probability that the tokens have together which are drawn from, the most likely.
+            /// Sample only from the most likely tokens whose probabilities add up to this.
             top_p: f64 = 1.0,
-            /// The probability that tokens need to be drawn, as a part of that of the most likely one.
+            /// Sample only from tokens with at least this probability, relative to the most likely one.
             min_p: Option<f64> = None,
-            /// What the logits of tokens that occurred are divided by, or multiplied with where they are negative.
+            /// The divisor of the logits of tokens that already occurred; negative logits are multiplied by it.
             repetition_penalty: f64 = 1.0,
-            /// Tokens that no text has behind its prompt.
+            /// Tokens that never occur after the prompt.
             suppress_tokens: Vec<i64> = Vec::new(),
-            /// Tokens that do not stand first behind a prompt.
+            /// Tokens that never occur directly after the prompt.
             begin_suppress_tokens: Vec<i64> = Vec::new(),
         }
     }
@@ -97,14 +96,14 @@ impl GenerationConfig {
         Ok(())
     }
 
-    /// The token behind texts that have ended, if there are such.
+    /// The padding token after finished texts, if needed.
     pub(super) fn padding(&self) -> Option<i64> {
         let end = self.eos_token_id.first().copied()?;
         Some(self.pad_token_id.unwrap_or(end))
     }
 
-    /// The scores of the next token, `[rows, vocabulary]`, changed for texts with so many tokens behind their prompts.
-    /// `ids` makes the texts, `[rows, length]`, if they are read.
+    /// Processes the scores of the next token, `[rows, vocabulary]`, for texts with this many tokens after their prompts.
+    /// `ids` makes the texts, `[rows, length]`, if they are needed.
     pub(super) fn process(
         &self,
         ids: impl FnOnce() -> Result<Tensor>,

@@ -1,8 +1,8 @@
-//! Texts of a language model, token by token: greedy, sampled, and by beam search, as `generate` of Hugging Face's
-//! transformers gives them.
+//! Text generation with a language model, token by token: greedy, sampled, and by beam search, like `generate` of Hugging
+//! Face's transformers.
 //!
-//! What generates is any [`LanguageModel`]: [`with_cache`] makes one of a closure from new token ids and what was
-//! seen before, [`without_cache`] of one from all token ids. [`GenerationConfig`] has the names of transformers'
+//! Any [`LanguageModel`] can generate. [`with_cache`] makes one from a closure of the new token ids and the cache,
+//! [`without_cache`] from a closure of all token ids. [`GenerationConfig`] uses the names of transformers'
 //! `generation_config.json`.
 //!
 //! # Example
@@ -41,8 +41,8 @@
 //!
 //! # Encoder–decoder models
 //!
-//! Encode the sources once, and remember the result beside the cache: beam search then chooses its rows with those of
-//! the texts, so that each text keeps its own source. The prompt is the token that all targets begin with.
+//! Encode the sources once, and keep the result next to the cache: beam search reorders its rows together with those of the
+//! texts, so that each text keeps its own source. The prompt is the token that all targets begin with.
 //!
 //! ```
 //! use module_nn::AttentionOptions;
@@ -99,15 +99,15 @@ pub use process::{min_p, repetition_penalty, suppress_tokens, temperature, top_k
 
 use module_core::{Error, Result, Tensor, no_grad};
 
-/// The prompts `[batch, length]` and what the model says behind them, `[batch, length + new]`, with at most
-/// `max_new_tokens` new ones. A text that has ended is padded.
+/// Continues the prompts `[batch, length]` to `[batch, length + new]`, with at most `max_new_tokens` new tokens. A finished
+/// text is padded.
 ///
-/// The most likely token is taken, or with `do_sample` one is drawn; with `num_beams` the text of the greatest
-/// probability is searched among the best so far. No gradient is followed. Put the model into evaluation before.
+/// The most likely token is chosen, or with `do_sample` one is drawn; with `num_beams`, beam search looks for the most
+/// probable text. No gradient is tracked. Put the model into evaluation mode first.
 ///
 /// # Errors
 ///
-/// Prompts that are no whole numbers of two dimensions, or empty; a configuration that is refused; those of the model.
+/// Prompts that are not two-dimensional integers, or are empty; an invalid configuration; those of the model.
 pub fn generate<M: LanguageModel + ?Sized>(
     model: &mut M,
     prompt: &Tensor,

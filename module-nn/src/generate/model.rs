@@ -2,32 +2,32 @@ use module_core::{Error, Result, Tensor};
 
 use crate::KeyValueCache;
 
-/// A language model as [`generate`](super::generate()) calls it. It remembers the texts that it was given.
+/// A language model as [`generate`](super::generate()) calls it. It remembers the texts so far.
 pub trait LanguageModel {
     /// The logits of the next token of each text, `[rows, vocabulary]`, or of each of the new tokens,
-    /// `[rows, new, vocabulary]`, of which the last is read. `ids` `[rows, new]` are those that follow what it was given
-    /// before: the prompts, and from then on one for each text.
+    /// `[rows, new, vocabulary]`, of which the last is used. `ids` `[rows, new]` are the tokens since the last call: first
+    /// the prompts, and then one for each text.
     ///
     /// # Errors
     ///
-    /// Whatever the model refuses.
+    /// Any error of the model.
     fn next_logits(&mut self, ids: Tensor) -> Result<Tensor>;
 
-    /// Goes on with these of its texts, `I64` `[rows]`, in this order; one can be named several times.
+    /// Continues with these of its texts, `I64` `[rows]`, in this order; a text can be repeated.
     ///
     /// # Errors
     ///
-    /// Rows that there are not.
+    /// Rows out of range.
     fn select(&mut self, rows: &Tensor) -> Result<()>;
 }
 
 /// What a model remembers of several texts.
 pub trait Rows: Sized {
-    /// What it remembers of these texts, `I64` `[rows]`, in this order.
+    /// The memory of these texts, `I64` `[rows]`, in this order.
     ///
     /// # Errors
     ///
-    /// Rows that there are not.
+    /// Rows out of range.
     fn select_rows(&self, rows: &Tensor) -> Result<Self>;
 }
 
@@ -37,7 +37,7 @@ impl Rows for KeyValueCache {
     }
 }
 
-/// The first dimension is that of the texts.
+/// The first dimension is the texts.
 impl Rows for Tensor {
     fn select_rows(&self, rows: &Tensor) -> Result<Self> {
         self.index_select(0, rows)
@@ -50,7 +50,7 @@ impl<R: Rows> Rows for Vec<R> {
     }
 }
 
-/// What is absent stays absent.
+/// An absent value stays absent.
 impl<R: Rows> Rows for Option<R> {
     fn select_rows(&self, rows: &Tensor) -> Result<Self> {
         self.as_ref().map(|own| own.select_rows(rows)).transpose()
@@ -63,18 +63,18 @@ impl<A: Rows, B: Rows> Rows for (A, B) {
     }
 }
 
-/// A [`LanguageModel`] that is given new tokens and what it remembers; [`with_cache`] makes it.
+/// A [`LanguageModel`] that gets new tokens and its memory; made by [`with_cache`].
 pub struct CachedModel<C, F> {
-    /// Absent after a pass that failed.
+    /// Absent after a failed pass.
     cache: Option<C>,
     forward: F,
 }
 
-/// A model that maps new token ids `[rows, new]` and what it remembers to logits and what it remembers then: a
-/// [`KeyValueCache`], a `Vec` of one for each layer, what an encoder made of the sources, or whatever has [`Rows`].
+/// Makes a model from a function that maps new token ids `[rows, new]` and its memory to logits and the new memory: a
+/// [`KeyValueCache`], a `Vec` with one for each layer, an encoder's output for the sources, or any other type with
+/// [`Rows`].
 ///
-/// A pass takes what is remembered and returns it. If it fails, what was remembered is lost, and every later pass is an
-/// error.
+/// A pass takes the memory and returns it. If it fails, the memory is lost, and every later pass is an error.
 pub const fn with_cache<C, F>(cache: C, forward: F) -> CachedModel<C, F>
 where
     C: Rows,
@@ -85,7 +85,7 @@ where
 }
 
 impl<C, F> CachedModel<C, F> {
-    /// What the model remembers; `None` after a pass that failed, which had been handed it.
+    /// The model's memory; `None` after a failed pass, which had taken it.
     pub const fn cache(&self) -> Option<&C> {
         self.cache.as_ref()
     }
@@ -103,7 +103,7 @@ where
     F: FnMut(Tensor, C) -> Result<(Tensor, C)>,
 {
     fn next_logits(&mut self, ids: Tensor) -> Result<Tensor> {
-        // It is handed over, so that the memory behind it has one owner.
+        // It is moved out, so that the memory behind it has one owner.
         let cache = self.cache.take().ok_or_else(lost)?;
         let (logits, cache) = (self.forward)(ids, cache)?;
         self.cache = Some(cache);
@@ -117,13 +117,13 @@ where
     }
 }
 
-/// A [`LanguageModel`] that is given all tokens each time; [`without_cache`] makes it.
+/// A [`LanguageModel`] that gets all tokens each time; made by [`without_cache`].
 pub struct WholeModel<F> {
     ids: Vec<Tensor>,
     forward: F,
 }
 
-/// A model that maps all token ids `[rows, length]` to logits.
+/// Makes a model from a function that maps all token ids `[rows, length]` to logits.
 pub const fn without_cache<F>(forward: F) -> WholeModel<F>
 where
     F: FnMut(Tensor) -> Result<Tensor>,

@@ -1,18 +1,18 @@
-//! What changes the scores of the next token, `[rows, vocabulary]`: logits, or logarithms of probabilities.
+//! Processors of the scores of the next token, `[rows, vocabulary]`: logits, or log-probabilities.
 
 use module_core::{DType, Result, Tensor};
 
-/// Scores divided by a temperature: below 1 likely tokens become likelier.
+/// Scores divided by a temperature: below 1, likely tokens become more likely.
 ///
 /// # Errors
 ///
-/// Scores that are no floating numbers.
+/// Scores that are not floating-point.
 pub fn temperature(scores: &Tensor, temperature: f64) -> Result<Tensor> {
     scores.div(temperature)
 }
 
-/// The scores of tokens that occur in `ids` `[rows, length]` divided by a penalty, or multiplied with it where they are
-/// negative; each once.
+/// Divides the scores of tokens that occur in `ids` `[rows, length]` by a penalty, or multiplies them by it if they are
+/// negative; once for each token.
 ///
 /// Source: Keskar et al., *CTRL: A Conditional Transformer Language Model for Controllable Generation* (2019).
 ///
@@ -38,7 +38,7 @@ pub fn repetition_penalty(scores: &Tensor, ids: &Tensor, penalty: f64) -> Result
     scores.scatter(1, ids, &less)
 }
 
-/// Minus infinity for these tokens of each row.
+/// Sets the scores of these tokens in each row to minus infinity.
 ///
 /// # Errors
 ///
@@ -58,11 +58,11 @@ pub fn suppress_tokens(scores: &Tensor, tokens: &[i64]) -> Result<Tensor> {
     scores.index_fill(-1, &tokens.to_device(&scores.device())?, f64::NEG_INFINITY)
 }
 
-/// Minus infinity for all but the `k` greatest scores of each row, and those that are equal to the last of them.
+/// Sets all but the `k` greatest scores of each row, and scores equal to the last of them, to minus infinity.
 ///
 /// # Errors
 ///
-/// Other shapes than `[rows, vocabulary]`.
+/// Shapes other than `[rows, vocabulary]`.
 ///
 /// # Example
 ///
@@ -80,14 +80,14 @@ pub fn top_k(scores: &Tensor, k: usize) -> Result<Tensor> {
     scores.masked_fill(&scores.lt(&least)?, f64::NEG_INFINITY)
 }
 
-/// Minus infinity for all but the fewest tokens of each row that have the probability `p` together, the most likely;
-/// `kept` of them stay in any case.
+/// Keeps the smallest set of most likely tokens in each row whose probabilities add up to `p`, and sets the others to minus
+/// infinity; at least `kept` tokens stay.
 ///
 /// Source: Holtzman et al., *The Curious Case of Neural Text Degeneration* (2019).
 ///
 /// # Errors
 ///
-/// Other shapes than `[rows, vocabulary]`.
+/// Shapes other than `[rows, vocabulary]`.
 pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     let vocabulary = scores.size(-1)?;
     let (sorted, order) = scores.sort(-1)?;
@@ -100,14 +100,14 @@ pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     scores.masked_fill(&unlikely, f64::NEG_INFINITY)
 }
 
-/// Minus infinity for the tokens of each row whose probability is below `p` times that of the most likely one; `kept`
-/// stay in any case.
+/// Sets the tokens of each row whose probability is below `p` times that of the most likely one to minus infinity; at least
+/// `kept` stay.
 ///
 /// Source: Nguyen et al., *Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM Outputs* (2024).
 ///
 /// # Errors
 ///
-/// Other shapes than `[rows, vocabulary]`.
+/// Shapes other than `[rows, vocabulary]`.
 pub fn min_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     let probabilities = scores.softmax(-1)?;
     let (_, likely) = probabilities.topk(kept.clamp(1, scores.size(-1)?.max(1)), -1)?;

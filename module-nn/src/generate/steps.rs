@@ -1,11 +1,11 @@
-//! One text for each prompt, a token at a time.
+//! One text for each prompt, one token at a time.
 
 use module_core::{DType, Result, Tensor};
 
 use super::config::NAME;
 use super::{GenerationConfig, LanguageModel};
 
-/// Texts, all of one length.
+/// Texts, all of equal length.
 pub(super) type Texts = Vec<Vec<i64>>;
 
 /// The texts of a tensor `[rows, length]`.
@@ -22,7 +22,7 @@ pub(super) fn tensor(texts: &[Vec<i64>], prompt: &Tensor) -> Result<Tensor> {
     ids.to_device(&prompt.device())
 }
 
-/// The logits of the next token, `[rows, vocabulary]` in `F32`, behind `ids` that are new.
+/// The logits of the next token, `[rows, vocabulary]` in `F32`, after the new `ids`.
 pub(super) fn next_logits<M: LanguageModel + ?Sized>(model: &mut M, ids: Tensor) -> Result<Tensor> {
     let rows = ids.size(0)?;
     let logits = model.next_logits(ids)?;
@@ -37,7 +37,7 @@ pub(super) fn next_logits<M: LanguageModel + ?Sized>(model: &mut M, ids: Tensor)
     logits.to_dtype(DType::F32)
 }
 
-/// The most likely tokens, or drawn ones.
+/// The most likely tokens, or sampled ones.
 pub(super) fn generate<M: LanguageModel + ?Sized>(
     model: &mut M,
     prompt: &Tensor,

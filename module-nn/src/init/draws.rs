@@ -1,21 +1,21 @@
-//! One value everywhere, and plain draws.
+//! Constants and simple distributions.
 
 use module_core::rng::Distribution;
 use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 
 pub use module_core::module::ConstantInit as Constant;
 
-/// Zeros, without a draw.
+/// Zeros, without random draws.
 pub fn zeros() -> Constant {
     Constant(0.0)
 }
 
-/// Ones, without a draw.
+/// Ones, without random draws.
 pub fn ones() -> Constant {
     Constant(1.0)
 }
 
-/// Uniform draws from `[low, high)`.
+/// A uniform distribution over `[low, high)`.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Draws from `[-bound, bound)`.
+    /// A uniform distribution over `[-bound, bound)`.
     pub fn symmetric(bound: f64) -> Self {
         Self {
             low: -bound,
@@ -66,7 +66,7 @@ impl Init for Uniform {
     }
 }
 
-/// Normal draws.
+/// A normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
     /// The mean.
@@ -87,7 +87,7 @@ impl Init for Normal {
     }
 }
 
-/// Normal draws, those outside `[a, b]` drawn again: PyTorch's `trunc_normal_` since 2.15.
+/// A normal distribution, with draws outside `[a, b]` repeated: PyTorch's `trunc_normal_` since 2.15.
 ///
 /// The bounds are values, not standard deviations.
 ///
@@ -102,7 +102,7 @@ impl Init for Normal {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TruncNormal {
-    /// The mean of the distribution before it is cut.
+    /// The mean of the distribution before truncation.
     pub mean: f64,
     /// Its standard deviation.
     pub std: f64,
@@ -130,12 +130,11 @@ impl Init for TruncNormal {
     }
 }
 
-/// Normal draws within `[a, b]` by inverting the distribution function: timm's `trunc_normal_`, which
-/// was PyTorch's before 2.15 and gives other values for a seed than [`TruncNormal`].
+/// A normal distribution truncated to `[a, b]` by inverting the distribution function: timm's `trunc_normal_`, which was
+/// PyTorch's before 2.15 and gives other values for a seed than [`TruncNormal`].
 ///
-/// The bounds are values, not standard deviations. PyTorch's own numbers depend on the library that
-/// computes `erfinv`: of those of its builds for x86-64 about one in 3000 differs from these by one unit in
-/// the last place, before it is scaled.
+/// The bounds are values, not standard deviations. PyTorch's own numbers depend on the library that computes `erfinv`:
+/// about one in 3000 of those of its x86-64 builds differs from these by one unit in the last place, before scaling.
 ///
 /// # Example
 ///
@@ -148,7 +147,7 @@ impl Init for TruncNormal {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimmTruncNormal {
-    /// The mean of the distribution before it is cut.
+    /// The mean of the distribution before truncation.
     pub mean: f64,
     /// Its standard deviation.
     pub std: f64,
@@ -193,8 +192,8 @@ impl Init for TimmTruncNormal {
     }
 }
 
-/// [`TimmTruncNormal`] of mean 0 and standard deviation 1, which is then scaled and shifted: timm's
-/// `trunc_normal_tf_`. The bounds are standard deviations.
+/// [`TimmTruncNormal`] with mean 0 and standard deviation 1, then scaled and shifted: timm's `trunc_normal_tf_`. The bounds
+/// are standard deviations.
 ///
 /// # Example
 ///
@@ -208,13 +207,13 @@ impl Init for TimmTruncNormal {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimmTruncNormalTf {
-    /// What is added last.
+    /// The final offset.
     pub mean: f64,
-    /// What draws are multiplied by.
+    /// The scale of the draws.
     pub std: f64,
     /// The lower bound of the draws.
     pub a: f64,
-    /// Their upper bound.
+    /// The upper bound of the draws.
     pub b: f64,
 }
 

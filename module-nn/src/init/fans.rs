@@ -1,5 +1,4 @@
-//! Draws whose spread follows the numbers of inputs and outputs, so that variances stay from layer to
-//! layer.
+//! Distributions scaled by the numbers of inputs and outputs, so that the variance stays the same from layer to layer.
 
 use module_core::{DType, Generator, Init, Result, Shape, ShapeError, Tensor};
 
@@ -8,14 +7,14 @@ use super::{Nonlinearity, Normal, Uniform};
 /// Which pass keeps its variance under Kaiming's rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FanMode {
-    /// The forward pass: by the number of inputs.
+    /// The forward pass: the number of inputs.
     #[default]
     FanIn,
-    /// The backward pass: by the number of outputs.
+    /// The backward pass: the number of outputs.
     FanOut,
 }
 
-/// Uniform draws of the standard deviation `gain · √(2 / (fan_in + fan_out))`.
+/// A uniform distribution with the standard deviation `gain · √(2 / (fan_in + fan_out))`.
 ///
 /// # Example
 ///
@@ -30,7 +29,7 @@ pub struct XavierUniform {
     gain: f64,
 }
 
-/// Normal draws of the standard deviation `gain · √(2 / (fan_in + fan_out))`.
+/// A normal distribution with the standard deviation `gain · √(2 / (fan_in + fan_out))`.
 ///
 /// # Example
 ///
@@ -45,8 +44,8 @@ pub struct XavierNormal {
     gain: f64,
 }
 
-/// Uniform draws of the standard deviation `gain / √fan`, which keep the variance of the forward pass
-/// or, by the outputs, of the backward pass.
+/// A uniform distribution with the standard deviation `gain / √fan`, which keeps the variance of the forward pass or, with
+/// the fan of the outputs, of the backward pass.
 ///
 /// # Example
 ///
@@ -62,8 +61,8 @@ pub struct KaimingUniform {
     mode: FanMode,
 }
 
-/// Normal draws of the standard deviation `gain / √fan`, which keep the variance of the forward pass
-/// or, by the outputs, of the backward pass.
+/// A normal distribution with the standard deviation `gain / √fan`, which keeps the variance of the forward pass or, with
+/// the fan of the outputs, of the backward pass.
 ///
 /// # Example
 ///
@@ -114,7 +113,7 @@ macro_rules! kaiming {
                 Self { gain, mode }
             }
 
-            /// By the inputs or by the outputs.
+            /// By the number of inputs or of outputs.
             #[must_use]
             pub fn mode(self, mode: FanMode) -> Self {
                 Self { mode, ..self }
@@ -125,7 +124,7 @@ macro_rules! kaiming {
 
 kaiming!(KaimingUniform KaimingNormal);
 
-/// PyTorch's weight of linear layers and convolutions: `a = √5`, which comes to `±1/√fan_in`.
+/// PyTorch's weight of linear layers and convolutions: `a = √5`, which amounts to `±1/√fan_in`.
 impl Default for KaimingUniform {
     fn default() -> Self {
         Self::new(5.0_f64.sqrt())
@@ -172,7 +171,7 @@ impl Init for KaimingNormal {
     }
 }
 
-/// Uniform draws of this standard deviation.
+/// A uniform distribution with this standard deviation.
 fn uniform(std: f64) -> Uniform {
     Uniform::symmetric(3.0_f64.sqrt() * std)
 }
@@ -202,12 +201,12 @@ fn kaiming(gain: f64, mode: FanMode, shape: &Shape) -> Result<f64> {
     Ok(gain / (fan as f64).sqrt())
 }
 
-/// The numbers of inputs and outputs of one unit: `size(1)·rf` and `size(0)·rf`, where `rf` is the
-/// number of places of the kernel.
+/// The numbers of inputs and outputs of one unit: `size(1)·rf` and `size(0)·rf`, where `rf` is the number of kernel
+/// elements.
 ///
 /// # Errors
 ///
-/// Fewer than two dimensions, a number that exceeds memory.
+/// Fewer than two dimensions, a number that is too large for memory.
 pub fn fans(shape: &Shape) -> Result<(usize, usize)> {
     let &[outputs, inputs, ref kernel @ ..] = &**shape else {
         return Err(shape.error("fans", "at least two dimensions"));

@@ -1,6 +1,6 @@
-//! What nonlinearities do to the variance.
+//! The effect of nonlinearities on the variance.
 
-/// A nonlinearity, by what it does to the variance of what passes.
+/// A nonlinearity, by its effect on the variance.
 ///
 /// # Example
 ///
@@ -11,22 +11,22 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nonlinearity {
-    /// None, as after the last layer; linear layers and convolutions themselves.
+    /// None, for example after the last layer; also linear layers and convolutions themselves.
     Linear,
     /// The logistic function.
     Sigmoid,
     /// The hyperbolic tangent.
     Tanh,
-    /// The rectifier, and those near to it: GELU, SiLU.
+    /// ReLU and similar functions: GELU, SiLU.
     Relu,
-    /// A rectifier with this slope below 0; PyTorch's is 0.01.
+    /// A leaky ReLU with this slope below 0; PyTorch's default is 0.01.
     LeakyRelu(f64),
     /// The self-normalizing ELU.
     Selu,
 }
 
 impl Nonlinearity {
-    /// By what weights are scaled so that the variance stays: [`calculate_gain`].
+    /// The factor by which weights are scaled to keep the variance: [`calculate_gain`].
     pub fn gain(self) -> f64 {
         match self {
             Self::Linear | Self::Sigmoid => 1.0,

@@ -4,12 +4,11 @@ use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 
 use super::Normal;
 
-/// A matrix with orthonormal columns, or rows if there are fewer of them, times `gain`; what has more
-/// dimensions is flattened behind the first.
+/// A matrix with orthonormal columns, or rows if there are fewer of them, times `gain`; tensors with more dimensions are
+/// flattened after the first.
 ///
-/// It is the orthogonal factor of a matrix of normal draws, with the signs that make the triangular
-/// factor positive. It is computed in `F64` whatever the dtype is, and agrees with PyTorch's up to
-/// rounding.
+/// It is the orthogonal factor of a matrix of normal draws, with the signs that make the diagonal of the triangular factor
+/// positive. It is computed in `F64` whatever the dtype, and agrees with PyTorch's up to rounding.
 ///
 /// Source: Saxe et al., *Exact solutions to the nonlinear dynamics of learning in deep linear neural
 /// networks* (2013).
@@ -51,8 +50,7 @@ impl Init for Orthogonal {
         }
         let columns = drawn.numel() / rows;
         let drawn = drawn.to_dtype(DType::F64)?.reshape([rows, columns])?;
-        // Each vector of the tall matrix in one piece: its columns, which are the rows of the
-        // transpose.
+        // Each vector of the tall matrix contiguously: its columns, which are the rows of the transpose.
         let tall = if rows < columns { drawn } else { drawn.t()? };
         let (count, length) = (rows.min(columns), rows.max(columns));
         let vectors = orthonormalize(tall.to_vec::<f64>()?, length);
@@ -71,9 +69,8 @@ fn too_few_error(shape: &Shape) -> module_core::Error {
     shape.error("orthogonal", "at least two dimensions")
 }
 
-/// The orthogonal factor of a matrix whose columns of `length` stand one after the other, at most as
-/// many as they are long, by Householder's reflections; its signs make the diagonal of the triangular
-/// factor positive.
+/// The orthogonal factor of a matrix whose columns of `length` are stored one after another, at most `length` of them, by
+/// Householder reflections; its signs make the diagonal of the triangular factor positive.
 fn orthonormalize(mut columns: Vec<f64>, length: usize) -> Vec<f64> {
     let count = columns.len() / length;
     let mut signs = Vec::with_capacity(count);
@@ -106,8 +103,8 @@ fn orthonormalize(mut columns: Vec<f64>, length: usize) -> Vec<f64> {
     out
 }
 
-/// Replaces `x` by the vector `v` for which `x - v (v·x)` is zero but for its first element, whose sign
-/// it returns; 0 if all of `x` is.
+/// Replaces `x` by the vector `v` for which `x - v (v·x)` is zero except for its first element, whose sign it returns;
+/// returns 0 if all of `x` is 0.
 fn reflector(x: &mut [f64]) -> f64 {
     let norm = x.iter().map(|v| v * v).sum::<f64>().sqrt();
     let Some(first) = x.first_mut().filter(|_| norm > 0.0) else {

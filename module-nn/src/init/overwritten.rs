@@ -2,8 +2,7 @@ use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 
 use super::zeros;
 
-/// Zeros after the draws of another initializer, where PyTorch overwrites what a layer within a layer
-/// drew for itself.
+/// Zeros after the draws of another initializer, for cases in which PyTorch overwrites what an inner layer drew.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Overwritten<I>(pub(crate) I);
 

@@ -1,11 +1,11 @@
-//! Values at places: identities, sparse columns, blocks of rows.
+//! Patterns of values: identities, sparse columns, blocks of rows.
 
 use module_core::rng::Distribution;
 use module_core::{DType, Error, Generator, Init, Layout, Result, Shape, Tensor};
 
 use super::Normal;
 
-/// The identity matrix, so that a linear layer keeps its input as far as it can.
+/// The identity matrix, so that a linear layer preserves its input as far as possible.
 ///
 /// # Example
 ///
@@ -26,8 +26,8 @@ impl Init for Eye {
     }
 }
 
-/// The identity of a convolution: a 1 in the middle of the kernel from each channel to itself, in
-/// each of `groups` groups of outputs.
+/// The identity of a convolution: a 1 in the middle of the kernel from each channel to itself, in each of `groups` groups
+/// of outputs.
 ///
 /// # Example
 ///
@@ -87,7 +87,7 @@ impl Init for Dirac {
     }
 }
 
-/// Normal draws around 0, of which in each column a share is set to 0.
+/// A normal distribution around 0, with a fraction of each column set to 0.
 ///
 /// Source: Martens, *Deep learning via Hessian-free optimization* (2010).
 ///
@@ -103,7 +103,7 @@ impl Init for Dirac {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sparse {
-    /// The share of zeros in each column, rounded up.
+    /// The fraction of zeros in each column, rounded up.
     pub sparsity: f64,
     /// The standard deviation of the others; PyTorch's default is 0.01.
     pub std: f64,
@@ -131,12 +131,12 @@ impl Init for Sparse {
     }
 }
 
-/// Blocks of equally many rows, one under the other, each by an initializer of its own: the gates of a
-/// recurrent layer, or the three projections of attention.
+/// Blocks with equal numbers of rows, stacked vertically, each with its own initializer: the gates of a recurrent layer, or
+/// the three projections of attention.
 ///
 /// # Example
 ///
-/// A bias of four gates, of which the second, the forget gate, starts at 1:
+/// The bias of four gates, of which the second, the forget gate, starts at 1:
 ///
 /// ```
 /// use module_nn::{Parameter, init::{Blocks, ones, zeros}};
@@ -153,7 +153,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// `count` blocks, all by one initializer.
+    /// `count` blocks, all with one initializer.
     pub fn of(count: usize, init: impl Init) -> Self {
         Self {
             count,
@@ -162,7 +162,7 @@ impl Blocks {
         }
     }
 
-    /// One block by another initializer.
+    /// Replaces the initializer of one block.
     #[must_use]
     pub fn with(self, block: usize, init: impl Init) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What usually suits a layer.
+//! Initializers that usually suit a layer.
 
 use std::any::Any;
 
@@ -11,23 +11,23 @@ use super::{
     XavierUniform, apply, ones, zeros,
 };
 
-/// Gives every parameter of a tree the initializer that usually suits its layer and the nonlinearity
-/// of the network, except those that were loaded.
+/// Gives every parameter of a tree, except loaded ones, the initializer that usually suits its layer and the nonlinearity
+/// of the network.
 ///
 /// | layer | weights | biases |
 /// |---|---|---|
-/// | convolution, before a ReLU or one of its family | Kaiming, normal, by the outputs | 0 |
+/// | convolution, before ReLU and similar functions | Kaiming, normal, by the outputs | 0 |
 /// | linear or bilinear, before the same | Kaiming, uniform, by the inputs | 0 |
 /// | both, before tanh, sigmoid or nothing | Xavier, uniform, with the gain | 0 |
-/// | both, before SELU | normal of standard deviation `1/√fan_in` | 0 |
+/// | both, before SELU | normal with standard deviation `1/√fan_in` | 0 |
 /// | attention | Xavier, uniform, for each projection | 0 |
-/// | LSTM, GRU, RNN | of the input Xavier, of the hidden state orthogonal, each gate for itself | 0; of the forget gate of an LSTM [`forget_bias`](Self::forget_bias) |
+/// | LSTM, GRU, RNN | Xavier for the input, orthogonal for the hidden state, separately for each gate | 0; for the forget gate of an LSTM [`forget_bias`](Self::forget_bias) |
 /// | embedding | N(0, 1), the padding row 0 | |
 /// | normalization | 1 | 0 |
 /// | last layer of a residual branch, see [`residual`](Self::residual) | as above, times a small gain | 0 |
 ///
-/// Layers are known by PyTorch's names. What belongs to another module keeps its initializer and is
-/// listed in the report.
+/// Layers are recognized by PyTorch's names. Parameters of other modules keep their initializer and are listed in the
+/// report.
 ///
 /// # Example
 ///
@@ -53,16 +53,16 @@ pub struct Recommended {
 #[must_use = "the report tells which parameters keep their values"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InitReport {
-    /// Drawn anew, by an initializer that they now own.
+    /// Redrawn, by an initializer that they now own.
     pub set: Vec<String>,
     /// Kept because they were loaded.
     pub loaded: Vec<String>,
-    /// Kept because nothing is known of their module.
+    /// Kept because their module is unknown.
     pub unknown: Vec<String>,
 }
 
 impl Recommended {
-    /// For a network whose layers stand before this nonlinearity.
+    /// For a network whose layers precede this nonlinearity.
     pub fn new(nonlinearity: Nonlinearity) -> Self {
         Self {
             nonlinearity,
@@ -82,8 +82,8 @@ impl Recommended {
         }
     }
 
-    /// The modules, by the ends of their paths (`conv3`, `mlp.out`), that are the last of a residual
-    /// branch, and by what their weights are scaled, so that the network starts near to the identity.
+    /// The modules, by the ends of their paths (`conv3`, `mlp.out`), that are the last of a residual branch, and the factor
+    /// for their weights, so that the network starts close to the identity.
     #[must_use]
     pub fn residual<S: Into<String>>(self, ends: impl IntoIterator<Item = S>, gain: f64) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Recommended {
         }
     }
 
-    /// Whether loaded parameters are drawn anew too, which loses what they have learned.
+    /// Whether loaded parameters are redrawn too, which loses what they have learned.
     #[must_use]
     pub fn overwrite_loaded(self, overwrite_loaded: bool) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Recommended {
     ///
     /// # Errors
     ///
-    /// An initializer that does not serve a parameter's shape. Those before it are then drawn.
+    /// An initializer that does not support a parameter's shape. The parameters before it have then been redrawn.
     pub fn apply(&self, root: &(impl Module + ?Sized)) -> Result<InitReport> {
         let mut report = InitReport::default();
         apply(root, |path, module| {
@@ -192,7 +192,7 @@ impl Recommended {
         Some(Chosen { gain, ..chosen })
     }
 
-    /// Whether a path ends, whole names, in one of those given.
+    /// Whether a path ends with one of these names, as whole steps.
     fn is_residual(&self, path: &str) -> bool {
         let ends = |end: &String| {
             path.strip_suffix(end.as_str())
@@ -226,7 +226,7 @@ impl Recommended {
     }
 }
 
-/// An initializer with what is done to its draws.
+/// An initializer and a modification of its draws.
 struct Chosen {
     init: Box<dyn Init>,
     gain: f64,
@@ -261,7 +261,7 @@ impl Init for Chosen {
     }
 }
 
-/// The row of an embedding that stands for padding, and is 0.
+/// The padding row of an embedding, which is 0.
 fn padding_idx(module: &dyn Module) -> Option<usize> {
     let module: &dyn Any = module;
     let table = module.downcast_ref().and_then(Embedding::padding_idx);

@@ -1,4 +1,4 @@
-//! Initializers over the modules of a tree.
+//! Initializers applied to the modules of a tree.
 
 use std::any::Any;
 
@@ -7,12 +7,11 @@ use module_core::{Module, ModuleExt, Result};
 /// Calls `f` with the path and each module of a tree, children first: PyTorch's
 /// `model.apply(init_weights)`.
 ///
-/// Parameters are changed through a shared reference, so that a model that is shared can be
-/// initialized too.
+/// Parameters are changed through a shared reference, so a shared model can be initialized too.
 ///
 /// # Errors
 ///
-/// The first of `f`.
+/// The first error of `f`.
 ///
 /// # Example
 ///
@@ -58,7 +57,7 @@ fn visit(
 ///
 /// # Errors
 ///
-/// The first of `f`.
+/// The first error of `f`.
 ///
 /// # Example
 ///

@@ -1,4 +1,4 @@
-//! A trace as Chrome's profiler reads it.
+//! A trace in the format of Chrome's profiler.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,8 @@ use super::tensor_info::TensorInfo;
 use super::trace::Trace;
 
 impl Trace {
-    /// The pass as JSON for `chrome://tracing` or [Perfetto](https://ui.perfetto.dev): one bar for
-    /// each call, with its shapes, parameters and multiply-adds.
+    /// The pass as JSON for `chrome://tracing` or [Perfetto](https://ui.perfetto.dev): one bar for each call, with its
+    /// shapes, parameters and multiply-adds.
     ///
     /// # Example
     ///

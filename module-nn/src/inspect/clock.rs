@@ -1,10 +1,10 @@
-//! The time that has passed.
+//! Elapsed time.
 
 use std::time::Duration;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::time::Instant;
 
-/// A moment to measure from. WebAssembly without a system has no clock: there no time ever passes.
+/// A start time. WebAssembly without an operating system has no clock: no time ever passes there.
 pub(super) struct Clock {
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     start: Instant,

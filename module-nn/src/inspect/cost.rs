@@ -3,7 +3,7 @@
 use super::tensor_info::TensorInfo;
 use super::trace::ParameterInfo;
 
-/// Those of a module without modules in it, from its own parameters and its first output.
+/// The multiply-adds of a module without submodules, from its own parameters and its first output.
 pub(super) fn mult_adds(parameters: &[ParameterInfo], output: Option<&TensorInfo>) -> u64 {
     let Some(output) = output else { return 0 };
     let sizes: Vec<u64> = output.shape.iter().map(|&size| size as u64).collect();

@@ -7,12 +7,11 @@ use indexmap::IndexMap;
 use crate::{Call, DType, Device, Error, ErrorKind, HookSet, Module, ModuleExt, Result};
 use crate::{ForwardCall, Select, Tensor, Tensors, Walk};
 
-/// Keeps what parts of a model give, for as long as it lives.
+/// Keeps the outputs of parts of a model, as long as it lives.
 ///
-/// Modules are selected by their paths; one that stands at several is kept under the first that is
-/// selected. Features are detached, so that they keep no graph alive, unless
-/// [`tracked`](Self::tracked) says otherwise. The hooks behind it belong to its thread: others that
-/// extract from the same model, or run it, are neither seen nor disturbed.
+/// Modules are selected by their paths; one with several paths is kept under the first that is selected. Features are
+/// detached, so that they keep no graph alive, unless [`tracked`](Self::tracked) says otherwise. The hooks behind it belong
+/// to its thread: it does not see or disturb other threads that extract from the same model or run it.
 ///
 /// # Example
 ///
@@ -39,16 +38,16 @@ use crate::{ForwardCall, Select, Tensor, Tensors, Walk};
 pub struct FeatureExtractor<'m, M: ?Sized> {
     model: &'m M,
     shared: Rc<RefCell<ExtractorState>>,
-    /// Removes the hooks as it goes.
+    /// Removes the hooks when dropped.
     _hooks: HookSet<'m>,
 }
 
-/// What the hooks and the extractor share.
+/// The state that the hooks and the extractor share.
 struct ExtractorState {
     options: Options,
-    /// Those that come before a pass can be ended.
+    /// The paths that must have features before a pass can be ended.
     wanted: Vec<String>,
-    /// Whether a pass runs that may be ended.
+    /// Whether the current pass may be ended early.
     stops: bool,
     found: Features,
 }
@@ -68,18 +67,18 @@ impl Options {
             None => tensor,
         };
         match self.dtype {
-            // Indices stay what they are, as when a model is cast.
+            // Indices stay unchanged, as when a model is cast.
             Some(dtype) if tensor.dtype().is_floating_point() => tensor.to_dtype(dtype),
             _ => Ok(tensor),
         }
     }
 }
 
-/// How a pass ends that has nothing more to give. It never leaves [`FeatureExtractor::call`],
-/// unless the model turns errors of its parts into others.
+/// Ends a pass that has nothing more to deliver. It never leaves [`FeatureExtractor::call`], unless the model converts
+/// errors of its parts into others.
 #[derive(Debug)]
 struct Stop {
-    /// Tells this extractor from one that runs around it.
+    /// Distinguishes this extractor from one that runs around it.
     extractor: usize,
 }
 
@@ -91,7 +90,7 @@ impl fmt::Display for Stop {
 
 impl std::error::Error for Stop {}
 
-/// Modules that only hold others, and that nobody can call.
+/// Modules that only hold others and cannot be called.
 fn is_list(module: &dyn Module) -> bool {
     let lists = ["ModuleList", "ModuleDict", "ParameterList", "ParameterDict"];
     lists.contains(&module.kind())
@@ -103,8 +102,8 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
     ///
     /// # Errors
     ///
-    /// An invalid pattern, or one that matches nothing, with the nearest name; nothing but lists of
-    /// modules, which are never called.
+    /// An invalid pattern, or one that matches nothing, with the nearest name; a selection of nothing but lists of modules,
+    /// which are never called.
     pub fn new(model: &'m M, select: impl Into<Select>) -> Result<Self> {
         let select = select.into();
         let every_path = Walk::new().remove_duplicate(false);
@@ -147,8 +146,8 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
         self.option(|options| options.tracked = tracked)
     }
 
-    /// Whether [`call`](Self::call) and [`extract`](Self::extract) end the pass once every selected
-    /// module has been called; later calls of one that is used again are then not seen.
+    /// Whether [`call`](Self::call) and [`extract`](Self::extract) end the pass once every selected module has been called;
+    /// later calls of a module that is used several times are then not seen.
     pub fn stop_early(self, stop_early: bool) -> Self {
         self.option(|options| options.stop_early = stop_early)
     }
@@ -163,12 +162,11 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
         self.option(|options| options.device = Some(*device))
     }
 
-    /// Calls the model; the output, `None` if the pass was ended before there was one, and the
-    /// features of this pass.
+    /// Calls the model; returns the output (`None` if the pass was ended early) and the features of this pass.
     ///
     /// # Errors
     ///
-    /// Those of the model. What was there before it failed is dropped.
+    /// Those of the model. Features from before the failure are dropped.
     pub fn call<I: Tensors>(&self, input: I) -> Result<(Option<M::Output>, Features)>
     where
         M: Call<I, Output: Tensors>,
@@ -193,7 +191,7 @@ impl<'m, M: Module + ?Sized> FeatureExtractor<'m, M> {
         Ok(self.call(input)?.1)
     }
 
-    /// What calls that were made elsewhere have left since this was last asked.
+    /// The features of calls made elsewhere, since the last time this was called.
     ///
     /// # Example
     ///
@@ -243,7 +241,7 @@ fn keep(shared: &Rc<RefCell<ExtractorState>>, call: &mut ForwardCall<'_>) -> Res
     Ok(())
 }
 
-/// A pass that may be ended, which begins without features and leaves none behind however it ends.
+/// A pass that may be ended early, which begins without features and leaves none behind however it ends.
 struct Pass<'p>(&'p RefCell<ExtractorState>);
 
 impl<'p> Pass<'p> {
@@ -272,26 +270,25 @@ impl<M: ?Sized> fmt::Debug for FeatureExtractor<'_, M> {
     }
 }
 
-/// What one call of a module gave.
+/// The output of one call of a module.
 #[derive(Clone, Debug)]
 pub struct Feature {
     /// The tensors of the output, in order.
     pub tensors: Vec<Tensor>,
 }
 
-/// What a [`FeatureExtractor`] kept, by path.
+/// The features that a [`FeatureExtractor`] kept, by path.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     calls: IndexMap<String, Vec<Feature>>,
 }
 
 impl Features {
-    /// The first tensor that the only call of a module gave.
+    /// The first output tensor of a module that was called once.
     ///
     /// # Errors
     ///
-    /// A path that is not among them, an output without tensors, or several calls, of which
-    /// [`calls`](Self::calls) has each.
+    /// An unknown path, an output without tensors, or several calls, for which [`calls`](Self::calls) has each one.
     pub fn get(&self, path: &str) -> Result<&Tensor> {
         let wrong = |problem: String| Error::argument("Features::get", "path", path, problem);
         let known = || self.paths().collect::<Vec<_>>().join(", ");
@@ -308,8 +305,7 @@ impl Features {
         }
     }
 
-    /// What each call of a module gave, in their order; nothing for one that was not called or is
-    /// not wanted.
+    /// The outputs of each call of a module, in order; empty for a module that was not called or not selected.
     pub fn calls(&self, path: &str) -> &[Feature] {
         self.calls.get(path).map(Vec::as_slice).unwrap_or_default()
     }
@@ -330,7 +326,7 @@ impl Features {
         self.calls.len()
     }
 
-    /// Whether none was called.
+    /// Whether no module was called.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }

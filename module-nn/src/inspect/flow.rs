@@ -7,8 +7,8 @@ use crate::Tensor;
 
 /// A tensor that went from one place to another, as it was when it left the first.
 ///
-/// Calls here are those that made no other calls. What happened to a tensor between two of them is
-/// not told: one that was added to another leads, with that other, to where their sum went.
+/// Calls here are those without inner calls. Operations between two calls are not recorded: a tensor that was added to
+/// another leads, like that other one, to where their sum went.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Flow {
@@ -16,7 +16,7 @@ pub struct Flow {
     pub from: Endpoint,
     /// Where it went.
     pub to: Endpoint,
-    /// What it was like.
+    /// The shape and dtype of the tensor.
     pub tensor: TensorInfo,
 }
 
@@ -31,17 +31,17 @@ pub enum Endpoint {
     Output(usize),
 }
 
-/// Where known tensors were made.
+/// The origins of known tensors.
 #[derive(Default)]
 pub(super) struct Origins {
     /// Of tracked tensors, by their node.
     nodes: HashMap<u64, (Endpoint, TensorInfo)>,
-    /// Of the others, by their memory, which this keeps from being used again.
+    /// Of the others, by their memory, which this keeps from being reused.
     untracked: Vec<(Tensor, Endpoint)>,
 }
 
 impl Origins {
-    /// What came out of `place`; of a tensor that is handed on as it is, the last place counts.
+    /// Records a tensor that came out of `place`; for a tensor that is passed on unchanged, the last place counts.
     pub(super) fn add(&mut self, place: Endpoint, tensor: &Tensor) {
         match tensor.graph_node() {
             Some(node) => {
@@ -52,7 +52,7 @@ impl Origins {
         }
     }
 
-    /// The places that a tensor was made from, nearest first, with what left them.
+    /// The places that a tensor was made from, nearest first, with the tensors that left them.
     pub(super) fn of(&self, tensor: &Tensor) -> Vec<(Endpoint, TensorInfo)> {
         let mut found: Vec<(Endpoint, TensorInfo)> = Vec::new();
         let Some(node) = tensor.graph_node() else {

@@ -6,12 +6,10 @@ use indexmap::IndexMap;
 use super::table::TextTable;
 use crate::{BackwardPreCall, DType, HookSet, Module, ModuleExt, Result, Select, Tensor};
 
-/// Watches the gradients that arrive at the outputs of modules, over as many backward passes as
-/// there are while it lives.
+/// Watches the gradients that arrive at the outputs of modules, over all backward passes during its lifetime.
 ///
-/// Of each module it keeps the mean, the standard deviation, the least and the largest of the
-/// absolute values. A mean below 1e-7 is flagged as vanishing, above 100 as exploding; a value that
-/// is not finite too.
+/// For each module it keeps the mean, the standard deviation, the minimum and the maximum of the absolute values. A mean
+/// below 1e-7 is flagged as vanishing, above 100 as exploding; a value that is not finite is flagged too.
 ///
 /// # Example
 ///
@@ -34,7 +32,7 @@ use crate::{BackwardPreCall, DType, HookSet, Module, ModuleExt, Result, Select, 
 #[must_use = "dropping the inspector ends it"]
 pub struct GradientInspector<'m> {
     seen: Arc<Mutex<Seen>>,
-    /// Removes the hooks as it goes.
+    /// Removes the hooks when dropped.
     _hooks: HookSet<'m>,
 }
 
@@ -57,7 +55,7 @@ struct Running {
 }
 
 impl Running {
-    /// Those of one gradient, computed in f64.
+    /// The statistics of one gradient, computed in f64.
     fn of(grad: &Tensor) -> Result<Self> {
         let values = grad.to_dtype(DType::F64)?.abs()?;
         let mean = values.mean(..)?;
@@ -72,8 +70,8 @@ impl Running {
         })
     }
 
-    /// Both together (Chan, Golub and LeVeque, *Updating formulae and a pairwise algorithm for
-    /// computing sample variances*, 1979).
+    /// The combination of both (Chan, Golub and LeVeque, *Updating formulae and a pairwise algorithm for computing sample
+    /// variances*, 1979).
     fn with(self, other: Self) -> Self {
         let calls = self.calls + other.calls;
         if self.count == 0.0 || other.count == 0.0 {
@@ -126,7 +124,7 @@ impl<'m> GradientInspector<'m> {
         })
     }
 
-    /// What has been seen so far: modules that gradients reached, in the model's order.
+    /// The statistics so far: modules that gradients reached, in the model's order.
     pub fn report(&self) -> GradientReport {
         let seen = lock(&self.seen);
         let reached = seen.iter().filter(|(_, layer)| layer.running.calls > 0);
@@ -154,7 +152,7 @@ impl<'m> GradientInspector<'m> {
         }
     }
 
-    /// Forgets what has been seen.
+    /// Resets the statistics.
     pub fn reset(&self) {
         let mut seen = lock(&self.seen);
         seen.values_mut()
@@ -196,7 +194,7 @@ fn watch(seen: &Mutex<Seen>, call: &mut BackwardPreCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a [`GradientInspector`] has seen, which prints as a table.
+/// The statistics of a [`GradientInspector`], which print as a table.
 #[derive(Clone, Debug)]
 pub struct GradientReport {
     rows: Vec<GradientStats>,
@@ -210,34 +208,34 @@ pub struct GradientStats {
     pub path: String,
     /// The name of its type.
     pub kind: &'static str,
-    /// How many of its calls a gradient reached.
+    /// The number of its calls that a gradient reached.
     pub calls: usize,
     /// The mean.
     pub mean: f64,
-    /// The standard deviation, of a sample; NaN of a single value.
+    /// The sample standard deviation; NaN for a single value.
     pub std: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
 }
 
-/// What is wrong with gradients.
+/// A problem with gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GradientFlag {
-    /// Nothing.
+    /// No problem.
     Fine,
     /// The mean is below 1e-7.
     Vanishing,
     /// The mean is above 100.
     Exploding,
-    /// There is an infinite value or one that is no number.
+    /// There is an infinite value or a NaN.
     NotFinite,
 }
 
 impl GradientStats {
-    /// What is wrong with them.
+    /// The problem, if any.
     pub fn flag(&self) -> GradientFlag {
         match self.mean {
             _ if !self.mean.is_finite() || !self.max.is_finite() => GradientFlag::NotFinite,
@@ -249,17 +247,17 @@ impl GradientStats {
 }
 
 impl GradientReport {
-    /// Each module that gradients reached.
+    /// All modules that gradients reached.
     pub fn rows(&self) -> &[GradientStats] {
         &self.rows
     }
 
-    /// One of them.
+    /// The statistics of one module.
     pub fn get(&self, path: &str) -> Option<&GradientStats> {
         self.rows.iter().find(|row| row.path == path)
     }
 
-    /// Those with which something is wrong.
+    /// The modules with a problem.
     pub fn flagged(&self) -> impl Iterator<Item = &GradientStats> {
         self.rows
             .iter()

@@ -1,5 +1,5 @@
-//! Looking into models: what a forward pass does, what comes out of parts, which gradients arrive
-//! there, and pictures of it (with the feature `inspect-pictures`).
+//! Looking into models: what a forward pass does, the outputs of parts, the gradients that arrive there, and pictures of
+//! the pass (with the feature `inspect-pictures`).
 
 mod chrome;
 mod clock;

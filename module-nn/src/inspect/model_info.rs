@@ -1,4 +1,4 @@
-//! What a summary says of a model besides its calls.
+//! What a summary reports about a model besides its calls.
 
 use crate::module::Visitor;
 use crate::{Module, ModuleExt, TensorId, Training, Walk};
@@ -18,7 +18,7 @@ pub(super) fn flags(module: &dyn Module) -> Vec<(&Training, bool)> {
     flags.0
 }
 
-/// The modes that modules had, which they get back when this is dropped.
+/// The original modes of modules, restored when this is dropped.
 pub(super) struct Modes<'m>(pub(super) Vec<(&'m Training, bool)>);
 
 impl Drop for Modes<'_> {
@@ -29,7 +29,7 @@ impl Drop for Modes<'_> {
 
 #[derive(Clone, Debug)]
 pub(super) struct ModelInfo {
-    /// How many modules are in training, and how many have a mode.
+    /// How many modules are in training mode, and how many have a mode.
     modes: [usize; 2],
     pub(super) frozen: Vec<String>,
     pub(super) ties: Vec<Vec<String>>,

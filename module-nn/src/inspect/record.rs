@@ -29,11 +29,10 @@ impl Trace {
         Ok(trace)
     }
 
-    /// As [`record`](Self::record), with [`flows`](Self::flows).
+    /// [`record`](Self::record), with [`flows`](Self::flows).
     ///
-    /// It records the graph of all that is computed, whatever the grad mode, so as to know what
-    /// happened to tensors between calls: that two branches were added, say. Its activations stay
-    /// in memory until the pass is over.
+    /// It records the graph of everything that is computed, whatever the grad mode, to know what happened to tensors
+    /// between calls, for example that two branches were added. The activations stay in memory until the pass is over.
     ///
     /// # Errors
     ///
@@ -44,7 +43,7 @@ impl Trace {
     {
         crate::enable_grad(|| {
             input.for_each_mut(&mut |tensor| {
-                // Indices have no gradient and need none: they are handed over as they are.
+                // Indices have no gradient and need none: they are passed on unchanged.
                 if let (false, Ok(leaf)) = (tensor.requires_grad(), tensor.with_grad()) {
                     *tensor = leaf;
                 }
@@ -55,8 +54,7 @@ impl Trace {
         })
     }
 
-    /// Records the calls that `run` makes of modules of `model`, however many, and whether they
-    /// fail or not.
+    /// Records all calls of modules of `model` that `run` makes, whether they fail or not.
     ///
     /// # Example
     ///
@@ -74,7 +72,7 @@ impl Trace {
     }
 }
 
-/// What a pass has shown so far.
+/// What has been recorded of a pass.
 struct Recorder {
     began: Clock,
     calls: Vec<TracedCall>,
@@ -82,7 +80,7 @@ struct Recorder {
     running: Vec<(usize, ModuleId)>,
     called: HashSet<ModuleId>,
     has_calls: Vec<bool>,
-    /// `None` if nobody asks where tensors went: it keeps them alive.
+    /// `None` if flows are not requested: this keeps tensors alive.
     origins: Option<Origins>,
     /// Where the inputs of each call came from.
     sources: Vec<Vec<(Endpoint, TensorInfo)>>,
@@ -152,7 +150,7 @@ impl Recorder {
     fn end(&mut self, module: &dyn Module, outputs: &[Tensor], failed: bool) {
         let now = self.began.elapsed();
         let id = module.id();
-        // A call that failed in a pre-hook of somebody else may never have begun here.
+        // A call that failed in someone else's pre-hook may never have begun here.
         if !self.running.iter().any(|(_, running)| *running == id) {
             return;
         }
@@ -234,7 +232,7 @@ fn own_parameters(module: &dyn Module) -> Vec<ParameterInfo> {
     infos.collect()
 }
 
-/// What a module prints as `kernel_size=…`, so that modules of users have a kernel too.
+/// The kernel size that a module prints as `kernel_size=…`, so that users' modules have one too.
 fn kernel(module: &dyn Module) -> Option<String> {
     struct ExtraRepr<'m>(&'m dyn Module);
 
@@ -253,7 +251,7 @@ fn kernel(module: &dyn Module) -> Option<String> {
     Some(rest[..end.unwrap_or(rest.len())].to_owned())
 }
 
-/// Runs `run` with hooks on all modules of `model`; with `flows`, where tensors go is recorded too.
+/// Runs `run` with hooks on all modules of `model`; with `flows`, also records where tensors go.
 fn record<R>(model: &dyn Module, flows: bool, run: impl FnOnce() -> R) -> (R, Trace) {
     let recorder = Rc::new(RefCell::new(Recorder::new(flows)));
     let mut handles = Vec::new();

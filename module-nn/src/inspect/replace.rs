@@ -5,18 +5,15 @@ use indexmap::IndexMap;
 use crate::module::VisitorMut;
 use crate::{Error, Identity, Layer, Module, ModuleError, ModuleExt, Result, Select, Walk};
 
-/// Puts new layers into the places of selected ones, all or, if anything fails, none; returns their
-/// paths.
+/// Replaces the selected layers by new ones, all or, if anything fails, none; returns their paths.
 ///
-/// `make` gets the path and the module that stands there. Where a layer is boxed (`Box<dyn Layer>`,
-/// as in a [`Sequential`](crate::Sequential)) the new one may be of any type; a field of a type of
-/// its own takes that type only.
+/// `make` gets the path and the current module. A boxed layer (`Box<dyn Layer>`, as in a [`Sequential`](crate::Sequential))
+/// may be replaced by one of any type; a field with a concrete type only by one of that type.
 ///
 /// # Errors
 ///
-/// An invalid pattern, or one that matches nothing, with the nearest name; a selected module inside
-/// another one; a module that is shared by an `Arc`; a type that cannot change; what `make` fails
-/// with.
+/// An invalid pattern, or one that matches nothing, with the nearest name; a selected module inside another one; a module
+/// behind a shared `Arc`; a type that cannot change; an error of `make`.
 ///
 /// # Example
 ///
@@ -63,12 +60,12 @@ pub fn replace(
     }))
 }
 
-/// Puts something around selected boxed layers, or otherwise makes new ones out of them; returns
-/// their paths. Should `around` panic, an [`Identity`] stands where the old layer was.
+/// Wraps the selected boxed layers, or otherwise makes new layers from them; returns their paths. If `around` panics, an
+/// [`Identity`] takes the place of the old layer.
 ///
 /// # Errors
 ///
-/// As for [`replace`], before anything is changed; a place that is no `Box<dyn Layer>`.
+/// As for [`replace`], before anything is changed; a field that is not a `Box<dyn Layer>`.
 ///
 /// # Example
 ///
@@ -104,8 +101,8 @@ pub fn wrap(
     }))
 }
 
-/// Makes new modules of one type out of selected ones, wherever they stand, all or, if anything
-/// fails, none; returns their paths.
+/// Makes new modules from the selected ones of one type, wherever they are, all or, if anything fails, none; returns their
+/// paths.
 ///
 /// # Errors
 ///
@@ -131,7 +128,7 @@ pub fn replace_typed<M: Module>(
     for place in places("replace_typed", model, &select.into())? {
         let old = model.get_submodule(&place.path)?.as_module();
         let old = (old as &dyn Any).downcast_ref::<M>();
-        // An enum answers as what it holds, and cannot be given another of that.
+        // An enum resolves to its content, and cannot be given another content of that type.
         let Some(old) = old.filter(|_| place.holds == TypeId::of::<M>()) else {
             let (kind, asked) = (place.kind, M::type_kind());
             let problem =
@@ -154,7 +151,7 @@ pub fn replace_typed<M: Module>(
     }))
 }
 
-/// A layer without the boxes around its box, so that its type is that of a field.
+/// A layer without nested boxes, so that its type is that of a field.
 fn unbox(mut layer: Box<dyn Layer>) -> Box<dyn Layer> {
     while let Some(inner) = (&mut *layer as &mut dyn Any).downcast_mut::<Box<dyn Layer>>() {
         layer = std::mem::replace(inner, Box::new(Identity::new()));
@@ -162,14 +159,14 @@ fn unbox(mut layer: Box<dyn Layer>) -> Box<dyn Layer> {
     layer
 }
 
-/// Where a module stands.
+/// The field that holds a module.
 enum ModuleMut<'a> {
     Boxed(&'a mut Box<dyn Layer>),
     Typed(&'a mut dyn Module),
 }
 
 impl<'a> ModuleMut<'a> {
-    /// The module that stands there.
+    /// The module in it.
     fn module(self) -> &'a mut dyn Module {
         match self {
             Self::Boxed(layer) => (**layer).as_module_mut(),
@@ -178,16 +175,16 @@ impl<'a> ModuleMut<'a> {
     }
 }
 
-/// A place that is selected.
+/// A selected field.
 struct SelectedModule {
     path: String,
     boxed: bool,
-    /// The type of the module that stands there; an enum is its own, whatever it holds.
+    /// The type of the module in it; an enum counts as itself, whatever it holds.
     holds: TypeId,
     kind: &'static str,
 }
 
-/// Walks over the places of a model, and stops at those that `at` takes.
+/// Walks over the fields of a model, and does not descend into those that `at` accepts.
 struct PlaceVisitor<'s> {
     path: String,
     at: &'s mut dyn FnMut(&str, ModuleMut<'_>),
@@ -238,7 +235,7 @@ impl<'a> VisitorMut<'a> for PlaceVisitor<'_> {
     }
 }
 
-/// The selected places.
+/// The selected fields.
 fn places(
     op: &'static str,
     model: &mut impl Module,
@@ -290,7 +287,7 @@ fn places(
     }
 }
 
-/// Hands each place its new value.
+/// Gives each field its new value.
 fn install<T>(
     model: &mut impl Module,
     made: IndexMap<String, T>,

@@ -1,5 +1,5 @@
-//! The rows of a summary: the calls of a pass, with the modules around them that are not called
-//! themselves, and those that were not called at all.
+//! The rows of a summary: the calls of a pass, the modules around them that are not called themselves, and uncalled
+//! modules.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,12 +19,12 @@ pub(super) struct Row {
     pub(super) inputs: Vec<TensorInfo>,
     pub(super) outputs: Vec<TensorInfo>,
     pub(super) kernel: Option<String>,
-    /// Of the module with all in it.
+    /// The parameters of the module including everything in it.
     pub(super) parameters: usize,
     pub(super) trainable: usize,
-    /// Those that no row below shows.
+    /// The parameters that no row below shows.
     pub(super) left: usize,
-    /// With those of the calls below.
+    /// Including those of the calls below.
     pub(super) mult_adds: u64,
     pub(super) is_leaf: bool,
     pub(super) is_repeat: bool,
@@ -75,13 +75,13 @@ fn depth(path: &str) -> usize {
     }
 }
 
-/// Whether a module stands inside another, by their paths.
+/// Whether a module is inside another, by their paths.
 fn is_inside(path: &str, outer: &str) -> bool {
     let rest = path.strip_prefix(outer);
     outer.is_empty() && !path.is_empty() || rest.is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The paths of the modules around one, outermost first, without the model.
+/// The paths of the containing modules, outermost first, without the model.
 fn enclosing_paths(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').map(|(end, _)| &path[..end])
 }
@@ -89,7 +89,7 @@ fn enclosing_paths(path: &str) -> impl Iterator<Item = &str> {
 pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
     let modules: IndexMap<String, &dyn Module> = model.named_modules().collect();
     let mut rows: Vec<Row> = Vec::new();
-    // The modules that enclose the row that came last.
+    // The modules that contain the previous row.
     let mut open: Vec<String> = Vec::new();
     for call in trace.calls() {
         open.retain(|path| is_inside(&call.path, path));
@@ -117,7 +117,7 @@ pub(super) fn rows(model: &dyn Module, trace: &Trace) -> Vec<Row> {
             reached: false,
             ..Row::new(path, module)
         };
-        // Behind the last row of the module that it stands in.
+        // After the last row of the module that contains it.
         let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
         let last = rows
             .iter()

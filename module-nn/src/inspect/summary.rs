@@ -8,10 +8,10 @@ use super::tensor_info::TensorInfo;
 use super::trace::Trace;
 use crate::{Call, ModuleExt, Result, Tensors, no_grad};
 
-/// What a model is made of and what a forward pass through it costs, as
-/// [torchinfo](https://github.com/TylerYep/torchinfo) prints it.
+/// The structure of a model and the cost of a forward pass, as [torchinfo](https://github.com/TylerYep/torchinfo) prints
+/// them.
 ///
-/// The pass runs in evaluation mode under `no_grad`, after which every module has its mode back.
+/// The pass runs in evaluation mode under `no_grad`; afterwards every module has its original mode.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ where
     })
 }
 
-/// What [`summary`] found, which prints as a table.
+/// The result of [`summary`], which prints as a table.
 #[derive(Clone, Debug)]
 pub struct Summary {
     rows: Vec<Row>,
@@ -69,27 +69,27 @@ pub struct Summary {
     columns: Vec<Column>,
 }
 
-/// A column of a [`Summary`], after the first one, which is the layer.
+/// A column of a [`Summary`], after the first one, the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Column {
     /// The path of the module.
     Path,
-    /// The shapes of the tensors that it is given.
+    /// The shapes of the input tensors.
     Input,
-    /// The shapes of the tensors that it gives.
+    /// The shapes of the output tensors.
     Output,
-    /// The size of its kernel, if it prints one.
+    /// The kernel size, if the module prints one.
     Kernel,
-    /// Its parameters, but for those of rows below it; in brackets if they are frozen.
+    /// Its parameters, except those in rows below it; in brackets if they are frozen.
     Parameters,
-    /// The share of these in all parameters.
+    /// Their share of all parameters.
     Share,
     /// Its multiply-adds: see [`Trace::mult_adds`].
     MultAdds,
-    /// Whether all, some or none of its parameters learn.
+    /// Whether all, some or none of its parameters are trainable.
     Trainable,
-    /// Whether it was in training before the summary.
+    /// Whether it was in training mode before the summary.
     Mode,
     /// How long the call took.
     Time,
@@ -124,7 +124,7 @@ impl Column {
 }
 
 impl Summary {
-    /// How many levels below the model are printed; 3 unless this says otherwise.
+    /// The number of levels printed below the model; 3 by default.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth, ..self }
@@ -137,17 +137,17 @@ impl Summary {
         Self { columns, ..self }
     }
 
-    /// The pass that was recorded.
+    /// The recorded pass.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// The number of parameters, tied ones once.
+    /// The number of parameters; tied ones count once.
     pub fn num_parameters(&self) -> usize {
         self.about.parameters
     }
 
-    /// The number of parameters that learn.
+    /// The number of trainable parameters.
     pub fn num_trainable(&self) -> usize {
         self.about.trainable
     }
@@ -162,8 +162,8 @@ impl Summary {
         self.trace.inputs().iter().map(TensorInfo::bytes).sum()
     }
 
-    /// What torchinfo estimates for activations: twice, for their gradients, the first outputs of
-    /// the modules without modules in them that have parameters.
+    /// torchinfo's estimate for activations: twice the first outputs of modules with parameters and without submodules, to
+    /// account for their gradients.
     pub fn forward_backward_bytes(&self) -> usize {
         let calls = self.trace.calls().iter();
         let counted = calls.filter(|call| call.is_counted && !call.parameters.is_empty());
@@ -171,7 +171,7 @@ impl Summary {
         outputs.map(|output| 2 * output.bytes()).sum()
     }
 
-    /// What torchinfo counts as parameters' bytes: those of called modules without modules in them.
+    /// torchinfo's count of the parameters' bytes: those of called modules without submodules.
     pub fn parameter_bytes(&self) -> usize {
         let calls = self.trace.calls().iter();
         let counted = calls.filter(|call| call.is_counted && !call.is_repeat);
@@ -179,23 +179,23 @@ impl Summary {
         parameters.map(|parameter| parameter.tensor.bytes()).sum()
     }
 
-    /// The bytes of all parameters and buffers, tied ones once.
+    /// The bytes of all parameters and buffers; tied ones count once.
     pub fn state_bytes(&self) -> usize {
         self.about.bytes
     }
 
-    /// The paths of modules that the pass did not call, nor any in them.
+    /// The paths of modules that the pass did not call, neither themselves nor anything in them.
     pub fn never_called(&self) -> Vec<&str> {
         let rows = self.rows.iter().filter(|row| !row.reached);
         rows.map(|row| row.path.as_str()).collect()
     }
 
-    /// Names of parameters that do not learn.
+    /// The names of parameters that are not trainable.
     pub fn frozen(&self) -> &[String] {
         &self.about.frozen
     }
 
-    /// The names of each parameter that has several.
+    /// The names of each parameter with several names.
     pub fn ties(&self) -> &[Vec<String>] {
         &self.about.ties
     }
@@ -276,8 +276,8 @@ impl Summary {
     }
 }
 
-/// As torchinfo prints it, with columns as wide as they need to be; below it what torchinfo does
-/// not say: all state, modes, frozen and tied parameters, and modules that were not called.
+/// As torchinfo prints it, with columns as wide as needed; below it, additional information: all state, modes, frozen and
+/// tied parameters, and uncalled modules.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = self.table();
@@ -350,7 +350,7 @@ fn shapes(tensors: &[TensorInfo]) -> String {
     shapes.join(", ")
 }
 
-/// A number of millions, thousands of millions or millions of millions, as torchinfo writes it.
+/// A number in millions, billions or trillions, as torchinfo writes it.
 fn scale(number: u64) -> (&'static str, String) {
     let (unit, by) = match number {
         1_000_000_000_000.. => ("T", 1e12),

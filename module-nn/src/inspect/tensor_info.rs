@@ -1,6 +1,6 @@
 use crate::{DType, Shape, Tensor};
 
-/// What a tensor was like.
+/// The shape and dtype of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TensorInfo {

@@ -4,11 +4,10 @@ use super::flow::Flow;
 use super::tensor_info::TensorInfo;
 use crate::TensorId;
 
-/// One recorded forward pass: every `call` of the model's modules, in the order in which they
-/// began.
+/// One recorded forward pass: every `call` of the model's modules, in the order in which they began.
 ///
-/// It says what went in and came out, how long it took, what it cost, and where tensors went next.
-/// A module that is called twice is there twice. Only `call` is seen, as by every hook.
+/// It records inputs and outputs, time, cost, and where tensors went next. A module that is called twice is listed twice.
+/// Only `call` is seen, as with every hook.
 ///
 /// # Example
 ///
@@ -42,32 +41,32 @@ pub struct TracedCall {
     pub kind: &'static str,
     /// The call that made this one, as an index into [`Trace::calls`].
     pub parent: Option<usize>,
-    /// The tensors that `forward` got.
+    /// The input tensors of `forward`.
     pub inputs: Vec<TensorInfo>,
-    /// The tensors that the call gave; none if it failed.
+    /// The output tensors of the call; none if it failed.
     pub outputs: Vec<TensorInfo>,
     /// The module's own parameters, without those of its children.
     pub parameters: Vec<ParameterInfo>,
     /// `kernel_size`, if the module prints one.
     pub kernel: Option<String>,
-    /// Whether the module has no modules in it.
+    /// Whether the module has no submodules.
     pub is_leaf: bool,
-    /// Whether torchinfo counts what it costs: it has no modules in it, and PyTorch calls it.
-    /// Attention uses the weights of its output projection there without calling it.
+    /// Whether torchinfo counts its cost: it has no submodules, and PyTorch calls it. Attention uses the weights of its
+    /// output projection there without calling it.
     pub is_counted: bool,
     /// Whether the same module was called before.
     pub is_repeat: bool,
     /// Whether the call failed.
     pub failed: bool,
-    /// When it began, from the beginning of the recording.
+    /// When it began, since the start of the recording.
     pub start: Duration,
-    /// How long it took, with the calls it made and the hooks of others.
+    /// How long it took, including the calls it made and other hooks.
     pub time: Duration,
     /// Multiply-adds as torchinfo counts them: see [`Trace::mult_adds`]. Zero unless it is counted.
     pub mult_adds: u64,
 }
 
-/// What a parameter was like.
+/// A parameter's properties.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ParameterInfo {
@@ -77,12 +76,12 @@ pub struct ParameterInfo {
     pub id: TensorId,
     /// Its shape and dtype.
     pub tensor: TensorInfo,
-    /// Whether it learns.
+    /// Whether it is trainable.
     pub trainable: bool,
 }
 
 impl TracedCall {
-    /// The bytes of the tensors that came out.
+    /// The bytes of the output tensors.
     pub fn output_bytes(&self) -> usize {
         self.outputs.iter().map(TensorInfo::bytes).sum()
     }
@@ -94,14 +93,13 @@ impl Trace {
         &self.calls
     }
 
-    /// The calls that a call made, or the outermost ones.
+    /// The calls made by a call, or the outermost ones.
     pub fn children(&self, of: Option<usize>) -> impl Iterator<Item = (usize, &TracedCall)> {
         let calls = self.calls.iter().enumerate();
         calls.filter(move |(_, call)| call.parent == of)
     }
 
-    /// Where tensors went, from call to call; empty unless it was recorded by
-    /// [`record_flows`](Self::record_flows).
+    /// The flows of tensors between calls; empty unless recorded by [`record_flows`](Self::record_flows).
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
@@ -116,26 +114,26 @@ impl Trace {
         &self.outputs
     }
 
-    /// How long the outermost calls took.
+    /// The duration of the outermost calls.
     pub fn time(&self) -> Duration {
         self.children(None).map(|(_, call)| call.time).sum()
     }
 
-    /// How long a call took without the calls that it made.
+    /// The duration of a call without the calls that it made.
     pub fn own_time(&self, index: usize) -> Duration {
         let within: Duration = self.children(Some(index)).map(|(_, call)| call.time).sum();
         let time = self.calls.get(index).map(|call| call.time);
         time.unwrap_or_default().saturating_sub(within)
     }
 
-    /// Multiply-adds as [torchinfo](https://github.com/TylerYep/torchinfo) counts them: those of
-    /// parameters, of modules without modules in them.
+    /// Multiply-adds as [torchinfo](https://github.com/TylerYep/torchinfo) counts them: those of parameters, for modules
+    /// without submodules.
     ///
-    /// With `n` elements and the first output `[N, C, …]`, a `weight` or `bias` costs `n · N · …`
-    /// in a convolution (a module whose weight has three dimensions or more), `n · N` elsewhere;
-    /// another parameter that is a weight or a bias by its name, as those of an LSTM, `n · N · C`.
-    /// Products of activations, as in attention, are not counted, nor are the weights that a module
-    /// with modules in it holds itself, as attention does, nor attention's output projection.
+    /// With `n` elements and the first output `[N, C, …]`, a `weight` or `bias` costs `n · N · …` in a convolution (a
+    /// module whose weight has three dimensions or more), and `n · N` elsewhere; another parameter that is a weight or a
+    /// bias by its name, like those of an LSTM, costs `n · N · C`. Products of activations, as in attention, are not
+    /// counted, nor are the weights that a module with submodules holds itself, as attention does, nor attention's output
+    /// projection.
     pub fn mult_adds(&self) -> u64 {
         let calls = self.calls.iter();
         calls.fold(0, |sum, call| sum.saturating_add(call.mult_adds))

@@ -6,7 +6,7 @@ use super::{
     ReLU, ReLU6, SiLU, Sigmoid, Tanh,
 };
 
-/// An activation by PyTorch's name, with its defaults, where a configuration names the type of a layer.
+/// An activation by PyTorch's name, with its defaults, for configurations that name the type of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ActivationLayer {
     /// [`ELU`](super::ELU).
@@ -66,7 +66,7 @@ impl ActivationLayer {
     }
 }
 
-/// A normalization by its name, with its defaults, where a configuration names the type of a layer.
+/// A normalization by its name, with its defaults, for configurations that name the type of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NormLayer {
     /// [`BatchNorm2d`].
@@ -76,7 +76,7 @@ pub enum NormLayer {
 }
 
 impl NormLayer {
-    /// The layer for a number of channels.
+    /// The layer for this number of channels.
     pub(super) fn build(self, channels: usize) -> Result<Box<dyn Layer>> {
         Ok(match self {
             Self::BatchNorm2d => Box::new(BatchNorm2d::new(channels)?),

@@ -6,19 +6,19 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config};
 
-/// The mean of each window, where the windows cut the input into a given size: place `i` of `n` stands for
-/// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
+/// The mean of each window, where the windows divide the input into a given output size: output `i` of `n` covers the
+/// inputs from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
 /// [`AdaptiveAvgPool1d`], [`AdaptiveAvgPool2d`] and [`AdaptiveAvgPool3d`] are its aliases.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`,
-/// of which `None` keeps the input's.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`, in which
+/// `None` keeps the input's size.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an input without elements, a dtype that is not floating-point.
+/// A wrong number of dimensions, an input without elements, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -76,7 +76,7 @@ impl<const N: usize> Build for AdaptiveAvgPoolConfig<N> {
     ///
     /// # Errors
     ///
-    /// Sizes for another number of dimensions.
+    /// Sizes for a wrong number of dimensions.
     fn build(&self) -> Result<AdaptiveAvgPool<N>> {
         let given = self
             .output_size

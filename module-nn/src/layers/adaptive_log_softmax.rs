@@ -3,16 +3,16 @@ use module_core::{Call, Error, Forward, Integers, Module, Result, Sequential, Sh
 use super::{Linear, LinearConfig};
 use crate::config::{Build, check_positive, config};
 
-/// The log-probability of a class among very many, of which few are frequent: the head knows the
-/// frequent classes and one place for each cluster of rarer ones, and the tails, ever smaller, know
-/// the classes of their clusters. Classes are numbered by falling frequency.
+/// The log-probability of a class among very many, few of which are frequent: the head handles the frequent classes and has
+/// one output for each cluster of rarer ones; the tails, each smaller than the one before, handle the classes of their
+/// clusters. Classes are numbered by decreasing frequency.
 ///
 /// Source: Grave, Joulin, Cissé, Grangier and Jégou, *Efficient softmax approximation for GPUs*
 /// (2017).
 ///
 /// # Shapes
 ///
-/// Called with a pair of `[batch, in_features]` and classes `[batch]`, or both without the batch; to the
+/// Called with a pair of `[batch, in_features]` and classes `[batch]`, or both without the batch; returns the
 /// log-probabilities of the classes, `[batch]`, and the loss, the mean of their negatives.
 ///
 /// # State dict
@@ -23,11 +23,11 @@ use crate::config::{Build, check_positive, config};
 ///
 /// # Initialization
 ///
-/// As [`Linear`], the head first.
+/// Those of [`Linear`], the head first.
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, a class that is out of range.
+/// Incompatible shapes, a class that is out of range.
 ///
 /// # Example
 ///
@@ -59,11 +59,11 @@ config! {
             in_features: usize,
             /// The number of classes.
             n_classes: usize,
-            /// The first class of each cluster, rising.
+            /// The first class of each cluster, ascending.
             cutoffs: Vec<usize>,
         }
         optional {
-            /// How much smaller each cluster's hidden size is than the one before.
+            /// The factor by which each cluster's hidden size is smaller than the previous one's.
             div_value: f64 = 4.0,
             /// Whether the head learns a bias.
             head_bias: bool = false,
@@ -80,8 +80,8 @@ impl Build for AdaptiveLogSoftmaxWithLossConfig {
     ///
     /// # Errors
     ///
-    /// Cutoffs that do not rise from 1 to at most `n_classes - 1`, or are none; a size of 0; a
-    /// `div_value` that leaves a cluster without hidden units.
+    /// Cutoffs that do not ascend within 1 to `n_classes - 1`, or no cutoffs; a size of 0; a `div_value` that leaves a
+    /// cluster without hidden units.
     fn build(&self) -> Result<AdaptiveLogSoftmaxWithLoss> {
         let &Self {
             in_features,
@@ -151,11 +151,11 @@ impl AdaptiveLogSoftmaxWithLoss {
         Tensor::cat(&parts.iter().collect::<Vec<_>>(), 1)
     }
 
-    /// The class of the greatest probability, `[batch]`.
+    /// The most probable class, `[batch]`.
     ///
     /// # Errors
     ///
-    /// As [`log_prob`](Self::log_prob).
+    /// Those of [`log_prob`](Self::log_prob).
     pub fn predict(&self, input: &Tensor) -> Result<Tensor> {
         self.log_prob(input)?.argmax(1)
     }

@@ -7,20 +7,20 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config};
 
-/// The greatest element of each window, where the windows cut the input into a given size: place `i` of `n` stands for
-/// the places from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
+/// The maximum of each window, where the windows divide the input into a given output size: output `i` of `n` covers the
+/// inputs from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
 /// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)`
-/// it also tells where the elements were.
+/// it also returns the indices of the elements.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`,
-/// of which `None` keeps the input's.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch, to the same with the sizes `output_size`, in which
+/// `None` keeps the input's size.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an input without elements.
+/// A wrong number of dimensions, an input without elements.
 ///
 /// # Example
 ///
@@ -42,20 +42,20 @@ pub struct AdaptiveMaxPool<const N: usize> {
     sizes: [Option<usize>; N],
 }
 
-/// The greatest elements of sequences, [`AdaptiveMaxPool`] over one dimension.
+/// The maxima of sequences, [`AdaptiveMaxPool`] over one dimension.
 pub type AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
 
-/// The greatest elements of images, [`AdaptiveMaxPool`] over two dimensions.
+/// The maxima of images, [`AdaptiveMaxPool`] over two dimensions.
 pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
 
-/// The greatest elements of volumes, [`AdaptiveMaxPool`] over three dimensions.
+/// The maxima of volumes, [`AdaptiveMaxPool`] over three dimensions.
 pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 
 config! {
     /// The arguments of [`AdaptiveMaxPool`]; those of [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are [`AdaptiveMaxPool1dConfig`],
     /// [`AdaptiveMaxPool2dConfig`] and [`AdaptiveMaxPool3dConfig`].
     ///
-    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     pub struct AdaptiveMaxPoolConfig<const N: usize> => AdaptiveMaxPool {
         required {
             /// The size of the output, one for all dimensions or one for each; `None` keeps the input's.
@@ -80,7 +80,7 @@ impl<const N: usize> Build for AdaptiveMaxPoolConfig<N> {
     ///
     /// # Errors
     ///
-    /// Sizes for another number of dimensions.
+    /// Sizes for a wrong number of dimensions.
     fn build(&self) -> Result<AdaptiveMaxPool<N>> {
         let given = self
             .output_size

@@ -17,7 +17,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the padded input, a dtype that is not floating-point.
+/// A wrong number of dimensions, a window larger than the padded input, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -57,12 +57,11 @@ config! {
             stride: Sizes<N> = kernel_size,
             /// Zeros around the input; at most half the window.
             padding: Sizes<N> = 0,
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
             /// Whether the zeros of the padding count as elements.
             count_include_pad: bool = true,
-            /// What sums are divided by, instead of the number of elements. PyTorch has it over two and
-            /// three dimensions only.
+            /// The divisor, instead of the number of elements. PyTorch has it only over two and three dimensions.
             divisor_override: Option<usize> = None,
         }
     }
@@ -104,7 +103,7 @@ impl<const N: usize> Build for AvgPoolConfig<N> {
 impl<const N: usize> AvgPool<N> {
     const NAME: &'static str = of_dims::<N>(["AvgPool1d", "AvgPool2d", "AvgPool3d"]);
 
-    /// PyTorch writes one number as a tuple where there is one dimension only.
+    /// In one dimension, PyTorch prints a single number as a tuple.
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes = [
             self.config.kernel_size,

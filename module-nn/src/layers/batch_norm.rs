@@ -11,8 +11,8 @@ use crate::config::{Build, config};
 
 /// Batch normalization of each channel: `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`.
 ///
-/// In training the statistics are the batch's, with the biased variance, and move the running
-/// ones, with the unbiased variance; in evaluation they are the running ones.
+/// In training, the statistics are the batch's, with the biased variance, and update the running ones, with the unbiased
+/// variance; in evaluation, the running ones are used.
 ///
 /// [`BatchNorm1d`], [`BatchNorm2d`] and [`BatchNorm3d`] are its aliases.
 ///
@@ -25,8 +25,8 @@ use crate::config::{Build, config};
 ///
 /// # State dict
 ///
-/// `weight`, `bias`, `running_mean`, `running_var`, all `[channels]`, and `num_batches_tracked`,
-/// an `I64` without dimensions; less what the configuration leaves out.
+/// `weight`, `bias`, `running_mean`, `running_var`, all `[channels]`, and `num_batches_tracked`, a zero-dimensional `I64`;
+/// except those that the configuration omits.
 ///
 /// # Initialization
 ///
@@ -34,8 +34,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions or channels; in training, a single value per channel, whose
-/// variance is 0.
+/// A wrong number of dimensions or channels; in training, a single value per channel, whose variance is 0.
 ///
 /// # Example
 ///
@@ -58,7 +57,7 @@ pub struct BatchNorm<const N: usize> {
     norm: ChannelNorm,
     #[module(skip)]
     sync: SyncCell,
-    /// Whether the running statistics average all batches for now, whatever the momentum.
+    /// Whether the running statistics currently average all batches, regardless of the momentum.
     #[module(skip)]
     averages_all: AtomicBool,
 }
@@ -91,14 +90,13 @@ config! {
             num_features: usize,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: Number = 1e-5,
             /// The weight of the newest batch in the running statistics; `None` averages all batches.
             momentum: Option<Number> = 0.1,
             /// Whether a scale and a shift are learned.
             affine: bool = true,
-            /// Whether running statistics are kept; without them every batch uses its own, also in
-            /// evaluation.
+            /// Whether running statistics are kept; without them every batch uses its own, also in evaluation.
             track_running_stats: bool = true,
             /// Whether `affine` includes the shift.
             bias: bool = true,
@@ -154,7 +152,7 @@ impl<const N: usize> BatchNorm<N> {
         &self.norm.bias
     }
 
-    /// Sets the running statistics to those of a new layer: mean 0, variance 1, no batches.
+    /// Resets the running statistics to those of a new layer: mean 0, variance 1, no batches.
     ///
     /// # Errors
     ///
@@ -175,7 +173,7 @@ impl<const N: usize> BatchNorm<N> {
         self.norm.reset_running()
     }
 
-    /// What [`update_bn`](crate::optim::update_bn) works on.
+    /// Used by [`update_bn`](crate::optim::update_bn).
     pub(crate) fn averaging(&self) -> (&ChannelNorm, &AtomicBool) {
         (&self.norm, &self.averages_all)
     }
@@ -208,7 +206,7 @@ impl<const N: usize> BatchNorm<N> {
         };
         let batches = counter.tensor().add(1)?;
         if count == 0 {
-            // An empty batch is counted and moves nothing, as in PyTorch.
+            // An empty batch is counted but does not change the statistics, as in PyTorch.
             return counter.set(batches);
         }
         let own = self.config.momentum;

@@ -25,7 +25,7 @@ use crate::init::Uniform;
 ///
 /// # Errors
 ///
-/// Other sizes than these, another dtype or device than the weight's.
+/// Other sizes than these, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///

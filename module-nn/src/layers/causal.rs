@@ -1,9 +1,8 @@
-//! Causal masks, which several layers make.
+//! Causal masks, which several layers use.
 
 use module_core::{DType, Device, Result, Tensor};
 
-/// True where a key does not come after the query, `[queries, keys]`; the first query stands beside key
-/// `past`.
+/// True if a key does not come after the query, `[queries, keys]`; the first query is aligned with key `past`.
 pub(super) fn causal_mask(
     queries: usize,
     keys: usize,

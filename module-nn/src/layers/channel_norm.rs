@@ -1,4 +1,4 @@
-//! What batch and instance normalizations share: their members, and how these are printed and moved.
+//! Code that batch and instance normalization share: their members, and how these are printed and moved.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub(crate) struct ChannelNorm {
     pub(crate) training: Training,
 }
 
-/// The arguments of both.
+/// The arguments of both layers.
 #[derive(Clone, Copy)]
 pub(super) struct ChannelNormArguments {
     pub(super) num_features: usize,
@@ -72,7 +72,7 @@ impl ChannelNorm {
         })
     }
 
-    /// The scale and the shift, as far as there are any.
+    /// The scale and the shift, if there are any.
     pub(super) fn affine(&self) -> [Option<Tensor>; 2] {
         [&self.weight, &self.bias].map(|member| member.get().map(Parameter::tensor))
     }
@@ -83,7 +83,7 @@ impl ChannelNorm {
         Some([mean.tensor(), var.tensor()])
     }
 
-    /// The running statistics that there are, each with the value that it has.
+    /// The existing running statistics, each with its value.
     pub(crate) fn statistics(&self) -> Vec<(&Buffer, Tensor)> {
         let buffers = [
             &self.running_mean,
@@ -94,7 +94,7 @@ impl ChannelNorm {
         buffers.map(|buffer| (buffer, buffer.tensor())).collect()
     }
 
-    /// Sets the running statistics to those of a new layer.
+    /// Resets the running statistics to those of a new layer.
     pub(crate) fn reset_running(&self) -> Result<()> {
         let first = [
             (&self.running_mean, 0),
@@ -124,7 +124,7 @@ impl ChannelNorm {
         let count = count as f64;
         let var = &var.mul(count / (count - 1.0))?;
         let blend = |running: &Buffer, new: &Tensor| {
-            // Half precision is rounded once, where it is kept.
+            // Half precision is rounded once, when it is stored.
             let old = running.tensor();
             let rest = old.to_dtype(new.dtype())?.mul(1.0 - factor)?;
             new.mul(factor)?.add(&rest)?.to_dtype(old.dtype())

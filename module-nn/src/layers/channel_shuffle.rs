@@ -3,7 +3,7 @@ use module_core::{Forward, Module, Result, Tensor};
 use crate::config::{Build, check_positive, config};
 use crate::functional;
 
-/// The channels of all groups in turn: channel `i` of group `g` goes to `i·groups + g`.
+/// Interleaves the channels of all groups: channel `i` of group `g` goes to `i·groups + g`.
 ///
 /// Source: Zhang et al., *ShuffleNet: An Extremely Efficient Convolutional Neural Network for Mobile Devices*
 /// (2017).
@@ -49,7 +49,7 @@ impl Build for ChannelShuffleConfig {
     ///
     /// # Errors
     ///
-    /// A 0.
+    /// Zero groups.
     fn build(&self) -> Result<ChannelShuffle> {
         let groups = self.groups;
         check_positive("ChannelShuffle", "groups", groups)?;

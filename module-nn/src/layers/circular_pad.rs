@@ -6,18 +6,18 @@ use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// The input going on at its other end.
+/// Padding with the values from the opposite end.
 ///
 /// [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are its aliases.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
-/// which a negative one cuts off.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, where negative
+/// amounts crop.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an amount beyond the size, cutting off everything.
+/// A wrong number of dimensions, an amount beyond the size, cropping everything.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct CircularPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// The other ends of sequences, [`CircularPad`] over one dimension.
+/// Circular padding of sequences, [`CircularPad`] over one dimension.
 pub type CircularPad1d = CircularPad<1>;
 
-/// The other ends of images, [`CircularPad`] over two dimensions.
+/// Circular padding of images, [`CircularPad`] over two dimensions.
 pub type CircularPad2d = CircularPad<2>;
 
-/// The other ends of volumes, [`CircularPad`] over three dimensions.
+/// Circular padding of volumes, [`CircularPad`] over three dimensions.
 pub type CircularPad3d = CircularPad<3>;
 
 config! {
@@ -52,8 +52,8 @@ config! {
     /// [`CircularPad2dConfig`] and [`CircularPad3dConfig`].
     pub struct CircularPadConfig<const N: usize> => CircularPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -75,7 +75,7 @@ impl<const N: usize> Build for CircularPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<CircularPad<N>> {
         let amounts = self.padding.get(CircularPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();

@@ -7,17 +7,17 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// A number around the last dimensions; of an integer tensor it must be whole.
+/// Padding of the last dimensions with a number; for an integer tensor it must be an integer.
 ///
 /// [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are its aliases.
 ///
 /// # Shapes
 ///
-/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; a negative amount cuts off.
+/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; negative amounts crop.
 ///
 /// # Errors
 ///
-/// Fewer dimensions than are padded, cutting off more than there is, a number that the dtype would cut.
+/// Fewer dimensions than are padded, cropping more than there is, a number that the dtype cannot hold exactly.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct ConstantPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// A number around sequences, [`ConstantPad`] over one dimension.
+/// Constant padding of sequences, [`ConstantPad`] over one dimension.
 pub type ConstantPad1d = ConstantPad<1>;
 
-/// A number around images, [`ConstantPad`] over two dimensions.
+/// Constant padding of images, [`ConstantPad`] over two dimensions.
 pub type ConstantPad2d = ConstantPad<2>;
 
-/// A number around volumes, [`ConstantPad`] over three dimensions.
+/// Constant padding of volumes, [`ConstantPad`] over three dimensions.
 pub type ConstantPad3d = ConstantPad<3>;
 
 config! {
@@ -52,10 +52,10 @@ config! {
     /// [`ConstantPad2dConfig`] and [`ConstantPad3dConfig`].
     pub struct ConstantPadConfig<const N: usize> => ConstantPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
-            /// The number.
+            /// The fill value.
             value: Number,
         }
     }
@@ -77,7 +77,7 @@ impl<const N: usize> Build for ConstantPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ConstantPad<N>> {
         let amounts = self.padding.get(ConstantPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();

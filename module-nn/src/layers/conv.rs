@@ -38,9 +38,8 @@ use crate::parametrize::WithWeight;
 ///
 /// # Errors
 ///
-/// An input with another number of channels or dimensions, or smaller than the kernel after
-/// padding; more padding than `padding_mode` has to put there; another dtype or device than the
-/// weight's.
+/// An input with a wrong number of channels or dimensions, or smaller than the kernel after padding; more padding than
+/// `padding_mode` can fill; a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -74,7 +73,7 @@ pub type Conv2d = Conv<2>;
 /// The convolution of volumes, [`Conv`] over three dimensions.
 pub type Conv3d = Conv<3>;
 
-/// What stands around the image in a convolution.
+/// The padding mode of a convolution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PaddingMode {
@@ -104,7 +103,7 @@ config! {
         optional {
             /// The step of the kernel.
             stride: Sizes<N> = 1,
-            /// What is added around the input: sizes, [`Padding::Same`] or [`Padding::Valid`].
+            /// The padding: sizes, [`Padding::Same`] or [`Padding::Valid`].
             padding: Padding<N> = 0,
             /// The spacing between kernel elements.
             dilation: Sizes<N> = 1,
@@ -112,7 +111,7 @@ config! {
             groups: usize = 1,
             /// Whether a bias is learned.
             bias: bool = true,
-            /// What the padding consists of.
+            /// The padding mode.
             padding_mode: PaddingMode = PaddingMode::Zeros,
         }
     }
@@ -144,12 +143,12 @@ impl<const N: usize> Build for ConvConfig<N> {
 }
 
 impl<const N: usize> ConvConfig<N> {
-    /// A layer of parameters that exist already: nothing is drawn.
+    /// A layer made from existing parameters: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), a weight or a bias of another shape, a bias that is missing or that `bias` says
-    /// there is none of.
+    /// Those of [`build`](Self::build), a weight or a bias of another shape, a bias that is missing, or given although
+    /// `bias` is false.
     ///
     /// # Example
     ///
@@ -179,7 +178,7 @@ impl<const N: usize> ConvConfig<N> {
         }
     }
 
-    /// A weight and a bias that exist already, of the shapes of fresh ones.
+    /// An existing weight and bias, of the shapes of newly made ones.
     pub(super) fn check_parts(
         &self,
         name: &'static str,
@@ -251,7 +250,7 @@ impl<const N: usize> ConvConfig<N> {
         Ok(())
     }
 
-    /// Elements before and after, of the last dimension first, as [`Tensor::pad`] takes them.
+    /// Elements before and after, starting with the last dimension, as [`Tensor::pad`] takes them.
     fn pad_amounts(&self) -> Vec<isize> {
         let sides = |d: usize| match self.padding {
             Padding::Valid => [0, 0],
@@ -309,7 +308,7 @@ impl<const N: usize> ConvConfig<N> {
 }
 
 impl<const N: usize> Conv<N> {
-    /// The convolution with any weight, whose shape tells the groups.
+    /// The convolution with any weight, whose shape determines the groups.
     fn convolve(&self, input: Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         let config = &self.config;
         let mode = match config.padding_mode {
@@ -343,7 +342,7 @@ impl<const N: usize> Conv<N> {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own.
+    /// Ties its weight to another one.
     ///
     /// # Errors
     ///

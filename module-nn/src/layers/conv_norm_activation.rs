@@ -3,26 +3,25 @@ use module_core::{Forward, Layer, Module, Result, Sequential, Tensor};
 use super::{ActivationLayer, Conv2dConfig, NormLayer, Padding, Sizes};
 use crate::config::{Build, config};
 
-/// A convolution, a normalization and an activation, one after the other: torchvision's
-/// `Conv2dNormActivation`.
+/// A convolution, a normalization and an activation in sequence: torchvision's `Conv2dNormActivation`.
 ///
 /// torchvision's `inplace` has no counterpart, because nothing is computed in place.
 ///
 /// # Shapes
 ///
-/// As [`Conv2d`](super::Conv2d).
+/// Those of [`Conv2d`](super::Conv2d).
 ///
 /// # State dict
 ///
-/// `0.weight`, and `0.bias` without a normalization; `1.*` of the normalization.
+/// `0.weight`, and `0.bias` if there is no normalization; `1.*` of the normalization.
 ///
 /// # Initialization
 ///
-/// As the layers, in their order.
+/// Those of the layers, in order.
 ///
 /// # Errors
 ///
-/// As the layers.
+/// Those of the layers.
 ///
 /// # Example
 ///
@@ -60,7 +59,7 @@ config! {
             kernel_size: Sizes<2> = 3,
             /// The step of the kernel.
             stride: Sizes<2> = 1,
-            /// What is added around the input; without it, as much as keeps the size at a stride of 1.
+            /// The padding; by default, enough to keep the size at a stride of 1.
             padding: Option<Padding<2>> = None,
             /// The number of groups of channels that are convolved separately.
             groups: usize = 1,
@@ -70,7 +69,7 @@ config! {
             activation_layer: Option<ActivationLayer> = ActivationLayer::ReLU,
             /// The spacing between kernel elements.
             dilation: Sizes<2> = 1,
-            /// Whether the convolution has a bias; without it, where there is no normalization.
+            /// Whether the convolution has a bias; by default, if there is no normalization.
             bias: Option<bool> = None,
         }
     }
@@ -83,7 +82,7 @@ impl Build for Conv2dNormActivationConfig {
     ///
     /// # Errors
     ///
-    /// As [`Conv2dConfig::build`].
+    /// Those of [`Conv2dConfig::build`].
     fn build(&self) -> Result<Conv2dNormActivation> {
         let norm = self.norm_layer.map(|norm| norm.build(self.out_channels));
         let activation = self.activation_layer.map(ActivationLayer::build);
@@ -92,11 +91,11 @@ impl Build for Conv2dNormActivationConfig {
 }
 
 impl Conv2dNormActivationConfig {
-    /// A block with layers of your own in the place of `norm_layer` and `activation_layer`.
+    /// A block with your own layers instead of `norm_layer` and `activation_layer`.
     ///
     /// # Errors
     ///
-    /// As [`Conv2dConfig::build`].
+    /// Those of [`Conv2dConfig::build`].
     ///
     /// # Example
     ///
@@ -142,8 +141,7 @@ impl Conv2dNormActivation {
         &self.layers
     }
 
-    /// The arguments that it was built from, without the layers that
-    /// [`Conv2dNormActivationConfig::build_with`] was given beside them.
+    /// The arguments that it was built from, without the layers passed to [`Conv2dNormActivationConfig::build_with`].
     pub fn config(&self) -> Conv2dNormActivationConfig {
         self.config.clone()
     }

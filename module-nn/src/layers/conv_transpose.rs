@@ -9,9 +9,9 @@ use super::spatial::{add_bias, check_channels, of_dims};
 use super::{ConvConfig, PaddingMode};
 use crate::config::{Build, config};
 
-/// The transposed convolution: each place of the input adds the learned kernel times its value to the
-/// output, over an image `y[n, o, i·s + a·d - p, j·s + b·d - p] += x[n, c, i, j] · w[c, o, a, b]`, and
-/// then the bias. It is the gradient of a [`Conv`](super::Conv) by its input.
+/// The transposed convolution: each input element adds the learned kernel times its value to the output, over an image
+/// `y[n, o, i·s + a·d - p, j·s + b·d - p] += x[n, c, i, j] · w[c, o, a, b]`, and then the bias. It is the gradient of a
+/// [`Conv`](super::Conv) with respect to its input.
 ///
 /// [`ConvTranspose1d`], [`ConvTranspose2d`] and [`ConvTranspose3d`] are its aliases.
 ///
@@ -19,11 +19,9 @@ use crate::config::{Build, config};
 ///
 /// # Shapes
 ///
-/// Input `[batch, in_channels, size…]` with `N` sizes, or without the batch; output with
-/// `out_channels` and sizes
-/// `(size - 1)·stride - 2·padding + dilation·(kernel - 1) + output_padding + 1`. Several sizes of the input
-/// of a convolution give one of its output: called with `(x, output_size)`, the output padding is what leads to
-/// that one.
+/// Input `[batch, in_channels, size…]` with `N` sizes, or without the batch; output with `out_channels` and sizes
+/// `(size - 1)·stride - 2·padding + dilation·(kernel - 1) + output_padding + 1`. Several input sizes of a convolution give
+/// the same output size: when called with `(x, output_size)`, the output padding is chosen to match.
 ///
 /// # State dict
 ///
@@ -37,9 +35,8 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// An input with another number of channels or dimensions; an output padding that is neither below
-/// the stride nor the dilation; an output size that is not within a stride of the smallest; another
-/// dtype or device than the weight's.
+/// An input with a wrong number of channels or dimensions; an output padding that is below neither the stride nor the
+/// dilation; an output size that is not within a stride of the smallest; a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -84,11 +81,11 @@ config! {
             kernel_size: Sizes<N>,
         }
         optional {
-            /// How far apart neighbors of the input lie in the output.
+            /// The distance between neighboring input elements in the output.
             stride: Sizes<N> = 1,
-            /// How many places are cut off the output on both sides.
+            /// The number of elements cropped from the output on both sides.
             padding: Sizes<N> = 0,
-            /// How many places are added after the output; below the stride or the dilation.
+            /// The number of elements added after the output; below the stride or the dilation.
             output_padding: Sizes<N> = 0,
             /// The number of groups of channels that are convolved separately.
             groups: usize = 1,
@@ -96,7 +93,7 @@ config! {
             bias: bool = true,
             /// The spacing between kernel elements.
             dilation: Sizes<N> = 1,
-            /// Zeros, as in PyTorch, which knows no other here.
+            /// Zeros, the only mode of PyTorch here.
             padding_mode: PaddingMode = PaddingMode::Zeros,
         }
     }
@@ -128,12 +125,12 @@ impl<const N: usize> Build for ConvTransposeConfig<N> {
 }
 
 impl<const N: usize> ConvTransposeConfig<N> {
-    /// A layer of parameters that exist already: nothing is drawn.
+    /// A layer made from existing parameters: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), a weight or a bias of another shape, a bias that is missing or that `bias` says
-    /// there is none of.
+    /// Those of [`build`](Self::build), a weight or a bias of another shape, a bias that is missing, or given although
+    /// `bias` is false.
     pub fn from_parts(&self, weight: Parameter, bias: impl Into<Bias>) -> Result<ConvTranspose<N>> {
         let (conv, lead) = self.check()?;
         let (weight, bias) =
@@ -164,7 +161,7 @@ impl<const N: usize> ConvTransposeConfig<N> {
         Ok((self.to_conv(), [self.in_channels, self.out_channels]))
     }
 
-    /// The arguments that a convolution has too.
+    /// The arguments that a convolution also has.
     fn to_conv(&self) -> ConvConfig<N> {
         ConvConfig {
             in_channels: self.in_channels,
@@ -179,7 +176,7 @@ impl<const N: usize> ConvTransposeConfig<N> {
         }
     }
 
-    /// The size of the output without output padding; none below 0 or beyond memory.
+    /// The size of the output without output padding; `None` if it is below 0 or does not fit in memory.
     fn smallest(&self, d: usize, size: usize) -> Option<usize> {
         let [kernel, stride, dilation, padding] =
             [self.kernel_size, self.stride, self.dilation, self.padding]
@@ -208,7 +205,7 @@ impl<const N: usize> ConvTranspose<N> {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own.
+    /// Ties its weight to another one.
     ///
     /// # Errors
     ///
@@ -235,7 +232,7 @@ impl<const N: usize> ConvTranspose<N> {
         add_bias::<N>(output, bias.as_ref())
     }
 
-    /// The output padding with which the output of this input has this size.
+    /// The output padding that gives this output size.
     fn padding_for(&self, input: &Tensor, output_size: [usize; N]) -> Result<[usize; N]> {
         let mut padding = [0; N];
         // The layer has checked the number of dimensions.
@@ -281,7 +278,7 @@ impl<const N: usize> Forward for ConvTranspose<N> {
     }
 }
 
-/// With the spatial sizes that the output is to have.
+/// With the desired spatial sizes of the output.
 impl<const N: usize> Forward<(Tensor, [usize; N])> for ConvTranspose<N> {
     type Output = Tensor;
 

@@ -5,11 +5,10 @@ use module_core::{Module, ModuleExt};
 
 use super::{BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm};
 
-/// Lets every batch normalization of a module compute its statistics by `sync` in training, or by
-/// its own batch again if there is none; returns how many there are.
+/// Makes every batch normalization of a module compute its statistics with `sync` in training, or from its own batch again
+/// if there is none; returns how many there are.
 ///
-/// PyTorch's `SyncBatchNorm.convert_sync_batchnorm` puts other layers in their place. Here they
-/// stay what they are, and so do their keys.
+/// PyTorch's `SyncBatchNorm.convert_sync_batchnorm` replaces the layers. Here they stay the same, and so do their keys.
 pub fn convert_sync_batchnorm(module: &dyn Module, sync: Option<Arc<dyn SyncBatchNorm>>) -> usize {
     let norms = module.modules().filter_map(|module| {
         let module: &dyn Any = module.as_module();
@@ -27,7 +26,7 @@ mod tests {
     use super::*;
     use module_core::{DType, Forward as _, Result, Sequential, Tensor};
 
-    /// As if another process had the same batch, plus one.
+    /// Acts as if another process had the same batch, plus one.
     struct Shifted;
 
     impl SyncBatchNorm for Shifted {
@@ -66,7 +65,7 @@ mod tests {
             assert!(found.equal(&expected).unwrap(), "{name}");
         }
 
-        // In evaluation, and after the way back, every norm is its own again.
+        // In evaluation, and after the conversion back, every norm uses its own statistics again.
         let first = model.get_submodule("0").unwrap();
         let first: &dyn Any = first;
         let first: &BatchNorm1d = first.downcast_ref().unwrap();

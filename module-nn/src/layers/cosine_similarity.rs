@@ -8,7 +8,7 @@ use crate::functional;
 ///
 /// # Shapes
 ///
-/// Called with a pair of shapes that broadcast; to theirs without `dim`.
+/// Called with a pair of shapes that broadcast; to the broadcast shape without `dim`.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ config! {
         optional {
             /// The dimension of the vectors; a negative one counts from the end.
             dim: isize = 1,
-            /// The least norm that is divided by.
+            /// The lower bound of the norms in the divisor.
             eps: f64 = 1e-8,
         }
     }

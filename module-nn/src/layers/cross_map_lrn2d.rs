@@ -5,16 +5,16 @@ use module_core::{AvgPoolOptions, Forward, Module, PadMode, Result, Tensor};
 
 use crate::config::{Build, check_positive, config};
 
-/// Division of each element by a power of what lies in the neighboring channels, as Torch 7 had it:
+/// Divides each element by a power of its neighborhood across channels, as in Torch 7:
 ///
 /// ```text
 /// y[n, c, …] = x[n, c, …] · (k + alpha/size · Σ x[n, i, …]²)^(-beta)
 /// ```
 ///
-/// where `i` runs over the channels less than `⌊(size + 1)/2⌋` away from `c`. As in PyTorch, whose sum
-/// runs from channel to channel and never drops the first one, channel 0 counts for all after it too.
-/// Unlike in PyTorch, whose windows are one channel off in the backward pass, the gradient is that of this
-/// formula. [`LocalResponseNorm`](super::LocalResponseNorm) has none of these surprises.
+/// where `i` runs over the channels less than `⌊(size + 1)/2⌋` away from `c`. As in PyTorch, whose sum runs from channel to
+/// channel and never drops the first one, channel 0 also counts for all channels after it. Unlike in PyTorch, whose windows
+/// are off by one channel in the backward pass, the gradient is that of this formula.
+/// [`LocalResponseNorm`](super::LocalResponseNorm) has neither problem.
 ///
 /// Source: Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
 /// Neural Networks* (2012).
@@ -25,7 +25,7 @@ use crate::config::{Build, check_positive, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a dtype that is not floating-point.
+/// A wrong number of dimensions, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -56,7 +56,7 @@ config! {
             alpha: f64 = 1e-4,
             /// The exponent.
             beta: f64 = 0.75,
-            /// What is added.
+            /// The constant term.
             k: f64 = 1.0,
         }
     }
@@ -86,7 +86,7 @@ impl CrossMapLRN2d {
             k,
         } = &self.config;
         write!(f, "{size}, alpha={}, beta={}, ", Repr(alpha), Repr(beta))?;
-        // PyTorch's default is a whole number.
+        // PyTorch's default is an integer.
         match k.fract() == 0.0 {
             true => write!(f, "k={k}"),
             false => write!(f, "k={}", Repr(k)),
@@ -113,7 +113,7 @@ impl Forward for CrossMapLRN2d {
             let expected = "[batch, channels, height, width]";
             return Err(input.shape().error("CrossMapLRN2d", expected));
         };
-        // The channels on one side that any window reaches are no more than there are.
+        // A window reaches at most as many channels on one side as there are.
         let reach = (size.div_ceil(2) - 1).min(channels);
         let squares = input.mul(&input)?;
         let rows = squares.reshape([batch, 1, channels, height * width])?;

@@ -18,7 +18,7 @@ use crate::config::{Build, check_between, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions; in training, a dtype that is not floating-point.
+/// A wrong number of dimensions; in training, a dtype that is not floating-point.
 ///
 /// # Example
 ///

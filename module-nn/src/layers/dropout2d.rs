@@ -14,8 +14,8 @@ use crate::config::{Build, check_between, config};
 ///
 /// # Shapes
 ///
-/// `[batch, channels, height, width]` to the same. As in PyTorch, the second of any two dimensions
-/// or more is that of the channels, so that three are no image without a batch.
+/// `[batch, channels, height, width]` to the same. As in PyTorch, the second of any two or more dimensions is the channels,
+/// so three dimensions are not an image without a batch.
 ///
 /// # Errors
 ///

@@ -14,8 +14,8 @@ use crate::config::{Build, check_between, config};
 ///
 /// # Shapes
 ///
-/// `[batch, channels, depth, height, width]` to the same; in any other shape, as in PyTorch, the
-/// first dimension is that of the channels.
+/// `[batch, channels, depth, height, width]` to the same; in any other shape, as in PyTorch, the first dimension is the
+/// channels.
 ///
 /// # Errors
 ///

@@ -12,10 +12,10 @@ use crate::functional::by_frequency;
 use crate::init::Normal;
 use crate::lora::{Adaptable, Adapters};
 
-/// A table of learned vectors, looked up by whole numbers.
+/// A table of learned vectors, looked up by integer index.
 ///
-/// The row `padding_idx` is read like any other, but gets no gradient. With `max_norm` every row that
-/// is looked up is first scaled down to that norm, in the parameter itself, as in PyTorch.
+/// The row `padding_idx` is read like any other, but gets no gradient. With `max_norm`, every row that is looked up is
+/// first scaled down to that norm, in the parameter itself, as in PyTorch.
 ///
 /// # Shapes
 ///
@@ -27,12 +27,11 @@ use crate::lora::{Adaptable, Adapters};
 ///
 /// # Initialization
 ///
-/// Normal of mean 0 and standard deviation 1, all rows, and then the padding row 0: PyTorch's, bit
-/// for bit.
+/// Normal with mean 0 and standard deviation 1 for all rows, and then 0 for the padding row: PyTorch's, bit for bit.
 ///
 /// # Errors
 ///
-/// Indices that are not whole numbers, or out of range.
+/// Indices that are not integers, or out of range.
 ///
 /// # Example
 ///
@@ -81,11 +80,11 @@ config! {
         optional {
             /// A row without a gradient; a negative one counts from the end.
             padding_idx: Option<isize> = None,
-            /// The greatest norm that a row may have when it is looked up.
+            /// The maximum norm of a row that is looked up.
             max_norm: Option<Number> = None,
             /// The `p` of that norm.
             norm_type: Number = 2.0,
-            /// Whether the gradient of a row is divided by how often the call names it.
+            /// Whether the gradient of a row is divided by the number of its look-ups in the call.
             scale_grad_by_freq: bool = false,
             /// Always false: gradients are dense here.
             sparse: bool = false,
@@ -96,7 +95,7 @@ config! {
 impl Build for EmbeddingConfig {
     type Output = Embedding;
 
-    /// A table with fresh rows.
+    /// A table with newly initialized rows.
     ///
     /// # Errors
     ///
@@ -110,11 +109,11 @@ impl Build for EmbeddingConfig {
 }
 
 impl EmbeddingConfig {
-    /// A table that is this parameter: nothing is drawn.
+    /// A table that uses this parameter: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape.
+    /// Those of [`build`](Self::build), and a table of another shape.
     pub fn from_parts(&self, weight: Parameter) -> Result<Embedding> {
         let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
@@ -126,7 +125,7 @@ impl EmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
+    /// Those of [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
     pub fn from_pretrained(&self, embeddings: Tensor) -> Result<Embedding> {
         self.with_table(embeddings, true)
     }
@@ -135,7 +134,7 @@ impl EmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// As [`from_pretrained`](Self::from_pretrained).
+    /// Those of [`from_pretrained`](Self::from_pretrained).
     pub fn from_pretrained_trainable(&self, embeddings: Tensor) -> Result<Embedding> {
         self.with_table(embeddings, false)
     }
@@ -162,7 +161,7 @@ impl EmbeddingConfig {
         }
     }
 
-    /// The padding row, counted from the first.
+    /// The padding row, counted from the start.
     fn check(&self) -> Result<Option<usize>> {
         check_table(
             "Embedding",
@@ -173,8 +172,7 @@ impl EmbeddingConfig {
     }
 }
 
-/// Checks what the arguments of tables have in common; returns the padding row, counted from the
-/// first.
+/// Checks the arguments that tables share; returns the padding row, counted from the start.
 pub(super) fn check_table(
     layer: &'static str,
     [count, width]: [usize; 2],
@@ -203,7 +201,7 @@ pub(super) fn check_table(
     }
 }
 
-/// A parameter with the rows that are given.
+/// A parameter with the given rows.
 pub(super) fn pretrained(shape: [usize; 2], embeddings: Tensor, freeze: bool) -> Result<Parameter> {
     crate::functional::check_shape("from_pretrained", &embeddings, &shape.into())?;
     let weight = Parameter::new(embeddings)?;
@@ -237,7 +235,7 @@ impl Init for TableInit {
     }
 }
 
-/// Scales the rows that the indices name down to a norm, in the parameter.
+/// Scales the indexed rows down to a norm, in the parameter.
 pub(super) fn renormalize(
     weight: &Parameter,
     indices: &Tensor,
@@ -263,7 +261,7 @@ pub(super) fn renormalize(
     })
 }
 
-/// What tables print beside their sizes.
+/// The printed arguments of tables, besides their sizes.
 pub(super) fn norm_repr(
     f: &mut fmt::Formatter<'_>,
     max_norm: Option<Number>,
@@ -283,7 +281,7 @@ pub(super) fn norm_repr(
 }
 
 impl Embedding {
-    /// The row that stands for padding.
+    /// The padding row.
     pub(crate) fn padding_idx(&self) -> Option<usize> {
         self.padding_idx
     }
@@ -293,17 +291,17 @@ impl Embedding {
         &self.weight
     }
 
-    /// A table that is this parameter, with its sizes: nothing is drawn.
+    /// A table that uses this parameter, with its sizes: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// A table that has not two dimensions, or a size of 0.
+    /// A table that is not two-dimensional, or a size of 0.
     pub fn from_parts(weight: Parameter) -> Result<Self> {
         let [count, width] = sizes("Embedding", &weight)?;
         EmbeddingConfig::new(count, width).from_parts(weight)
     }
 
-    /// Takes a second handle to another table as its own, as a language model ties it to its last layer.
+    /// Ties its table to another one, as a language model ties it to its last layer.
     ///
     /// # Errors
     ///
@@ -322,7 +320,7 @@ impl Embedding {
         norm_repr(f, config.max_norm, config.norm_type, scaled)
     }
 
-    /// The rows of a table with as many rows as its own.
+    /// The rows of a table with as many rows as this one.
     fn look_up(&self, table: &Tensor, input: &Tensor) -> Result<Tensor> {
         let rows = table.embedding(input, self.padding_idx)?;
         if !self.config.scale_grad_by_freq {

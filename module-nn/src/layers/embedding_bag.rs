@@ -8,14 +8,13 @@ use super::parts::{part, sizes, tie};
 use crate::config::{Build, config};
 use crate::functional::{self, BagMode, EmbeddingBagOptions};
 
-/// A table of learned vectors, looked up in bags of which each gives the sum, the mean or the maximum
-/// of its rows; an empty bag gives zeros.
+/// A table of learned vectors, looked up in bags; each bag gives the sum, the mean or the maximum of its rows. An empty bag
+/// gives zeros.
 ///
 /// # Shapes
 ///
-/// Called with indices `[bags, length]`, or with a pair of a list of indices and the offsets `[bags]`
-/// at which bags start, or with a triple of indices, offsets if any, and weights of their shape if
-/// any; to `[bags, embedding_dim]`.
+/// Called with indices `[bags, length]`, with a pair of a list of indices and the offsets `[bags]` at which bags start, or
+/// with a triple of indices, optional offsets, and optional weights of the indices' shape; to `[bags, embedding_dim]`.
 ///
 /// # State dict
 ///
@@ -23,11 +22,11 @@ use crate::functional::{self, BagMode, EmbeddingBagOptions};
 ///
 /// # Initialization
 ///
-/// As [`Embedding`](super::Embedding).
+/// Those of [`Embedding`](super::Embedding).
 ///
 /// # Errors
 ///
-/// As [`embedding_bag`](crate::functional::embedding_bag).
+/// Those of [`embedding_bag`](crate::functional::embedding_bag).
 ///
 /// # Example
 ///
@@ -59,19 +58,19 @@ config! {
             embedding_dim: usize,
         }
         optional {
-            /// The greatest norm that a row may have when it is looked up.
+            /// The maximum norm of a row that is looked up.
             max_norm: Option<Number> = None,
             /// The `p` of that norm.
             norm_type: Number = 2.0,
-            /// Whether the gradient of a row is divided by how often the call names it.
+            /// Whether the gradient of a row is divided by the number of its look-ups in the call.
             scale_grad_by_freq: bool = false,
             /// How the rows of a bag are reduced.
             mode: BagMode = BagMode::Mean,
             /// Always false: gradients are dense here.
             sparse: bool = false,
-            /// Whether the offsets end with the end of the last bag.
+            /// Whether the last offset is the end of the last bag.
             include_last_offset: bool = false,
-            /// A row that counts nothing and gets no gradient; a negative one counts from the end.
+            /// A row that does not count and gets no gradient; a negative index counts from the end.
             padding_idx: Option<isize> = None,
         }
     }
@@ -80,7 +79,7 @@ config! {
 impl Build for EmbeddingBagConfig {
     type Output = EmbeddingBag;
 
-    /// A table with fresh rows.
+    /// A table with newly initialized rows.
     ///
     /// # Errors
     ///
@@ -94,11 +93,11 @@ impl Build for EmbeddingBagConfig {
 }
 
 impl EmbeddingBagConfig {
-    /// A table that is this parameter: nothing is drawn.
+    /// A table that uses this parameter: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape.
+    /// Those of [`build`](Self::build), and a table of another shape.
     pub fn from_parts(&self, weight: Parameter) -> Result<EmbeddingBag> {
         let padding_idx = self.check()?;
         let shape = [self.num_embeddings, self.embedding_dim];
@@ -110,7 +109,7 @@ impl EmbeddingBagConfig {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
+    /// Those of [`build`](Self::build), and a table of another shape or a dtype that is not floating-point.
     pub fn from_pretrained(&self, embeddings: Tensor) -> Result<EmbeddingBag> {
         self.with_table(embeddings, true)
     }
@@ -119,7 +118,7 @@ impl EmbeddingBagConfig {
     ///
     /// # Errors
     ///
-    /// As [`from_pretrained`](Self::from_pretrained).
+    /// Those of [`from_pretrained`](Self::from_pretrained).
     pub fn from_pretrained_trainable(&self, embeddings: Tensor) -> Result<EmbeddingBag> {
         self.with_table(embeddings, false)
     }
@@ -153,7 +152,7 @@ impl EmbeddingBagConfig {
 }
 
 impl EmbeddingBag {
-    /// The row that stands for padding.
+    /// The padding row.
     pub(crate) fn padding_idx(&self) -> Option<usize> {
         self.padding_idx
     }
@@ -163,17 +162,17 @@ impl EmbeddingBag {
         &self.weight
     }
 
-    /// A table that is this parameter, with its sizes: nothing is drawn.
+    /// A table that uses this parameter, with its sizes: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// A table that has not two dimensions, or a size of 0.
+    /// A table that is not two-dimensional, or a size of 0.
     pub fn from_parts(weight: Parameter) -> Result<Self> {
         let [count, width] = sizes("EmbeddingBag", &weight)?;
         EmbeddingBagConfig::new(count, width).from_parts(weight)
     }
 
-    /// Takes a second handle to another table as its own.
+    /// Ties its table to another one.
     ///
     /// # Errors
     ///

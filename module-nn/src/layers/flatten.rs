@@ -32,9 +32,9 @@ config! {
     /// The arguments of [`Flatten`].
     pub struct FlattenConfig => Flatten {
         optional {
-            /// The first of the dimensions that are joined.
+            /// The first of the joined dimensions.
             start_dim: isize = 1,
-            /// The last of them.
+            /// The last of the joined dimensions.
             end_dim: isize = -1,
         }
     }
@@ -59,7 +59,7 @@ impl Flatten {
         Self::range(1, -1)
     }
 
-    /// Joins the dimensions from `start_dim` to `end_dim`, both included.
+    /// Joins the dimensions from `start_dim` to `end_dim`, inclusive.
     pub const fn range(start_dim: isize, end_dim: isize) -> Self {
         Self { start_dim, end_dim }
     }

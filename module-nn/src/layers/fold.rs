@@ -5,7 +5,7 @@ use module_core::{Forward, Module, Result, Sizes, Tensor};
 use super::UnfoldConfig;
 use crate::config::{Build, check_positive_sizes, config};
 
-/// Columns added to an image at the windows that they belong to: [`Tensor::col2im`].
+/// Adds columns to an image at the positions of their windows: [`Tensor::col2im`].
 ///
 /// # Shapes
 ///
@@ -14,7 +14,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// Columns that are not those of such an image, a dtype that is not floating-point.
+/// Columns that do not match such an image, a dtype that is not floating-point.
 ///
 /// # Example
 ///

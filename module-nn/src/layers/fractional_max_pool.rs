@@ -4,12 +4,12 @@ use super::WithIndices;
 use super::spatial::{check_images, of_dims};
 use crate::config::{Build, check_positive_sizes, config};
 
-/// The greatest element of each window, where the windows are spread over the input at random, so that any
-/// output size is reached: [`Tensor::fractional_max_pool`] says how.
+/// The maximum of each window, where the windows are spread over the input at random, so that any output size is possible;
+/// see [`Tensor::fractional_max_pool`].
 ///
-/// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are its aliases. The samples are drawn anew in each pass, also in
-/// evaluation, for each channel of each element of the batch. Called with [`WithIndices`]`(x)` it also tells where
-/// the elements were.
+/// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are its aliases. The samples are redrawn in each pass, also in
+/// evaluation, for each channel of each element of the batch. Called with [`WithIndices`]`(x)` it also returns the indices
+/// of the elements.
 ///
 /// Source: Graham, *Fractional Max-Pooling* (2014).
 ///
@@ -20,8 +20,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, fewer than `kernel + out - 1` places in a dimension, a dtype that is not
-/// floating-point.
+/// A wrong number of dimensions, fewer than `kernel + out - 1` elements in a dimension, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -40,10 +39,10 @@ pub struct FractionalMaxPool<const N: usize> {
     config: FractionalMaxPoolConfig<N>,
 }
 
-/// The greatest elements of images, [`FractionalMaxPool`] over two dimensions.
+/// The maxima of images, [`FractionalMaxPool`] over two dimensions.
 pub type FractionalMaxPool2d = FractionalMaxPool<2>;
 
-/// The greatest elements of volumes, [`FractionalMaxPool`] over three dimensions.
+/// The maxima of volumes, [`FractionalMaxPool`] over three dimensions.
 pub type FractionalMaxPool3d = FractionalMaxPool<3>;
 
 config! {
@@ -51,7 +50,7 @@ config! {
     /// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are [`FractionalMaxPool2dConfig`] and
     /// [`FractionalMaxPool3dConfig`].
     ///
-    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     pub struct FractionalMaxPoolConfig<const N: usize> {
         required {
             /// The size of the window.
@@ -60,7 +59,7 @@ config! {
         optional {
             /// The size of the output.
             output_size: Option<Sizes<N>> = None,
-            /// What the size of the input is multiplied with, between 0 and 1.
+            /// The ratio of the output size to the input size, between 0 and 1.
             output_ratio: Option<Sizes<N, f64>> = None,
         }
     }
@@ -79,8 +78,7 @@ impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
     ///
     /// # Errors
     ///
-    /// A zero window or output, a ratio that is not between 0 and 1, neither `output_size` nor `output_ratio` or
-    /// both.
+    /// A zero window or output, a ratio that is not between 0 and 1, neither or both of `output_size` and `output_ratio`.
     fn build(&self) -> Result<FractionalMaxPool<N>> {
         let name = FractionalMaxPool::<N>::NAME;
         check_positive_sizes(name, "kernel_size", self.kernel_size)?;
@@ -106,7 +104,7 @@ impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
     }
 }
 
-/// By hand, because no layer is made of the required argument alone, as `new` would.
+/// Written by hand, because the required argument alone, as in `new`, does not make a layer.
 impl<const N: usize> FractionalMaxPoolConfig<N> {
     /// The [`FractionalMaxPool`].
     ///

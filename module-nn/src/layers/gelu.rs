@@ -38,7 +38,7 @@ config! {
     /// The arguments of [`GELU`].
     pub struct GELUConfig => GELU {
         optional {
-            /// `"none"`, or `"tanh"` for the form by the hyperbolic tangent.
+            /// `"none"`, or `"tanh"` for the tanh approximation.
             approximate: Approximate = Approximate::None,
         }
     }
@@ -59,7 +59,7 @@ impl Build for GELUConfig {
 }
 
 impl GELU {
-    /// The form by the error function; [`GELUConfig`] has the other.
+    /// The exact form; [`GELUConfig`] has the other.
     pub fn new() -> Self {
         let approximate = Approximate::None;
         Self { approximate }

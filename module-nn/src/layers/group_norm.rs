@@ -7,7 +7,7 @@ use super::parts::optional_part;
 use crate::config::{Build, check_between, check_positive, config};
 use crate::init::{ones, zeros};
 
-/// Normalization of groups of channels, each element of the batch by itself:
+/// Normalization of groups of channels, separately for each element of the batch:
 /// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the mean and the biased variance over
 /// `num_channels / num_groups` channels.
 ///
@@ -19,7 +19,7 @@ use crate::init::{ones, zeros};
 ///
 /// # State dict
 ///
-/// `weight` and `bias`, both `[num_channels]`; less what the configuration leaves out.
+/// `weight` and `bias`, both `[num_channels]`; except those that the configuration omits.
 ///
 /// # Initialization
 ///
@@ -58,7 +58,7 @@ config! {
             num_channels: usize,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: Number = 1e-5,
             /// Whether a scale and a shift are learned.
             affine: bool = true,
@@ -89,12 +89,12 @@ impl Build for GroupNormConfig {
 }
 
 impl GroupNormConfig {
-    /// A layer of parameters that exist already.
+    /// A layer made from existing parameters.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), parameters of another shape, and those that are missing or that `affine` and
-    /// `bias` say there are none of.
+    /// Those of [`build`](Self::build), parameters of another shape, missing ones, and those that `affine` and `bias`
+    /// exclude.
     pub fn from_parts(
         &self,
         weight: impl Into<Maybe<Parameter>>,

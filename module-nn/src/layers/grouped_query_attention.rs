@@ -10,8 +10,8 @@ use super::{
 };
 use crate::config::{Build, check_between, check_positive, config, input};
 
-/// Self-attention in which several heads of the query share one of key and value, as decoders of language
-/// models have it: with one head for all it is multi-query attention, with one for each that of
+/// Self-attention in which several query heads share one head of key and value, as in decoders of language models: with one
+/// shared head it is multi-query attention, with as many as query heads it is that of
 /// [`MultiheadAttention`](super::MultiheadAttention).
 ///
 /// ```text
@@ -19,18 +19,18 @@ use crate::config::{Build, check_between, check_positive, config, input};
 /// y = [head₁ … head_h] Wᴼ
 /// ```
 ///
-/// With `qk_norm_eps` each head of query and key is normalized before it is given its position, as in Qwen3; with
-/// `sliding_window` an element attends only to so many, itself the last of them, as in Mistral.
+/// With `qk_norm_eps`, each head of query and key is normalized before rotary positions are applied, as in Qwen3; with
+/// `sliding_window`, an element attends only to that many elements, itself the last, as in Mistral.
 ///
-/// It is called with
+/// It can be called with
 ///
 /// | input | output |
 /// |---|---|
 /// | `x` | `y` |
-/// | `(x, cache)`, the next elements of a sequence of which a [`KeyValueCache`] holds the earlier ones | `(y, cache)`, the cache with these elements too |
+/// | `(x, cache)`, the next elements of a sequence whose earlier ones are in a [`KeyValueCache`] | `(y, cache)`, the cache including these elements |
 /// | a [`GroupedQueryAttentionInput`], with a mask or positions | `(y, cache)` |
 ///
-/// Element by element with the cache gives what all at once gives.
+/// Processing element by element with the cache gives the same result as all at once.
 ///
 /// Source: Ainslie et al., *GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
 /// Checkpoints* (2023).
@@ -51,8 +51,8 @@ use crate::config::{Build, check_between, check_positive, config, input};
 ///
 /// # Errors
 ///
-/// An input of another shape, positions without a rotary embedding, a mask that does not broadcast to `[batch, num_heads, length, keys]`, a cache of
-/// other sizes.
+/// An input of another shape, positions without a rotary embedding, a mask that does not broadcast to
+/// `[batch, num_heads, length, keys]`, a cache of other sizes.
 ///
 /// # Example
 ///
@@ -90,11 +90,11 @@ config! {
         required {
             /// The size of inputs and outputs.
             embed_dim: usize,
-            /// The number of heads of the query.
+            /// The number of query heads.
             num_heads: usize,
         }
         optional {
-            /// The number of heads of key and value, of which `num_heads` is a multiple; `num_heads` if absent.
+            /// The number of key and value heads, of which `num_heads` is a multiple; `num_heads` if absent.
             num_kv_heads: Option<usize> = None,
             /// The size of each head; `embed_dim / num_heads` if absent.
             head_dim: Option<usize> = None,
@@ -102,17 +102,17 @@ config! {
             bias: bool = false,
             /// Whether the projection of the output has a bias.
             out_bias: bool = false,
-            /// The probability with which, in training, a weight of the attention is dropped.
+            /// The dropout probability of attention weights in training.
             dropout: f64 = 0.0,
-            /// What the scores are multiplied by; one over the root of `head_dim` if absent.
+            /// The factor of the scores; `1/√head_dim` if absent.
             scale: Option<f64> = None,
-            /// Whether an element attends only to itself and those before it.
+            /// Whether an element attends only to itself and earlier elements.
             is_causal: bool = true,
-            /// The positions that queries and keys are turned by.
+            /// The rotary positions of queries and keys.
             rotary: Option<RotaryEmbeddingConfig> = None,
-            /// The `eps` of an [`RMSNorm`] of each head of query and key; they are not normalized if absent.
+            /// The `eps` of an [`RMSNorm`] of each query and key head; they are not normalized if absent.
             qk_norm_eps: Option<f64> = None,
-            /// The number of elements that one attends to at most, itself the last of them; `is_causal` must be true. A
+            /// The maximum number of elements that one attends to, itself the last; `is_causal` must be true. A
             /// [`KeyValueCache`] needs to keep no more ([`KeyValueCache::sliding_window`]).
             sliding_window: Option<usize> = None,
         }
@@ -126,8 +126,8 @@ impl Build for GroupedQueryAttentionConfig {
     ///
     /// # Errors
     ///
-    /// A size of 0, `num_heads` that is no multiple of `num_kv_heads`, `embed_dim` that is no multiple of `num_heads` where
-    /// `head_dim` is absent, a probability outside `[0, 1]`, rotary positions of another `head_dim`.
+    /// A size of 0, `num_heads` that is not a multiple of `num_kv_heads`, `embed_dim` that is not a multiple of `num_heads`
+    /// if `head_dim` is absent, a probability outside `[0, 1]`, rotary positions with another `head_dim`.
     fn build(&self) -> Result<GroupedQueryAttention> {
         let &Self {
             embed_dim,
@@ -204,15 +204,15 @@ input! {
             x,
         }
         tensors {
-            /// What broadcasts to `[batch, num_heads, length, keys]`, where the keys are those of the cache and then those
-            /// of the sequence: `Bool`, true where a key **may be attended to** as in
-            /// [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), or numbers that are added to the scores.
-            /// Where the attention is causal, that is applied too.
+            /// A mask that broadcasts to `[batch, num_heads, length, keys]`, where the keys are those of the cache followed
+            /// by those of the sequence: `Bool`, true where a key **may be attended to** as in
+            /// [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), or numbers that are added to the
+            /// scores. If the attention is causal, that is applied too.
             attn_mask: Tensor,
-            /// The positions of the elements for the rotary embedding, `[length]` or `[batch, length]`; they follow those of
-            /// the cache if absent.
+            /// The positions of the elements for the rotary embedding, `[length]` or `[batch, length]`; if absent, they
+            /// follow those of the cache.
             positions: Tensor,
-            /// What was seen before.
+            /// The cache of earlier elements.
             cache: KeyValueCache,
         }
         options {}

@@ -14,27 +14,26 @@ use crate::config::{Build, config};
 /// hₜ = (1 - z)·n + z·hₜ₋₁
 /// ```
 ///
-/// Each layer above the first has the states of the one below as its input, in training with
-/// `dropout` between them; with `bidirectional` a second pass starts at the end of the sequences, and
-/// the states of both stand side by side.
+/// The input of each layer after the first is the states of the previous one, in training with `dropout` in between; with
+/// `bidirectional` a second pass starts at the end of the sequences, and the states of both passes are concatenated.
 ///
 /// Source: Cho et al., *Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
 /// Translation* (2014).
 ///
 /// # Shapes
 ///
-/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
-/// `[length, input_size]`, or a [`PackedSequence`](crate::rnn::PackedSequence). The first state stands beside
-/// it in a tuple, or is 0: `h` of shape `[num_layers · directions, batch, hidden_size]`.
+/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch `[length, input_size]`,
+/// or a [`PackedSequence`](crate::rnn::PackedSequence). The initial state is passed with it in a tuple, or is 0: `h` of
+/// shape `[num_layers · directions, batch, hidden_size]`.
 ///
-/// The output is a tuple of the states of the last layer, `[…, directions · hidden_size]`, and of the last
-/// state of every layer in the shape of the first.
+/// The output is a tuple of the states of the last layer, `[…, directions · hidden_size]`, and of the final state of every
+/// layer, in the shape of the initial one.
 ///
 /// # State dict
 ///
-/// For each layer `k`: `weight_ih_l{k}` `[3·hidden_size, inputs]`, `weight_hh_l{k}`
-/// `[3·hidden_size, hidden_size]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[3·hidden_size]`; with `bidirectional` the same once
-/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · hidden_size`.
+/// For each layer `k`: `weight_ih_l{k}` `[3·hidden_size, inputs]`, `weight_hh_l{k}` `[3·hidden_size, hidden_size]`, unless
+/// `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[3·hidden_size]`; with `bidirectional` the same again with the suffix
+/// `_reverse`. `inputs` is `input_size`, after the first layer `directions · hidden_size`.
 ///
 /// # Initialization
 ///
@@ -42,8 +41,8 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions or features, no step, first states of another shape, another dtype
-/// or device than the weights'.
+/// A wrong number of dimensions or features, no steps, initial states of another shape, a dtype or device that differs from
+/// the weights'.
 ///
 /// # Example
 ///

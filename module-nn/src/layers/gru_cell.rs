@@ -19,8 +19,8 @@ use crate::config::{Build, config};
 ///
 /// # Shapes
 ///
-/// `[batch, input_size]` or `[input_size]`; alone, or in a tuple with the state `[batch, hidden_size]` or
-/// `[hidden_size]`, which else is 0. The output is the next state in the same shape.
+/// `[batch, input_size]` or `[input_size]`; alone, or in a tuple with the state `[batch, hidden_size]` or `[hidden_size]`,
+/// which is otherwise 0. The output is the next state in the same shape.
 ///
 /// # State dict
 ///
@@ -33,7 +33,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// An input or a state of another shape, another dtype or device than the weights'.
+/// An input or a state of another shape, a dtype or device that differs from the weights'.
 ///
 /// # Example
 ///

@@ -1,6 +1,6 @@
 use module_core::{Forward, Marker, Module, Result, Tensor};
 
-/// `min(max(x + 3, 0), 6) / 6`, elementwise: a sigmoid of straight pieces.
+/// `min(max(x + 3, 0), 6) / 6`, elementwise: a piecewise linear sigmoid.
 ///
 /// # Shapes
 ///

@@ -7,11 +7,11 @@ use super::channel_norm::{ChannelNorm, ChannelNormArguments};
 use super::spatial::{of_dims, sizes};
 use crate::config::{Build, config};
 
-/// Instance normalization, of each channel of each element of the batch by itself:
+/// Instance normalization, separately for each channel of each element of the batch:
 /// `y = (x - E[x]) / √(Var[x] + eps) · weight + bias`, with the biased variance.
 ///
-/// With `track_running_stats` the mean of the elements' statistics, with the unbiased variance,
-/// moves running ones in training, and these are used in evaluation.
+/// With `track_running_stats`, the mean of the elements' statistics, with the unbiased variance, updates running ones in
+/// training, and these are used in evaluation.
 ///
 /// [`InstanceNorm1d`], [`InstanceNorm2d`] and [`InstanceNorm3d`] are its aliases.
 ///
@@ -24,9 +24,8 @@ use crate::config::{Build, config};
 ///
 /// # State dict
 ///
-/// Nothing by default. `weight` and `bias` `[channels]` with `affine`; `running_mean` and
-/// `running_var` `[channels]` and `num_batches_tracked`, an `I64` without dimensions that stays 0,
-/// with `track_running_stats`.
+/// Nothing by default. `weight` and `bias` `[channels]` with `affine`; `running_mean` and `running_var` `[channels]` and
+/// `num_batches_tracked`, a zero-dimensional `I64` that stays 0, with `track_running_stats`.
 ///
 /// # Initialization
 ///
@@ -34,9 +33,9 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions; another number of channels, if there are parameters or running
-/// statistics; a single value per channel, unless running statistics are used. An empty batch
-/// leaves running statistics as they are, where PyTorch's become NaN.
+/// A wrong number of dimensions; a wrong number of channels, if there are parameters or running statistics; a single value
+/// per channel, unless running statistics are used. An empty batch leaves running statistics unchanged, where PyTorch's
+/// become NaN.
 ///
 /// # Example
 ///
@@ -88,14 +87,13 @@ config! {
             num_features: usize,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: Number = 1e-5,
             /// The weight of the newest batch in the running statistics.
             momentum: Number = 0.1,
             /// Whether a scale and a shift are learned.
             affine: bool = false,
-            /// Whether running statistics are kept, which then serve in evaluation; without them every
-            /// input uses its own.
+            /// Whether running statistics are kept and used in evaluation; without them every input uses its own.
             track_running_stats: bool = false,
             /// Whether `affine` includes the shift.
             bias: bool = true,
@@ -153,10 +151,10 @@ impl<const N: usize> InstanceNorm<N> {
         self.norm.extra_repr(f)
     }
 
-    /// Refuses what is not `[batch, channels, size…]` and what does not fit the members.
+    /// Refuses anything but `[batch, channels, size…]`, and channels that do not match the members.
     fn check(&self, input: &Tensor) -> Result<()> {
         let channels = self.config.num_features;
-        // Without members there is nothing that the number of channels could fail to fit.
+        // Without members, any number of channels is valid.
         let bound = self.norm.weight.is_present() || self.norm.running_mean.is_present();
         let expected = if input.rank() != N + 2 {
             format!(

@@ -1,16 +1,15 @@
 use module_core::hooks::Tensors;
 use module_core::{DType, Error, Layout, Result, Shape, Tensor};
 
-/// The keys and values that an attention has seen, so that the next element of a sequence does not need
-/// the whole sequence again.
+/// The keys and values of earlier elements, so that the next element of a sequence does not need the whole sequence again.
 ///
-/// It is a value: a clone stays as it is, whatever is appended to the other, and going back to it takes back what came
-/// after. A layer is given a cache and returns a longer one, so that a model serves many sequences at once.
+/// It is a value: a clone stays unchanged, whatever is appended to the other, and going back to it undoes what came after.
+/// A layer takes a cache and returns a longer one, so that a model can serve many sequences at once.
 ///
-/// What is appended is written into room behind what is there, as long as nothing else holds that memory: an element
-/// of the sequence costs its own copy. [`with_capacity`](Self::with_capacity) takes the room at once; without it the
-/// room doubles when it is used up. A clone, a view that is kept and a gradient that is followed hold the memory, so
-/// that the next `append` copies all of it; decode inside of [`no_grad`](crate::no_grad).
+/// New elements are written into spare capacity after the existing ones, as long as nothing else holds that memory: an
+/// element of the sequence costs only its own copy. [`with_capacity`](Self::with_capacity) allocates the capacity at once;
+/// without it the capacity doubles when it is used up. A clone, a view that is kept and a tracked gradient hold the memory,
+/// so that the next `append` copies all of it; decode inside [`no_grad`](crate::no_grad).
 ///
 /// # Example
 ///
@@ -32,11 +31,11 @@ pub struct KeyValueCache {
     entries: Option<Entries>,
     capacity: usize,
     window: Option<usize>,
-    /// How many elements of the sequence were seen, those that have left the window too.
+    /// The number of elements seen, including those that have left the window.
     seen: usize,
 }
 
-/// Keys and values, `[batch, heads, room, head_dim]`, of which `len` from `start` on are in use.
+/// Keys and values, `[batch, heads, capacity, head_dim]`, of which `len` from `start` on are in use.
 #[derive(Clone, Debug)]
 struct Entries {
     key: Tensor,
@@ -48,7 +47,7 @@ struct Entries {
 const NAME: &str = "KeyValueCache";
 
 impl KeyValueCache {
-    /// Nothing seen yet.
+    /// An empty cache.
     pub const fn new() -> Self {
         Self {
             entries: None,
@@ -58,7 +57,7 @@ impl KeyValueCache {
         }
     }
 
-    /// Nothing seen yet, with room for so many elements of the sequence, which the first `append` takes at once.
+    /// An empty cache with capacity for this many elements, allocated by the first `append`.
     pub const fn with_capacity(capacity: usize) -> Self {
         Self {
             entries: None,
@@ -68,31 +67,30 @@ impl KeyValueCache {
         }
     }
 
-    /// Keeps no more than the next element of the sequence may see in a window of so many, itself the last of them: the
-    /// last `window - 1`. Use it with [`sliding_window`](super::GroupedQueryAttentionConfig::sliding_window) of the
-    /// same size.
+    /// Keeps no more than the next element may attend to in a window of this size, itself the last: the last `window - 1`.
+    /// Use it with a [`sliding_window`](super::GroupedQueryAttentionConfig::sliding_window) of the same size.
     #[must_use]
     pub fn sliding_window(self, window: usize) -> Self {
         let window = Some(window.max(1));
         Self { window, ..self }
     }
 
-    /// How many elements of the sequence it has seen, those that have left the window too: the position of the next.
+    /// The number of elements seen, including those that have left the window: the position of the next.
     pub fn len(&self) -> usize {
         self.seen
     }
 
-    /// Whether it has seen nothing.
+    /// Whether it has seen no elements.
     pub fn is_empty(&self) -> bool {
         self.seen == 0
     }
 
-    /// How many elements of the sequence are in it: [`len`](Self::len), or fewer with a window.
+    /// The number of elements in it: [`len`](Self::len), or fewer with a window.
     pub fn kept(&self) -> usize {
         self.entries.as_ref().map_or(0, |entries| entries.len)
     }
 
-    /// A view of the keys, `[batch, num_kv_heads, kept, head_dim]`, if something is in it.
+    /// A view of the keys, `[batch, num_kv_heads, kept, head_dim]`, unless it is empty.
     pub fn key(&self) -> Option<Tensor> {
         let entries = self.entries.as_ref()?;
         entries.part(&entries.key).ok()
@@ -104,14 +102,14 @@ impl KeyValueCache {
         entries.part(&entries.value).ok()
     }
 
-    /// Puts more keys and values behind those it has, and returns all that the new elements may see: those that were
-    /// in it and the new ones.
+    /// Appends keys and values, and returns everything that the new elements may attend to: the existing ones and the new
+    /// ones.
     ///
     /// # Errors
     ///
-    /// Other shapes than `[batch, num_kv_heads, length, head_dim]` with the sizes of what is there already, another dtype
-    /// or device, not enough memory: then it is as it was. It is empty only where a device fails as it writes into memory
-    /// that nothing else holds.
+    /// Shapes other than `[batch, num_kv_heads, length, head_dim]` with the sizes of the existing ones, a different dtype
+    /// or device, not enough memory: then the cache is unchanged. It is empty only if a device fails while writing into
+    /// memory that nothing else holds.
     pub fn append(&mut self, key: Tensor, value: Tensor) -> Result<(Tensor, Tensor)> {
         let more = self.check(&key, &value)?;
         let entries = match &mut self.entries {
@@ -149,7 +147,7 @@ impl KeyValueCache {
         Ok(all)
     }
 
-    /// Checks what is to be appended, and returns its length.
+    /// Checks new keys and values, and returns their length.
     fn check(&self, key: &Tensor, value: &Tensor) -> Result<usize> {
         for x in [key, value] {
             if x.rank() != 4 || x.shape() != key.shape() {
@@ -167,7 +165,7 @@ impl KeyValueCache {
                 let expected = format!("[{batch}, {heads}, length, {width}], as what is there");
                 return Err(given.error(NAME, expected));
             }
-            // Whatever else differs is what joining them refuses.
+            // Other differences are refused when the parts are joined.
             if own.dtype() != x.dtype() || own.device() != x.device() {
                 return Err(match Tensor::cat(&[own, x], 2) {
                     Err(error) => error,
@@ -185,7 +183,7 @@ impl KeyValueCache {
     ///
     /// # Errors
     ///
-    /// More than there are; fewer, if some have left the window already.
+    /// More than there are; fewer, if some have already left the window.
     pub fn truncate(&self, len: usize) -> Result<Self> {
         if len > self.seen {
             let problem = format!("the cache holds {}", self.seen);
@@ -207,12 +205,12 @@ impl KeyValueCache {
         Ok(shorter)
     }
 
-    /// The sequences of the batch at these places, in this order, as a beam search goes on with some
+    /// The sequences of the batch at these indices, in this order, for example for a beam search that continues with some
     /// of them.
     ///
     /// # Errors
     ///
-    /// Places out of range.
+    /// Indices out of range.
     pub fn select(&self, batch: &Tensor) -> Result<Self> {
         let mut chosen = self.clone();
         if let Some(entries) = &mut chosen.entries {
@@ -224,7 +222,7 @@ impl KeyValueCache {
 }
 
 impl Entries {
-    /// What is in use of keys or values.
+    /// The part of keys or values that is in use.
     fn part(&self, x: &Tensor) -> Result<Tensor> {
         match self.len == x.size(2)? {
             true => Ok(x.clone()),
@@ -232,8 +230,7 @@ impl Entries {
         }
     }
 
-    /// Puts keys and values behind those in use. After an error they are as they were, or one is lost and has another
-    /// shape than the other.
+    /// Appends keys and values to those in use. After an error they are unchanged, or one is lost and their shapes differ.
     fn append(&mut self, parts: [Tensor; 2], more: usize, capacity: usize) -> Result<()> {
         let room = self.key.size(2)?;
         let (end, needed) = (self.start + self.len, self.len + more);
@@ -266,7 +263,7 @@ impl Entries {
     }
 }
 
-/// The parts one behind the other, and zeros behind them up to the room.
+/// The parts one after another, followed by zeros up to the capacity.
 fn joined(parts: &[Tensor], room: usize) -> Result<Tensor> {
     let (mut parts, mut rest) = (parts.to_vec(), room);
     for part in &parts {
@@ -284,10 +281,10 @@ fn joined(parts: &[Tensor], room: usize) -> Result<Tensor> {
     Tensor::cat(&parts, 2)
 }
 
-/// Writes a part into the room: in its own memory, if nobody else holds it.
+/// Writes a part into the spare capacity: in place, if nothing else holds the memory.
 fn write(room: &mut Tensor, index: &Tensor, part: &Tensor) -> Result<()> {
     let (device, layout) = (room.device(), Layout::contiguous(room.shape().clone()));
-    // The device copies what others hold, so that one handle more costs nothing.
+    // The device copies memory that others hold, so one additional handle costs nothing.
     let spare = (!room.storage().is_unshared()).then(|| room.clone());
     let operand = std::mem::replace(room, part.clone()).operand();
     let written = device
@@ -304,7 +301,7 @@ fn write(room: &mut Tensor, index: &Tensor, part: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Keys and values that are in use.
+/// The keys and values in use.
 impl Tensors for KeyValueCache {
     fn for_each(&self, f: &mut dyn FnMut(&Tensor)) {
         for x in [self.key(), self.value()].iter().flatten() {

@@ -19,7 +19,7 @@ use crate::lora::{Adaptable, Adapters};
 ///
 /// # State dict
 ///
-/// `weight` and `bias`, both `normalized_shape`; less what the configuration leaves out.
+/// `weight` and `bias`, both `normalized_shape`; except those that the configuration omits.
 ///
 /// # Initialization
 ///
@@ -27,7 +27,7 @@ use crate::lora::{Adaptable, Adapters};
 ///
 /// # Errors
 ///
-/// An input that does not end with the normalized shape, another dtype or device than the weight's.
+/// An input that does not end with the normalized shape, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -58,7 +58,7 @@ config! {
             normalized_shape: Shape,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: Number = 1e-5,
             /// Whether a scale and a shift are learned.
             elementwise_affine: bool = true,
@@ -87,12 +87,12 @@ impl Build for LayerNormConfig {
 }
 
 impl LayerNormConfig {
-    /// A layer of parameters that exist already.
+    /// A layer made from existing parameters.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), parameters of another shape, and those that are missing or that
-    /// `elementwise_affine` and `bias` say there are none of.
+    /// Those of [`build`](Self::build), parameters of another shape, missing ones, and those that `elementwise_affine` and
+    /// `bias` exclude.
     ///
     /// # Example
     ///

@@ -3,8 +3,8 @@ use module_core::{Forward, Maybe, Module, Parameter, Result, Shape, Tensor};
 use super::{LayerNorm, LayerNormConfig};
 use crate::config::{Build, config};
 
-/// Normalization over the channels of each place of an image: a [`LayerNorm`] for images whose channels
-/// come second, as torchvision's ConvNeXt has it.
+/// Normalization over the channels of each pixel: a [`LayerNorm`] for images in `[batch, channels, …]` order, as in
+/// torchvision's ConvNeXt.
 ///
 /// Source: Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, *A ConvNet for the 2020s* (2022).
 ///
@@ -14,7 +14,7 @@ use crate::config::{Build, config};
 ///
 /// # State dict
 ///
-/// `weight` and `bias`, both `[channels]`; less what the configuration leaves out.
+/// `weight` and `bias`, both `[channels]`; except those that the configuration omits.
 ///
 /// # Initialization
 ///
@@ -22,7 +22,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions or of channels, another dtype or device than the weight's.
+/// A wrong number of dimensions or of channels, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -49,7 +49,7 @@ config! {
             normalized_shape: Shape,
         }
         optional {
-            /// What is added to the variance.
+            /// Added to the variance.
             eps: f64 = 1e-5,
             /// Whether a scale and a shift are learned.
             elementwise_affine: bool = true,
@@ -66,7 +66,7 @@ impl Build for LayerNorm2dConfig {
     ///
     /// # Errors
     ///
-    /// As [`LayerNormConfig::build`].
+    /// Those of [`LayerNormConfig::build`].
     fn build(&self) -> Result<LayerNorm2d> {
         let norm = LayerNormConfig::new(self.normalized_shape.clone())
             .eps(self.eps)

@@ -24,7 +24,7 @@ use crate::parametrize::WithWeight;
 ///
 /// # Errors
 ///
-/// An input whose last dimension is not `in_features`, another dtype or device than the weight's.
+/// An input whose last dimension is not `in_features`, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -92,11 +92,11 @@ impl Build for LinearConfig {
 }
 
 impl LinearConfig {
-    /// A layer of parameters that exist already: nothing is drawn.
+    /// A layer made from existing parameters: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// A size of 0, a weight or a bias of another shape, a bias that is missing or that `bias` says there is none of.
+    /// A size of 0, a weight or a bias of another shape, a bias that is missing, or given although `bias` is false.
     pub fn from_parts(&self, weight: Parameter, bias: impl Into<Bias>) -> Result<Linear> {
         let [rows, columns] = self.check()?;
         Ok(Linear::of(
@@ -115,11 +115,11 @@ impl LinearConfig {
 }
 
 impl Linear {
-    /// A layer of parameters that exist already, with the sizes of the weight: nothing is drawn.
+    /// A layer made from existing parameters, with the sizes of the weight: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// A weight that has not two dimensions or a size of 0, a bias of another size.
+    /// A weight that is not two-dimensional, or has a size of 0, a bias of another size.
     ///
     /// # Example
     ///
@@ -138,7 +138,7 @@ impl Linear {
         config.from_parts(weight, bias)
     }
 
-    /// A layer of parameters that were checked.
+    /// A layer made from checked parameters.
     pub(super) fn of(
         weight: Parameter,
         bias: Bias,
@@ -163,7 +163,7 @@ impl Linear {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own: `decoder.tie_weight(encoder.weight())?`.
+    /// Ties its weight to another one: `decoder.tie_weight(encoder.weight())?`.
     ///
     /// # Errors
     ///

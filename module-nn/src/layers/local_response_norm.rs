@@ -6,13 +6,13 @@ use module_core::{Forward, Module, Result, Tensor};
 use crate::config::{Build, check_positive, config};
 use crate::functional;
 
-/// Division of each element by a power of what lies in the neighboring channels:
+/// Divides each element by a power of its neighborhood across channels:
 ///
 /// ```text
 /// y[n, c, …] = x[n, c, …] / (k + alpha/size · Σ x[n, i, …]²)^beta
 /// ```
 ///
-/// where `i` runs over the `size` channels around `c`, those outside counting as zeros.
+/// where `i` runs over the `size` channels around `c`, with zeros outside.
 ///
 /// Source: Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
 /// Neural Networks* (2012).
@@ -54,7 +54,7 @@ config! {
             alpha: Number = 1e-4,
             /// The exponent.
             beta: Number = 0.75,
-            /// What is added.
+            /// The constant term.
             k: Number = 1.0,
         }
     }

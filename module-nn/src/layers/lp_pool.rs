@@ -7,11 +7,10 @@ use super::spatial::of_dims;
 use crate::config::{Build, check_positive_sizes, config};
 use crate::functional::{LpPoolOptions, lp_pool};
 
-/// The norm of each window, `(Σ xᵖ)^(1/p)`: the sum with `p = 1`, with `p = ∞` the greatest size of an
-/// element.
+/// The norm of each window, `(Σ xᵖ)^(1/p)`: the sum with `p = 1`, the maximum absolute value with `p = ∞`.
 ///
-/// [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are its aliases. As in PyTorch the elements are not made
-/// positive, and a window that ends outside is scaled up to a whole one. Where a sum is 0, the gradient is 0.
+/// [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are its aliases. As in PyTorch, the elements are not made positive, and a
+/// window that ends outside is scaled up to a full one. Where a sum is 0, the gradient is 0.
 ///
 /// Source: Gulcehre et al., *Learned-Norm Pooling for Deep Feedforward and Recurrent Neural Networks* (2014).
 ///
@@ -22,7 +21,7 @@ use crate::functional::{LpPoolOptions, lp_pool};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the input, a dtype that is not floating-point.
+/// A wrong number of dimensions, a window larger than the input, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -60,9 +59,9 @@ config! {
             kernel_size: Sizes<N>,
         }
         optional {
-            /// The step of the window; `None` is its size.
+            /// The step of the window; by default its size.
             stride: Option<Sizes<N>> = None,
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }

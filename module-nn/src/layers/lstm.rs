@@ -14,9 +14,8 @@ use crate::config::{Build, config};
 /// hₜ = o·tanh(cₜ), with `proj_size` W_hr·(o·tanh(cₜ))
 /// ```
 ///
-/// Each layer above the first has the states of the one below as its input, in training with
-/// `dropout` between them; with `bidirectional` a second pass starts at the end of the sequences, and
-/// the states of both stand side by side.
+/// The input of each layer after the first is the states of the previous one, in training with `dropout` in between; with
+/// `bidirectional` a second pass starts at the end of the sequences, and the states of both passes are concatenated.
 ///
 /// Source: Hochreiter and Schmidhuber, *Long Short-Term Memory* (1997); the projection Sak et al., *Long
 /// Short-Term Memory Based Recurrent Neural Network Architectures for Large Vocabulary Speech
@@ -24,21 +23,19 @@ use crate::config::{Build, config};
 ///
 /// # Shapes
 ///
-/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch
-/// `[length, input_size]`, or a [`PackedSequence`](crate::rnn::PackedSequence). The first states stand beside
-/// it in a tuple, or are 0: `(h, c)` of shapes `[num_layers · directions, batch, width]` and
-/// `[num_layers · directions, batch, hidden_size]`.
+/// `[length, batch, input_size]`, with `batch_first` `[batch, length, input_size]`, without a batch `[length, input_size]`,
+/// or a [`PackedSequence`](crate::rnn::PackedSequence). The initial states are passed with it in a tuple, or are 0:
+/// `(h, c)` of shapes `[num_layers · directions, batch, width]` and `[num_layers · directions, batch, hidden_size]`.
 ///
-/// The output is a tuple of the states of the last layer, `[…, directions · width]`, and of the last
-/// states of every layer in the shapes of the first.
-/// `width` is `proj_size`, or `hidden_size` without one.
+/// The output is a tuple of the states of the last layer, `[…, directions · width]`, and of the final states of every
+/// layer, in the shapes of the initial ones. `width` is `proj_size`, or `hidden_size` without one.
 ///
 /// # State dict
 ///
-/// For each layer `k`: `weight_ih_l{k}` `[4·hidden_size, inputs]`, `weight_hh_l{k}`
-/// `[4·hidden_size, width]`, unless `bias` is false `bias_ih_l{k}` and `bias_hh_l{k}` `[4·hidden_size]`,
-/// with `proj_size` `weight_hr_l{k}` `[proj_size, hidden_size]`; with `bidirectional` the same once
-/// more with `_reverse` at the end. `inputs` is `input_size`, above the first layer `directions · width`.
+/// For each layer `k`: `weight_ih_l{k}` `[4·hidden_size, inputs]`, `weight_hh_l{k}` `[4·hidden_size, width]`, unless `bias`
+/// is false `bias_ih_l{k}` and `bias_hh_l{k}` `[4·hidden_size]`, with `proj_size` `weight_hr_l{k}`
+/// `[proj_size, hidden_size]`; with `bidirectional` the same again with the suffix `_reverse`. `inputs` is `input_size`,
+/// after the first layer `directions · width`.
 ///
 /// # Initialization
 ///
@@ -46,8 +43,8 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions or features, no step, first states of another shape, another dtype
-/// or device than the weights'.
+/// A wrong number of dimensions or features, no steps, initial states of another shape, a dtype or device that differs from
+/// the weights'.
 ///
 /// # Example
 ///

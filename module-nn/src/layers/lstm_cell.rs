@@ -19,7 +19,7 @@ use crate::config::{Build, config};
 /// # Shapes
 ///
 /// `[batch, input_size]` or `[input_size]`; alone, or in a tuple with the states `(h, c)`, `[batch, hidden_size]` or
-/// `[hidden_size]`, which else are 0. The output is the next states `(h, c)` in the same shape.
+/// `[hidden_size]`, which are otherwise 0. The output is the next states `(h, c)` in the same shape.
 ///
 /// # State dict
 ///
@@ -32,7 +32,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// An input or a state of another shape, another dtype or device than the weights'.
+/// An input or a state of another shape, a dtype or device that differs from the weights'.
 ///
 /// # Example
 ///

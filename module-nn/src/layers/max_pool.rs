@@ -7,10 +7,10 @@ use super::WithIndices;
 use super::spatial::of_dims;
 use crate::config::{Build, check_positive_sizes, config};
 
-/// The greatest element of each window; NaN wins.
+/// The maximum of each window; NaN is treated as the maximum.
 ///
-/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its aliases. Called with
-/// [`WithIndices`]`(x)` it also tells where the elements were.
+/// [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)` it also returns the
+/// indices of the elements.
 ///
 /// # Shapes
 ///
@@ -19,7 +19,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the padded input.
+/// A wrong number of dimensions, a window larger than the padded input.
 ///
 /// # Example
 ///
@@ -37,20 +37,20 @@ pub struct MaxPool<const N: usize> {
     config: MaxPoolConfig<N>,
 }
 
-/// The greatest elements of sequences, [`MaxPool`] over one dimension.
+/// The maxima of sequences, [`MaxPool`] over one dimension.
 pub type MaxPool1d = MaxPool<1>;
 
-/// The greatest elements of images, [`MaxPool`] over two dimensions.
+/// The maxima of images, [`MaxPool`] over two dimensions.
 pub type MaxPool2d = MaxPool<2>;
 
-/// The greatest elements of volumes, [`MaxPool`] over three dimensions.
+/// The maxima of volumes, [`MaxPool`] over three dimensions.
 pub type MaxPool3d = MaxPool<3>;
 
 config! {
     /// The arguments of [`MaxPool`]; those of [`MaxPool1d`], [`MaxPool2d`] and [`MaxPool3d`] are [`MaxPool1dConfig`],
     /// [`MaxPool2dConfig`] and [`MaxPool3dConfig`].
     ///
-    /// PyTorch's `return_indices` is asked for at the call, by [`WithIndices`].
+    /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     pub struct MaxPoolConfig<const N: usize> => MaxPool {
         required {
             /// The size of the window.
@@ -59,11 +59,11 @@ config! {
         optional {
             /// The step of the window.
             stride: Sizes<N> = kernel_size,
-            /// Places around the input that never win; at most half the window.
+            /// Padding around the input, which is never the maximum; at most half the window.
             padding: Sizes<N> = 0,
             /// The spacing between window elements.
             dilation: Sizes<N> = 1,
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }
@@ -105,7 +105,7 @@ impl<const N: usize> MaxPoolConfig<N> {
     }
 }
 
-/// What the windows of every pooling must hold.
+/// Checks of the windows that all pooling layers share.
 pub(super) fn check_windows<const N: usize>(
     layer: &'static str,
     kernel_size: Sizes<N>,

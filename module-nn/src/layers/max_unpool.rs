@@ -5,10 +5,10 @@ use module_core::{Error, Forward, Module, Result, Sizes, Tensor};
 use super::spatial::of_dims;
 use crate::config::{Build, check_positive_sizes, config};
 
-/// Zeros with the elements where [`MaxPool`](super::MaxPool) found them.
+/// Zeros, with the elements at the positions where [`MaxPool`](super::MaxPool) found them.
 ///
-/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its aliases. It is called with the
-/// elements and their places, or with the size of the output as well, since pooling brings several sizes to one.
+/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its aliases. It is called with the elements and their indices,
+/// and optionally the size of the output, because pooling maps several sizes to one.
 ///
 /// Source: Zeiler et al., *Adaptive Deconvolutional Networks for Mid and High Level Feature
 /// Learning* (2011).
@@ -16,12 +16,12 @@ use crate::config::{Build, check_positive_sizes, config};
 /// # Shapes
 ///
 /// Both inputs `[batch, channels, size…]` with `N` sizes, or without the batch; each size becomes
-/// `(size - 1)·stride - 2·padding + kernel`, or what was asked for, less than a stride away from that.
+/// `(size - 1)·stride - 2·padding + kernel`, or the requested one, which must differ from that by less than a stride.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, places of another shape or dtype than `I64`, or outside the output,
-/// an output size that is too far from the default.
+/// A wrong number of dimensions, indices with another shape or a dtype other than `I64`, or outside the output, an output
+/// size that is too far from the default.
 ///
 /// # Example
 ///
@@ -57,13 +57,13 @@ config! {
     /// [`MaxUnpool2dConfig`] and [`MaxUnpool3dConfig`].
     pub struct MaxUnpoolConfig<const N: usize> => MaxUnpool {
         required {
-            /// The size of the window of the pooling.
+            /// The window size of the pooling.
             kernel_size: Sizes<N>,
         }
         optional {
-            /// Its step.
+            /// The stride of the pooling.
             stride: Sizes<N> = kernel_size,
-            /// Its padding.
+            /// The padding of the pooling.
             padding: Sizes<N> = 0,
         }
     }
@@ -110,7 +110,7 @@ impl<const N: usize> MaxUnpool<N> {
         )
     }
 
-    /// The sizes that undo a pooling whose windows fill the input.
+    /// The sizes that invert a pooling whose windows fill the input.
     fn default_size(&self, input: &Tensor) -> Result<[usize; N]> {
         let [kernel, stride, padding] = [
             self.config.kernel_size,
@@ -121,7 +121,7 @@ impl<const N: usize> MaxUnpool<N> {
         let lead = input.rank().saturating_sub(N);
         let mut sizes = [0; N];
         for (d, &size) in input.shape().iter().skip(lead).enumerate() {
-            // Without a place there is one step less than none.
+            // An empty dimension has a negative number of steps.
             let full = size
                 .checked_mul(stride[d])
                 .and_then(|n| n.checked_add(kernel[d]));
@@ -143,7 +143,7 @@ impl<const N: usize> MaxUnpool<N> {
     }
 }
 
-/// The elements and their places.
+/// The elements and their indices.
 impl<const N: usize> Forward<(Tensor, Tensor)> for MaxUnpool<N> {
     type Output = Tensor;
 
@@ -152,7 +152,7 @@ impl<const N: usize> Forward<(Tensor, Tensor)> for MaxUnpool<N> {
     }
 }
 
-/// The elements, their places and the spatial sizes that the output is to have.
+/// The elements, their indices and the desired spatial sizes of the output.
 impl<const N: usize> Forward<(Tensor, Tensor, [usize; N])> for MaxUnpool<N> {
     type Output = Tensor;
 

@@ -1,7 +1,7 @@
 //! Layers, one file each.
 //!
-//! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes over
-//! memory that nobody else holds by itself.
+//! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes in place by itself if nothing
+//! else holds the memory.
 
 mod activation_layer;
 mod adaptive_avg_pool;

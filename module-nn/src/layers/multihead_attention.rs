@@ -10,16 +10,16 @@ use crate::lora::{Adaptable, Adapters};
 
 pub use output_projection::NonDynamicallyQuantizableLinear;
 
-/// Attention of several heads, each of which projects query, key and value and attends by itself:
+/// Attention with several heads, each of which projects query, key and value and attends separately:
 ///
 /// ```text
 /// headᵢ = softmax(Qᵢ Kᵢᵀ / √head_dim + mask) Vᵢ      Qᵢ = q Wᵢᴼ + bᵢ, and so on
 /// y = [head₁ … head_h] Wᴼ + b
 /// ```
 ///
-/// It is called with query, key and value, or with a [`MultiheadAttentionInput`] for masks. The outputs
-/// are the attended values and, where they are asked for (`need_weights`, PyTorch's default), the weights of the
-/// attention. Without them the matrix of weights is never stored, which is faster.
+/// It is called with query, key and value, or with a [`MultiheadAttentionInput`] for masks. It returns the attended values
+/// and, if requested (`need_weights`, PyTorch's default), the attention weights. Without them the weight matrix is never
+/// stored, which is faster.
 ///
 /// A true entry of a mask **blocks**, as in PyTorch; in
 /// [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention) it allows.
@@ -29,14 +29,15 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 /// # Shapes
 ///
 /// With `L` queries, `S` keys, a batch of `N` and `E = embed_dim`: query `[L, N, E]`, key `[S, N, kdim]`, value
-/// `[S, N, vdim]`, output `[L, N, E]`, with `batch_first` `[N, L, E]` and so on, or all without the batch. Weights `[N, L, S]`,
-/// averaged over the heads, or `[N, num_heads, L, S]`. `add_bias_kv` and `add_zero_attn` make `S` one larger each.
+/// `[S, N, vdim]`, output `[L, N, E]`; with `batch_first` `[N, L, E]` and so on; or all without the batch. Weights
+/// `[N, L, S]`, averaged over the heads, or `[N, num_heads, L, S]`. `add_bias_kv` and `add_zero_attn` each make `S` one
+/// larger.
 ///
 /// # State dict
 ///
-/// `in_proj_weight` `[3·E, E]` (query, key, value), or where `kdim` or `vdim` is not `E` `q_proj_weight` `[E, E]`,
-/// `k_proj_weight` `[E, kdim]` and `v_proj_weight` `[E, vdim]`; `in_proj_bias` `[3·E]` with `bias`; `bias_k` and `bias_v` `[1, 1, E]` with
-/// `add_bias_kv`; `out_proj.weight` `[E, E]` and, with `bias`, `out_proj.bias` `[E]`.
+/// `in_proj_weight` `[3·E, E]` (query, key, value), or if `kdim` or `vdim` is not `E`, `q_proj_weight` `[E, E]`,
+/// `k_proj_weight` `[E, kdim]` and `v_proj_weight` `[E, vdim]`; `in_proj_bias` `[3·E]` with `bias`; `bias_k` and `bias_v`
+/// `[1, 1, E]` with `add_bias_kv`; `out_proj.weight` `[E, E]` and, with `bias`, `out_proj.bias` `[E]`.
 ///
 /// # Initialization
 ///
@@ -45,8 +46,7 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, a mask of another shape, or one that is neither `Bool` nor of the
-/// query's dtype.
+/// Incompatible shapes, a mask of another shape, or one that is neither `Bool` nor of the query's dtype.
 ///
 /// # Example
 ///
@@ -106,13 +106,13 @@ config! {
             num_heads: usize,
         }
         optional {
-            /// The probability with which, in training, a weight is dropped.
+            /// The dropout probability of attention weights in training.
             dropout: f64 = 0.0,
             /// Whether the projections have biases.
             bias: bool = true,
-            /// Whether a learned key and value are added to those given.
+            /// Whether a learned key and value are appended.
             add_bias_kv: bool = false,
-            /// Whether a key and a value of zeros are added to those given.
+            /// Whether a key and a value of zeros are appended.
             add_zero_attn: bool = false,
             /// The size of the keys; `embed_dim` if absent.
             kdim: Option<usize> = None,
@@ -154,7 +154,7 @@ impl Build for MultiheadAttentionConfig {
             return Err(Error::argument(NAME, "embed_dim", embed_dim, problem));
         }
         let out_proj = NonDynamicallyQuantizableLinear::new(embed_dim, bias)?;
-        // That of `out_proj` fits memory, and so this number fits too.
+        // The size of `out_proj` fits in memory, so this one does too.
         let packed = 3 * embed_dim;
         let same = [kdim, vdim] == [embed_dim; 2];
         let weight = |wanted, shape: [usize; 2]| {
@@ -224,12 +224,12 @@ input! {
             attn_mask: Tensor,
         }
         options {
-            /// Whether the weights are returned, for which they have to be stored.
+            /// Whether the weights are returned, which requires storing them.
             need_weights: bool = true,
-            /// Whether the weights that are returned are the mean over the heads.
+            /// Whether the returned weights are averaged over the heads.
             average_attn_weights: bool = true,
-            /// Whether the attention is causal: query `i` attends to the keys up to `i`. An `attn_mask` beside it must
-            /// say the same; it need not be given (PyTorch asks for it).
+            /// Whether the attention is causal: query `i` attends to the keys up to `i`. An `attn_mask` is optional
+            /// (PyTorch requires it), but must agree.
             is_causal: bool = false,
         }
     }
@@ -241,7 +241,7 @@ impl MultiheadAttention {
         self.config.clone()
     }
 
-    /// The projection of the joined heads.
+    /// The projection of the concatenated heads.
     pub fn out_proj(&self) -> &NonDynamicallyQuantizableLinear {
         &self.out_proj
     }

@@ -7,8 +7,8 @@ use crate::functional;
 ///
 /// # Shapes
 ///
-/// Called with a pair of shapes that broadcast; to theirs without the last dimension, or with size 1
-/// there if `keepdim`.
+/// Called with a pair of shapes that broadcast; to the broadcast shape without the last dimension, or with size 1 there if
+/// `keepdim`.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ config! {
         optional {
             /// The `p` of the norm.
             p: f64 = 2.0,
-            /// What is added to each difference, so that the slope at 0 is defined.
+            /// Added to each difference, so that the gradient at 0 is defined.
             eps: f64 = 1e-6,
             /// Whether the last dimension stays, with size 1.
             keepdim: bool = false,

@@ -1,8 +1,8 @@
-//! Layers of parameters that exist already: nothing is drawn for them.
+//! Layers made from existing parameters: nothing is drawn for them.
 
 use module_core::{Error, Maybe, Parameter, Result, Shape};
 
-/// A parameter of the shape that the arguments of the layer say.
+/// A parameter with the shape that the layer's arguments require.
 pub(super) fn part(
     layer: &'static str,
     name: &'static str,
@@ -17,7 +17,7 @@ pub(super) fn part(
     Err(Error::argument(layer, name, given, problem))
 }
 
-/// A parameter that is there if the arguments of the layer want one, and only then.
+/// A parameter that must be present exactly if the layer's arguments require it.
 pub(super) fn optional_part(
     layer: &'static str,
     name: &'static str,
@@ -48,7 +48,7 @@ pub(super) fn sizes<const N: usize>(layer: &'static str, weight: &Parameter) -> 
     })
 }
 
-/// A second handle to a weight, in the place of one of its shape.
+/// A second handle to a weight, which replaces one of the same shape.
 pub(super) fn tie(own: &mut Parameter, other: &Parameter) -> Result<()> {
     crate::functional::check_shape("tie_weight", &other.detach(), &own.shape())?;
     *own = other.share();

@@ -3,7 +3,7 @@ use module_core::{Forward, Module, Result, Tensor};
 use crate::config::{Build, check_positive, config};
 use crate::functional;
 
-/// Channels spread over places: `r²` channels become a square of `r` by `r` places of one.
+/// Rearranges channels into space: `r²` channels become one channel with `r` by `r` times the pixels.
 ///
 /// `y[…, c, h·r + i, w·r + j] = x[…, c·r² + i·r + j, h, w]`.
 ///
@@ -37,7 +37,7 @@ config! {
     /// The arguments of [`PixelShuffle`].
     pub struct PixelShuffleConfig => PixelShuffle {
         required {
-            /// How often each size is multiplied.
+            /// The factor of each size.
             upscale_factor: usize,
         }
     }
@@ -50,7 +50,7 @@ impl Build for PixelShuffleConfig {
     ///
     /// # Errors
     ///
-    /// A 0.
+    /// A factor of 0.
     fn build(&self) -> Result<PixelShuffle> {
         let upscale_factor = self.upscale_factor;
         check_positive("PixelShuffle", "upscale_factor", upscale_factor)?;

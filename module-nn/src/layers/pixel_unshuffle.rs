@@ -3,7 +3,7 @@ use module_core::{Forward, Module, Result, Tensor};
 use crate::config::{Build, check_positive, config};
 use crate::functional;
 
-/// Places gathered into channels: the inverse of [`PixelShuffle`](super::PixelShuffle).
+/// Rearranges space into channels: the inverse of [`PixelShuffle`](super::PixelShuffle).
 ///
 /// Source: Shi et al., *Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
 /// Convolutional Neural Network* (2016).
@@ -35,7 +35,7 @@ config! {
     /// The arguments of [`PixelUnshuffle`].
     pub struct PixelUnshuffleConfig => PixelUnshuffle {
         required {
-            /// By what each size is divided.
+            /// The divisor of each size.
             downscale_factor: usize,
         }
     }
@@ -48,7 +48,7 @@ impl Build for PixelUnshuffleConfig {
     ///
     /// # Errors
     ///
-    /// A 0.
+    /// A factor of 0.
     fn build(&self) -> Result<PixelUnshuffle> {
         let downscale_factor = self.downscale_factor;
         check_positive("PixelUnshuffle", "downscale_factor", downscale_factor)?;

@@ -1,9 +1,9 @@
-//! What the layers that know positions share: where the angles lie in a vector, and the angles.
+//! Code that position layers share: where the angles are in a vector, and the angles themselves.
 
 use module_core::{DType, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-/// Where the two parts that belong to one frequency lie in a vector.
+/// Where the two components of one frequency are in a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PositionLayout {
@@ -22,7 +22,7 @@ impl PositionLayout {
         }
     }
 
-    /// One vector of two parts of one shape.
+    /// One vector from two parts of equal shape.
     pub(super) fn join(self, first: &Tensor, second: &Tensor) -> Result<Tensor> {
         match self {
             Self::Interleaved => Tensor::stack(&[first, second], -1)?.flatten(-2, -1),

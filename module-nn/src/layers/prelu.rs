@@ -22,7 +22,7 @@ use crate::init::Constant;
 ///
 /// # Errors
 ///
-/// Channels that are neither 1 nor `num_parameters`, another dtype or device than the weight's.
+/// Channels that are neither 1 nor `num_parameters`, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -49,7 +49,7 @@ config! {
         optional {
             /// The number of slopes: 1, or the number of channels.
             num_parameters: usize = 1,
-            /// The first value of every slope.
+            /// The initial value of every slope.
             init: f64 = 0.25,
         }
     }
@@ -58,11 +58,11 @@ config! {
 impl Build for PReLUConfig {
     type Output = PReLU;
 
-    /// A layer with fresh slopes.
+    /// A layer with new slopes.
     ///
     /// # Errors
     ///
-    /// No parameters, more than memory holds.
+    /// No parameters, more than fit in memory.
     fn build(&self) -> Result<PReLU> {
         let &Self {
             num_parameters,

@@ -1,5 +1,5 @@
-//! What the recurrent layers share: their weights under computed keys, and the passes through all
-//! layers and directions.
+//! Code that the recurrent layers share: their weights under computed keys, and the passes through all layers and
+//! directions.
 
 mod arguments;
 mod calls;

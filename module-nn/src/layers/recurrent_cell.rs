@@ -1,4 +1,4 @@
-//! What the recurrent cells share: one step with its weights.
+//! Code that the recurrent cells share: one step with its weights.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl RecurrentCell {
         check_positive(layer, "input_size", input_size)?;
         check_positive(layer, "hidden_size", hidden_size)?;
         let init = Uniform::of_fan_in(hidden_size);
-        // A product beyond memory is refused by the parameter.
+        // The parameter refuses a product that exceeds memory.
         let gates = op.gates().saturating_mul(hidden_size);
         let bias = || Maybe::when(bias, || Parameter::with_init(gates, init));
         Ok(Self {
@@ -55,7 +55,7 @@ impl RecurrentCell {
         (size(&self.weight_ih), size(&self.weight_hh))
     }
 
-    /// Whether it has biases.
+    /// Whether the cell has biases.
     pub(super) fn has_bias(&self) -> bool {
         self.bias_ih.is_present()
     }

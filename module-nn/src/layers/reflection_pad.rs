@@ -6,18 +6,18 @@ use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// The input mirrored at its edges, which are not repeated.
+/// Padding that mirrors the input at its edges, which are not repeated.
 ///
 /// [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are its aliases.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
-/// which a negative one cuts off.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, where negative
+/// amounts crop.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an amount that is not below the size, cutting off everything.
+/// A wrong number of dimensions, an amount that is not below the size, cropping everything.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct ReflectionPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// The mirrored edges of sequences, [`ReflectionPad`] over one dimension.
+/// Reflection padding of sequences, [`ReflectionPad`] over one dimension.
 pub type ReflectionPad1d = ReflectionPad<1>;
 
-/// The mirrored edges of images, [`ReflectionPad`] over two dimensions.
+/// Reflection padding of images, [`ReflectionPad`] over two dimensions.
 pub type ReflectionPad2d = ReflectionPad<2>;
 
-/// The mirrored edges of volumes, [`ReflectionPad`] over three dimensions.
+/// Reflection padding of volumes, [`ReflectionPad`] over three dimensions.
 pub type ReflectionPad3d = ReflectionPad<3>;
 
 config! {
@@ -52,8 +52,8 @@ config! {
     /// [`ReflectionPad2dConfig`] and [`ReflectionPad3dConfig`].
     pub struct ReflectionPadConfig<const N: usize> => ReflectionPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -75,7 +75,7 @@ impl<const N: usize> Build for ReflectionPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ReflectionPad<N>> {
         let amounts = self
             .padding

@@ -6,18 +6,18 @@ use super::spatial::{check_images, of_dims};
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// The edges of the input repeated.
+/// Padding that repeats the edges of the input.
 ///
 /// [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are its aliases.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, of
-/// which a negative one cuts off.
+/// `[batch, channels, size…]` with `N` sizes, or without the batch; each size grows by its two amounts, where negative
+/// amounts crop.
 ///
 /// # Errors
 ///
-/// Another number of dimensions, no edge to repeat, cutting off everything.
+/// A wrong number of dimensions, no edge to repeat, cropping everything.
 ///
 /// # Example
 ///
@@ -38,13 +38,13 @@ pub struct ReplicationPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// The repeated edges of sequences, [`ReplicationPad`] over one dimension.
+/// Replication padding of sequences, [`ReplicationPad`] over one dimension.
 pub type ReplicationPad1d = ReplicationPad<1>;
 
-/// The repeated edges of images, [`ReplicationPad`] over two dimensions.
+/// Replication padding of images, [`ReplicationPad`] over two dimensions.
 pub type ReplicationPad2d = ReplicationPad<2>;
 
-/// The repeated edges of volumes, [`ReplicationPad`] over three dimensions.
+/// Replication padding of volumes, [`ReplicationPad`] over three dimensions.
 pub type ReplicationPad3d = ReplicationPad<3>;
 
 config! {
@@ -52,8 +52,8 @@ config! {
     /// [`ReplicationPad2dConfig`] and [`ReplicationPad3dConfig`].
     pub struct ReplicationPadConfig<const N: usize> => ReplicationPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -75,7 +75,7 @@ impl<const N: usize> Build for ReplicationPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ReplicationPad<N>> {
         let amounts = self
             .padding

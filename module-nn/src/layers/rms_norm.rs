@@ -9,11 +9,9 @@ use crate::config::{Build, config};
 use crate::init::ones;
 use crate::lora::{Adaptable, Adapters};
 
-/// Division by the root of the mean square over the last dimensions:
-/// `y = x / √(⟨x²⟩ + eps) · weight`.
+/// Divides by the root mean square over the last dimensions: `y = x / √(⟨x²⟩ + eps) · weight`.
 ///
-/// Without an `eps` it is the distance from 1 to the next number of the dtype, in `f32` for half
-/// precision.
+/// The default `eps` is the machine epsilon of the dtype, that of `f32` for half precision.
 ///
 /// Source: Zhang and Sennrich, *Root Mean Square Layer Normalization* (2019).
 ///
@@ -31,7 +29,7 @@ use crate::lora::{Adaptable, Adapters};
 ///
 /// # Errors
 ///
-/// An input that does not end with the normalized shape, another dtype or device than the weight's.
+/// An input that does not end with the normalized shape, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -60,7 +58,7 @@ config! {
             normalized_shape: Shape,
         }
         optional {
-            /// What is added to the mean square; `None` is the epsilon of the dtype.
+            /// Added to the mean square; by default the epsilon of the dtype.
             eps: Option<Number> = None,
             /// Whether a scale is learned.
             elementwise_affine: bool = true,
@@ -85,12 +83,12 @@ impl Build for RMSNormConfig {
 }
 
 impl RMSNormConfig {
-    /// A layer of a parameter that exists already.
+    /// A layer made from an existing parameter.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), a parameter of another shape, one that is missing or that `elementwise_affine`
-    /// says there is none of.
+    /// Those of [`build`](Self::build), a parameter of another shape, one that is missing, or given although
+    /// `elementwise_affine` is false.
     pub fn from_parts(&self, weight: impl Into<Maybe<Parameter>>) -> Result<RMSNorm> {
         let (shape, affine) = (&self.normalized_shape, self.elementwise_affine);
         check("RMSNorm", shape, self.eps.map_or(0.0, Number::get))?;

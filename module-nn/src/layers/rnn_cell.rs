@@ -16,8 +16,8 @@ use crate::config::{Build, config};
 ///
 /// # Shapes
 ///
-/// `[batch, input_size]` or `[input_size]`; alone, or in a tuple with the state `[batch, hidden_size]` or
-/// `[hidden_size]`, which else is 0. The output is the next state in the same shape.
+/// `[batch, input_size]` or `[input_size]`; alone, or in a tuple with the state `[batch, hidden_size]` or `[hidden_size]`,
+/// which is otherwise 0. The output is the next state in the same shape.
 ///
 /// # State dict
 ///
@@ -30,7 +30,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// An input or a state of another shape, another dtype or device than the weights'.
+/// An input or a state of another shape, a dtype or device that differs from the weights'.
 ///
 /// # Example
 ///
@@ -64,7 +64,7 @@ config! {
         optional {
             /// Whether biases are learned.
             bias: bool = true,
-            /// The function of the step.
+            /// The activation of the step.
             nonlinearity: RNNNonlinearity = RNNNonlinearity::Tanh,
         }
     }

@@ -7,8 +7,8 @@ use super::position::{PositionLayout, cos_sin};
 use super::rotary_scaling::RotaryScaling;
 use crate::config::{Build, check_between, check_positive, config};
 
-/// Rotates pairs of features by angles that grow with the position, so that the product of a query and a
-/// key depends on how far they are apart:
+/// Rotates pairs of features by angles that grow with the position, so that the product of a query and a key depends on
+/// their distance:
 ///
 /// ```text
 /// (a, b) -> (a cos t·fᵢ - b sin t·fᵢ, b cos t·fᵢ + a sin t·fᵢ)     fᵢ = rope_theta^(-2i / rotary_dim)
@@ -22,13 +22,13 @@ use crate::config::{Build, check_between, check_positive, config};
 ///
 /// # Shapes
 ///
-/// `[…, length, head_dim]` to the same. It is called with
+/// `[…, length, head_dim]` to the same. It can be called with
 ///
 /// | input | positions |
 /// |---|---|
 /// | `x` | `0`, `1`, … |
 /// | `(x, start)` | from `start` on |
-/// | `(x, positions)` | integers `[length]`, or of more dimensions that broadcast to those of `x` but the last |
+/// | `(x, positions)` | integers `[length]`, or a shape that broadcasts to that of `x` without the last dimension |
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ config! {
             rotary_dim: Option<usize> = None,
             /// Which features are a pair.
             layout: PositionLayout = PositionLayout::HalfSplit,
-            /// How the frequencies are changed for longer sequences.
+            /// The scaling of the frequencies for longer sequences.
             scaling: RotaryScaling = RotaryScaling::Default,
         }
     }
@@ -95,8 +95,7 @@ impl Build for RotaryEmbeddingConfig {
     ///
     /// # Errors
     ///
-    /// A size of 0, a `rotary_dim` that is odd or greater than `head_dim`, a base or a scaling that is not
-    /// positive.
+    /// A size of 0, a `rotary_dim` that is odd or greater than `head_dim`, a base or a scaling that is not positive.
     fn build(&self) -> Result<RotaryEmbedding> {
         const NAME: &str = "RotaryEmbedding";
         let &Self {
@@ -146,7 +145,7 @@ impl RotaryEmbedding {
         )
     }
 
-    /// Turns each of several tensors by the same positions.
+    /// Rotates several tensors by the same positions.
     pub(super) fn rotate<const N: usize>(
         &self,
         tensors: [Tensor; N],
@@ -200,7 +199,7 @@ impl RotaryEmbedding {
         Ok(rotated)
     }
 
-    /// The frequencies, which may depend on how far the positions reach.
+    /// The frequencies, which may depend on the largest position.
     fn frequencies_at(&self, positions: &Tensor) -> Result<Cow<'_, [f64]>> {
         let config = &self.config;
         let Some(most) = config
@@ -253,7 +252,7 @@ impl Forward<(Tensor, usize)> for RotaryEmbedding {
     type Output = Tensor;
 
     fn forward(&self, (input, start): (Tensor, usize)) -> Result<Tensor> {
-        // What has too few dimensions is refused with the others.
+        // Too few dimensions are refused together with the others.
         let length = if input.rank() < 2 { 1 } else { input.size(-2)? };
         let positions = positions(start, length, &input)?;
         self.forward((input, positions))
@@ -269,7 +268,7 @@ impl Forward<(Tensor, Tensor)> for RotaryEmbedding {
     }
 }
 
-/// As many positions from `start` on, where `x` lies.
+/// As many positions from `start` on, on the device of `x`.
 pub(super) fn positions(start: usize, length: usize, x: &Tensor) -> Result<Tensor> {
     let ends = [start, start.saturating_add(length)].map(i64::try_from);
     let [Ok(start), Ok(end)] = ends else {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{check_between, check_positive};
 
-/// How the frequencies of a [`RotaryEmbedding`](super::RotaryEmbedding) are changed for sequences that are longer than
-/// those of the training, in the form in which checkpoints write it.
+/// How the frequencies of a [`RotaryEmbedding`](super::RotaryEmbedding) change for sequences longer than those in training,
+/// in the form used by checkpoints.
 ///
 /// # Example
 ///
@@ -22,61 +22,59 @@ use crate::config::{check_between, check_positive};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "rope_type", rename_all = "lowercase")]
 pub enum RotaryScaling {
-    /// They are as they are.
+    /// No scaling.
     #[default]
     Default,
-    /// All are divided by one number: positions are pushed together.
+    /// All frequencies are divided by one factor: positions are interpolated.
     Linear {
         /// The number.
         factor: f64,
     },
-    /// The base grows with the sequence once that is longer than those of the training (dynamic NTK). The length is the
-    /// greatest position of a call and one, so that all of a sequence that a cache holds was not turned alike; as in
+    /// The base grows with the sequence once it exceeds the length in training (dynamic NTK). The length is the largest
+    /// position of a call plus one, so the elements of a cached sequence may have been rotated differently, as in
     /// transformers.
     Dynamic {
-        /// How much longer sequences may become.
+        /// The factor by which sequences may become longer.
         factor: f64,
-        /// The length of the sequences of the training, which transformers has beside the scaling.
+        /// The sequence length in training, which transformers stores next to the scaling.
         max_position_embeddings: usize,
     },
-    /// Low frequencies are divided, high ones stay, those between are blended, and cosine and sine are scaled.
+    /// Low frequencies are divided, high ones stay, those in between are blended, and cosine and sine are scaled.
     ///
     /// Source: Peng et al., *YaRN: Efficient Context Window Extension of Large Language Models* (2023).
     Yarn {
-        /// What low frequencies are divided by.
+        /// The divisor of low frequencies.
         factor: f64,
-        /// The length of the sequences of the training.
+        /// The sequence length in training.
         original_max_position_embeddings: usize,
-        /// What cosine and sine are multiplied with; if absent it follows from `factor`, `mscale` and `mscale_all_dim`.
+        /// The factor of cosine and sine; if absent, it follows from `factor`, `mscale` and `mscale_all_dim`.
         #[serde(default)]
         attention_factor: Option<f64>,
-        /// Frequencies that turn more often than this in a sequence of the training stay.
+        /// Frequencies with more rotations than this in a training sequence stay.
         #[serde(default = "beta_fast")]
         beta_fast: f64,
-        /// Frequencies that turn less often than this in a sequence of the training are divided.
+        /// Frequencies with fewer rotations than this in a training sequence are divided.
         #[serde(default = "beta_slow")]
         beta_slow: f64,
-        /// The weight of the logarithm of `factor` in what cosine and sine are multiplied with.
+        /// The weight of the logarithm of `factor` in the factor of cosine and sine.
         #[serde(default)]
         mscale: Option<f64>,
-        /// The weight in what that is divided by.
+        /// The weight in the divisor of that factor.
         #[serde(default)]
         mscale_all_dim: Option<f64>,
-        /// Whether the bounds of the blended frequencies are whole.
+        /// Whether the bounds of the blended frequencies are rounded to integers.
         #[serde(default = "truncate")]
         truncate: bool,
     },
-    /// Low frequencies are divided, high ones stay, those between are blended: Llama 3.1's.
+    /// Low frequencies are divided, high ones stay, those in between are blended: as in Llama 3.1.
     Llama3 {
-        /// What low frequencies are divided by.
+        /// The divisor of low frequencies.
         factor: f64,
-        /// Frequencies whose wave is longer than `original_max_position_embeddings` divided by this are
-        /// low.
+        /// Frequencies whose wavelength exceeds `original_max_position_embeddings` divided by this are low.
         low_freq_factor: f64,
-        /// Frequencies whose wave is shorter than `original_max_position_embeddings` divided by this are
-        /// high.
+        /// Frequencies whose wavelength is below `original_max_position_embeddings` divided by this are high.
         high_freq_factor: f64,
-        /// The length of the sequences of the training.
+        /// The sequence length in training.
         original_max_position_embeddings: usize,
     },
 }
@@ -162,7 +160,7 @@ impl RotaryScaling {
         }
     }
 
-    /// The length beyond which the frequencies depend on that of the sequence, if they do.
+    /// The length beyond which the frequencies depend on the sequence length, if they do.
     pub(super) const fn depends_beyond(&self) -> Option<usize> {
         match *self {
             Self::Dynamic {
@@ -173,7 +171,7 @@ impl RotaryScaling {
         }
     }
 
-    /// What cosine and sine are multiplied with.
+    /// The factor of cosine and sine.
     pub(super) fn attention_factor(&self) -> f64 {
         let Self::Yarn {
             factor,
@@ -221,7 +219,7 @@ impl RotaryScaling {
         Ok(all)
     }
 
-    /// The pairs between which the frequencies of YaRN are blended.
+    /// The range of pairs in which YaRN blends the frequencies.
     fn blended(&self, base: f64, dim: usize) -> [f64; 2] {
         let Self::Yarn {
             original_max_position_embeddings: length,

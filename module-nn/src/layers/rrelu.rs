@@ -4,9 +4,8 @@ use module_core::{Error, Forward, Module, Result, Tensor, Training};
 use crate::config::{Build, config};
 use crate::functional::rrelu;
 
-/// In training `x` where it is positive, else `x` times a slope of its own from `[lower, upper)`; in
-/// evaluation the slope is their mean. The slopes are those that PyTorch draws from the same generator
-/// state.
+/// In training, `x` where it is positive, else `x` times a random slope from `[lower, upper)`; in evaluation, the slope is
+/// their mean. The slopes are those that PyTorch draws from the same generator state.
 ///
 /// Source: Xu, Wang, Chen and Li, *Empirical Evaluation of Rectified Activations in Convolutional
 /// Network* (2015).
@@ -41,9 +40,9 @@ config! {
     /// The arguments of [`RReLU`].
     pub struct RReLUConfig => RReLU {
         optional {
-            /// The least slope.
+            /// The smallest slope.
             lower: Number = 1.0 / 8.0,
-            /// The greatest slope.
+            /// The largest slope.
             upper: Number = 1.0 / 3.0,
         }
     }

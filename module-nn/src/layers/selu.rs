@@ -1,7 +1,7 @@
 use module_core::{Forward, Marker, Module, Result, Tensor};
 
-/// `λ (max(x, 0) + min(0, α (eˣ - 1)))`, elementwise, with `λ = 1.0507…` and `α = 1.6732…`, which
-/// keep mean and variance from layer to layer.
+/// `λ (max(x, 0) + min(0, α (eˣ - 1)))`, elementwise, with `λ = 1.0507…` and `α = 1.6732…`, which preserve mean and
+/// variance from layer to layer.
 ///
 /// Source: Klambauer, Unterthiner, Mayr and Hochreiter, *Self-Normalizing Neural Networks* (2017).
 ///

@@ -5,30 +5,30 @@ use super::position::{PositionLayout, cos_sin};
 use crate::config::{Build, check_between, check_positive, config};
 use crate::rnn::vec_with_capacity;
 
-/// Adds to each element of a sequence a vector of waves that says where it stands:
+/// Adds to each element of a sequence a vector of waves that encodes its position:
 ///
 /// ```text
 /// p[t, 2i] = sin(t · fᵢ)     p[t, 2i + 1] = cos(t · fᵢ)     fᵢ = base^(-i / (dim/2 - downscale_freq_shift))
 /// ```
 ///
-/// or, with [`PositionLayout::HalfSplit`], all sines before all cosines. `downscale_freq_shift` 0 is the paper's
-/// formula and 1 that of tensor2tensor and fairseq.
+/// or, with [`PositionLayout::HalfSplit`], all sines before all cosines. A `downscale_freq_shift` of 0 gives the paper's
+/// formula, 1 that of tensor2tensor and fairseq.
 ///
 /// Source: Vaswani et al., *Attention Is All You Need* (2017).
 ///
 /// # Shapes
 ///
 /// Input `[length, batch, embedding_dim]`, `[batch, length, embedding_dim]` with `batch_first`, or
-/// `[length, embedding_dim]`; the output is as the input. A pair of an input and a number starts at
-/// that position.
+/// `[length, embedding_dim]`; the output has the same shape. With a pair of an input and a number, the positions start at
+/// that number.
 ///
 /// # State dict
 ///
-/// Nothing: the table of waves, `[max_len, embedding_dim]`, is a buffer that is not persistent.
+/// Nothing: the table of waves, `[max_len, embedding_dim]`, is a non-persistent buffer.
 ///
 /// # Errors
 ///
-/// Another size than `embedding_dim`, a position from `max_len` on, another dtype than the table's.
+/// A size other than `embedding_dim`, a position of `max_len` or more, a dtype that differs from the table's.
 ///
 /// # Example
 ///
@@ -57,11 +57,11 @@ config! {
             embedding_dim: usize,
         }
         optional {
-            /// How many positions there are.
+            /// The number of positions.
             max_len: usize = 5000_usize,
             /// The ratio of the longest wave to the shortest.
             base: f64 = 10000.0,
-            /// Where sines and cosines lie.
+            /// The arrangement of sines and cosines.
             layout: PositionLayout = PositionLayout::Interleaved,
             /// What is subtracted from the number of frequencies in the exponent.
             downscale_freq_shift: f64 = 0.0,
@@ -110,7 +110,7 @@ impl Build for SinusoidalPositionEmbeddingConfig {
         let exponents = exponents.to_vec::<i64>()?;
         frequencies.extend(exponents.iter().map(|&i| base.powf(-(i as f64) / divisor)));
         let [cos, sin] = cos_sin(&positions, &frequencies, default_dtype())?;
-        // An odd size has no place for the last cosine.
+        // With an odd size, there is no place for the last cosine.
         let table = match self.layout {
             PositionLayout::Interleaved => {
                 (self.layout.join(&sin, &cos)?).narrow(-1, 0..embedding_dim)?

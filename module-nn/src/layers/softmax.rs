@@ -34,8 +34,8 @@ config! {
     /// The arguments of [`Softmax`].
     pub struct SoftmaxConfig => Softmax {
         optional {
-            /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
-            /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
+            /// The dimension; a negative one counts from the end. By default, as in PyTorch, it is the first for inputs of
+            /// 0, 1 or 3 dimensions and the second for others: it is better to name it.
             dim: Option<isize> = None,
         }
     }
@@ -74,7 +74,7 @@ impl Softmax {
     }
 }
 
-/// The dimension that PyTorch chooses where none is given.
+/// PyTorch's default dimension.
 pub(super) fn implicit_dim(dim: Option<isize>, input: &Tensor) -> isize {
     dim.unwrap_or(match input.rank() {
         0 | 1 | 3 => 0,

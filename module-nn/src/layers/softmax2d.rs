@@ -1,6 +1,6 @@
 use module_core::{Forward, Marker, Module, Result, Tensor};
 
-/// Softmax over the channels of each place of an image.
+/// Softmax over the channels of each pixel.
 ///
 /// # Shapes
 ///
@@ -8,7 +8,7 @@ use module_core::{Forward, Marker, Module, Result, Tensor};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a dtype that is not floating-point.
+/// A wrong number of dimensions, a dtype that is not floating-point.
 ///
 /// # Example
 ///

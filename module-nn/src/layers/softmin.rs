@@ -35,8 +35,8 @@ config! {
     /// The arguments of [`Softmin`].
     pub struct SoftminConfig => Softmin {
         optional {
-            /// The dimension; a negative one counts from the end. Without one, as in PyTorch, it is
-            /// the first of inputs of 0, 1 or 3 dimensions and the second of others: better name it.
+            /// The dimension; a negative one counts from the end. By default, as in PyTorch, it is the first for inputs of
+            /// 0, 1 or 3 dimensions and the second for others: it is better to name it.
             dim: Option<isize> = None,
         }
     }

@@ -35,7 +35,7 @@ config! {
         optional {
             /// The `β`.
             beta: Number = 1.0,
-            /// Where the function is taken for a line.
+            /// The threshold above which the function is treated as linear.
             threshold: Number = 20.0,
         }
     }

@@ -3,7 +3,7 @@ use module_core::{Forward, Module, Result, Tensor};
 
 use crate::config::{Build, check_between, config};
 
-/// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise.
+/// `x` moved toward 0 by `λ`, and 0 where `|x| ≤ λ`, elementwise.
 ///
 /// # Shapes
 ///

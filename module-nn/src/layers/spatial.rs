@@ -1,9 +1,8 @@
-//! What layers over one to three spatial dimensions have in common.
+//! Code that layers over one to three spatial dimensions share.
 
 use module_core::{AutocastPolicy, Error, Result, Tensor};
 
-/// The name of a layer over `N` spatial dimensions. There are one to three: with another number it does
-/// not compile.
+/// The name of a layer over `N` spatial dimensions, one to three; other numbers do not compile.
 pub(super) const fn of_dims<const N: usize>(names: [&'static str; 3]) -> &'static str {
     assert!(0 < N && N < 4, "there are one to three spatial dimensions");
     names[N - 1]
@@ -14,7 +13,7 @@ pub(super) const fn sizes<const N: usize>() -> &'static str {
     of_dims::<N>(["length", "height, width", "depth, height, width"])
 }
 
-/// Refuses what is not `[batch, channels, size…]`, nor that without the batch.
+/// Refuses anything but `[batch, channels, size…]`, with or without the batch.
 pub(super) fn check_images<const N: usize>(op: &'static str, input: &Tensor) -> Result<()> {
     match input.rank().checked_sub(N) {
         Some(1 | 2) => Ok(()),
@@ -41,14 +40,14 @@ fn images_error<const N: usize>(op: &'static str, input: &Tensor, channels: &str
     input.shape().error(op, expected)
 }
 
-/// A value for each channel added to an output.
+/// Adds a value for each channel to an output.
 pub(super) fn add_bias<const N: usize>(output: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     let Some(bias) = bias else {
         return Ok(output);
     };
     let column: Vec<isize> = [-1].into_iter().chain([1; N]).collect();
     let add = |bias: &Tensor| output.add(&bias.reshape(column.as_slice())?);
-    // Inside of `autocast` it is cast as the weight is.
+    // Inside `autocast` it is cast like the weight.
     let policy = AutocastPolicy::LowerPrecision;
     policy
         .apply([bias], [], |[bias], []| add(bias))

@@ -3,7 +3,7 @@ use module_core::{Call, Forward, Layer, Module, Result, Tensor};
 use super::{ActivationLayer, AdaptiveAvgPool2d, Conv2d};
 use crate::config::{Build, config};
 
-/// A weight for each channel, computed of the means of all: torchvision's `SqueezeExcitation`.
+/// A weight for each channel, computed from the means of all channels: torchvision's `SqueezeExcitation`.
 ///
 /// ```text
 /// y = x · σ(W₂ δ(W₁ mean(x) + b₁) + b₂)
@@ -22,11 +22,11 @@ use crate::config::{Build, config};
 ///
 /// # Initialization
 ///
-/// As [`Conv2d`], `fc1` first.
+/// Those of [`Conv2d`], `fc1` first.
 ///
 /// # Errors
 ///
-/// Another number of dimensions or of channels.
+/// A wrong number of dimensions or of channels.
 ///
 /// # Example
 ///
@@ -56,11 +56,11 @@ config! {
         required {
             /// The number of channels of the input.
             input_channels: usize,
-            /// The number of channels in between.
+            /// The number of hidden channels.
             squeeze_channels: usize,
         }
         optional {
-            /// The activation δ in between.
+            /// The hidden activation δ.
             activation: ActivationLayer = ActivationLayer::ReLU,
             /// The activation σ of the weights.
             scale_activation: ActivationLayer = ActivationLayer::Sigmoid,

@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Build, check_between, config};
 
-/// In training, zeroes the branches of a residual network: each row of the batch, or the whole batch, with
-/// probability `p`, and scales the rest by `1/(1 - p)`; in evaluation, returns its input. It is
-/// torchvision's `StochasticDepth`.
+/// In training, zeroes branches of a residual network, for each row of the batch or for the whole batch, with probability
+/// `p`, and scales the rest by `1/(1 - p)`; in evaluation, returns its input. It is torchvision's `StochasticDepth`.
 ///
 /// The mask is the one that PyTorch draws from the same generator state.
 ///
@@ -18,7 +17,7 @@ use crate::config::{Build, check_between, config};
 ///
 /// # Errors
 ///
-/// In training, a dtype that is not floating-point; no dimension, where rows are zeroed.
+/// In training, a dtype that is not floating-point; no dimension, if rows are zeroed.
 ///
 /// # Example
 ///

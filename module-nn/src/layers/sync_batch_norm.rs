@@ -2,8 +2,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use module_core::{Result, Tensor};
 
-/// Batch normalization in training by the statistics of all processes: what a crate for
-/// distributed training implements, for [`convert_sync_batchnorm`](super::convert_sync_batchnorm).
+/// Batch normalization in training with the statistics of all processes: a crate for distributed training implements this,
+/// for [`convert_sync_batchnorm`](super::convert_sync_batchnorm).
 ///
 /// # Example
 ///
@@ -41,7 +41,7 @@ pub trait SyncBatchNorm: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::batch_norm_train`], and processes that do not answer.
+    /// Those of [`Tensor::batch_norm_train`], and processes that do not answer.
     fn batch_norm_train(
         &self,
         input: &Tensor,
@@ -51,7 +51,7 @@ pub trait SyncBatchNorm: Send + Sync + 'static {
     ) -> Result<(Tensor, Tensor, Tensor, usize)>;
 }
 
-/// What a batch normalization holds of it.
+/// The sync of a batch normalization, if any.
 #[derive(Default)]
 pub(super) struct SyncCell(RwLock<Option<Arc<dyn SyncBatchNorm>>>);
 

@@ -33,9 +33,9 @@ config! {
     /// The arguments of [`Threshold`].
     pub struct ThresholdConfig => Threshold {
         required {
-            /// What is to be exceeded.
+            /// The threshold.
             threshold: Number,
-            /// What stands in for the rest.
+            /// The value for all other elements.
             value: Number,
         }
     }

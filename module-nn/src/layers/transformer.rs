@@ -25,8 +25,8 @@ pub use encoder_layer::{
     TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerEncoderLayerInput,
 };
 
-/// An encoder that reads one sequence and a decoder that writes another: `decoder(tgt, encoder(src))`, both with a
-/// normalization behind them.
+/// An encoder that reads one sequence and a decoder that writes another: `decoder(tgt, encoder(src))`, both with a final
+/// normalization.
 ///
 /// It is called with `src` and `tgt`, or with a [`TransformerInput`] for masks.
 ///
@@ -34,8 +34,8 @@ pub use encoder_layer::{
 ///
 /// # Shapes
 ///
-/// `src` `[source, batch, d_model]` and `tgt` `[target, batch, d_model]`, both with the batch first with `batch_first`, or both
-/// without a batch; the output is as `tgt`.
+/// `src` `[source, batch, d_model]` and `tgt` `[target, batch, d_model]`, both batch-first with `batch_first`, or both
+/// without a batch; the output has the shape of `tgt`.
 ///
 /// # State dict
 ///
@@ -79,7 +79,7 @@ pub struct Transformer {
 config! {
     /// The arguments of [`Transformer`].
     ///
-    /// PyTorch's `custom_encoder` and `custom_decoder` are a module of your own with two fields.
+    /// For PyTorch's `custom_encoder` and `custom_decoder`, write your own module with two fields.
     pub struct TransformerConfig => Transformer {
         optional {
             /// The size of inputs and outputs.
@@ -90,17 +90,17 @@ config! {
             num_encoder_layers: usize = 6_usize,
             /// The number of layers of the decoder.
             num_decoder_layers: usize = 6_usize,
-            /// The size between the linear maps of each layer.
+            /// The hidden size of the feed-forward network of each layer.
             dim_feedforward: usize = 2048_usize,
-            /// The probability with which, in training, an element is dropped.
+            /// The dropout probability in training.
             dropout: f64 = 0.1,
-            /// The function between the linear maps of each layer.
+            /// The activation of the feed-forward network.
             activation: TransformerActivation = TransformerActivation::Relu,
-            /// What the normalizations add to the variance.
+            /// The `eps` of the normalizations.
             layer_norm_eps: f64 = 1e-5,
             /// Whether the batch is the first dimension rather than the second.
             batch_first: bool = false,
-            /// Whether the normalizations of each layer come first rather than last.
+            /// Whether the normalizations of each layer come first (pre-norm) rather than last.
             norm_first: bool = false,
             /// Whether the linear maps and the normalizations have biases.
             bias: bool = true,
@@ -140,7 +140,7 @@ impl Build for TransformerConfig {
             norm_first: self.norm_first,
             bias: self.bias,
         };
-        // Both before the first layer is built.
+        // Both are checked before the first layer is built.
         let (encoders, decoders) = (self.num_encoder_layers, self.num_decoder_layers);
         check_count(NAME, "num_encoder_layers", encoders, || {
             encoder_layer.build()
@@ -174,39 +174,39 @@ input! {
     /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
     pub struct TransformerInput {
         required {
-            /// What the encoder reads.
+            /// The input of the encoder.
             src,
-            /// What the decoder continues.
+            /// The input of the decoder.
             tgt,
         }
         tensors {
-            /// The pairs of positions of `src` that are masked out.
+            /// The query-key pairs of `src` that are masked out.
             src_mask: Tensor,
-            /// The pairs of positions of `tgt` that are masked out.
+            /// The query-key pairs of `tgt` that are masked out.
             tgt_mask: Tensor,
-            /// The pairs of positions of `tgt` and the memory that are masked out.
+            /// The pairs of `tgt` and memory positions that are masked out.
             memory_mask: Tensor,
-            /// The elements of `src` that none of them may attend to.
+            /// The elements of `src` that no element of `src` may attend to.
             src_key_padding_mask: Tensor,
-            /// The elements of `tgt` that none of them may attend to.
+            /// The elements of `tgt` that no element of `tgt` may attend to.
             tgt_key_padding_mask: Tensor,
-            /// The elements of the memory that none of `tgt` may attend to.
+            /// The elements of the memory that no element of `tgt` may attend to.
             memory_key_padding_mask: Tensor,
         }
         options {
-            /// Whether an element of `src` attends only to itself and those before it; if absent, whether the mask says
-            /// so.
+            /// Whether an element of `src` attends only to itself and earlier elements; if absent, this is detected from
+            /// the mask.
             src_is_causal: Option<bool> = None,
             /// The same for `tgt`.
             tgt_is_causal: Option<bool> = None,
-            /// The same for the memory; a `memory_mask` beside it must say the same.
+            /// The same for the memory; a `memory_mask` must agree.
             memory_is_causal: bool = false,
         }
     }
 }
 
 impl Transformer {
-    /// Minus infinity where a key comes after the query, else 0, `[sz, sz]`: the mask of a causal attention.
+    /// Minus infinity where a key comes after the query, else 0, `[sz, sz]`: the mask of causal attention.
     ///
     /// # Errors
     ///

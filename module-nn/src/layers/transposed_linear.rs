@@ -7,11 +7,11 @@ use crate::init::{Normal, zeros};
 use crate::lora::{Adaptable, Adapters};
 use crate::parametrize::WithWeight;
 
-/// `y = x·W + b`: a [`Linear`](super::Linear) layer that keeps its weight transposed, as the checkpoints of GPT-2 do. It
-/// is the `Conv1D` of Hugging Face's transformers, under whose name it is printed.
+/// `y = x·W + b`: a [`Linear`](super::Linear) layer that stores its weight transposed, like GPT-2's checkpoints. It is the
+/// `Conv1D` of Hugging Face's transformers, and prints under that name.
 ///
-/// Adapters of [`lora`](crate::lora) are those of a linear layer (PEFT's `fan_in_fan_out`), so that their files fit. Its
-/// weight is not quantized: [`quantize`](crate::quantize::quantize()) leaves it out and says so.
+/// Adapters of [`lora`](crate::lora) are those of a linear layer (PEFT's `fan_in_fan_out`), so that their files are
+/// compatible. Its weight is not quantized: [`quantize`](crate::quantize::quantize()) skips it and reports that.
 ///
 /// Source: Radford et al., *Language Models are Unsupervised Multitask Learners* (2019).
 ///
@@ -29,7 +29,7 @@ use crate::parametrize::WithWeight;
 ///
 /// # Errors
 ///
-/// An input whose last dimension is not `in_features`, another dtype or device than the weight's.
+/// An input whose last dimension is not `in_features`, a dtype or device that differs from the weight's.
 ///
 /// # Example
 ///
@@ -105,11 +105,11 @@ impl TransposedLinearConfig {
 impl TransposedLinear {
     const KIND: &'static str = "Conv1D";
 
-    /// A layer of parameters that exist already, with the sizes of the weight: nothing is drawn.
+    /// A layer made from existing parameters, with the sizes of the weight: nothing is drawn.
     ///
     /// # Errors
     ///
-    /// A weight that has not two dimensions or a size of 0, a bias of another size.
+    /// A weight that is not two-dimensional, or has a size of 0, a bias of another size.
     pub fn from_parts(weight: Parameter, bias: Parameter) -> Result<Self> {
         let [in_features, out_features] = sizes(NAME, &weight)?;
         let config = TransposedLinearConfig::new(in_features, out_features);
@@ -128,7 +128,7 @@ impl TransposedLinear {
         &self.bias
     }
 
-    /// Takes a second handle to another weight as its own.
+    /// Ties its weight to another one.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl TransposedLinear {
     }
 }
 
-/// The layer of any weight: a view of it is the weight of a linear layer.
+/// The layer with any weight: a view of it is the weight of a linear layer.
 fn compute(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     functional::linear(input, &weight.t()?, bias)
 }

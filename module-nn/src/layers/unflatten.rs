@@ -4,11 +4,11 @@ use module_core::{Error, Forward, Module, Result, Tensor};
 
 use crate::config::{Build, config, tuple};
 
-/// One dimension as several.
+/// Splits one dimension into several.
 ///
 /// # Shapes
 ///
-/// `[…, a·b·c, …]` to `[…, a, b, c, …]`; of the sizes one may be -1 and is what is left.
+/// `[…, a·b·c, …]` to `[…, a, b, c, …]`; one of the sizes may be -1 and is inferred.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ config! {
         required {
             /// The dimension; a negative one counts from the end.
             dim: isize,
-            /// The sizes that it is to have.
+            /// The new sizes.
             unflattened_size: Vec<isize>,
         }
     }
@@ -49,7 +49,7 @@ impl Build for UnflattenConfig {
     ///
     /// # Errors
     ///
-    /// A size below -1, and more than one that is to be found.
+    /// A size below -1, more than one inferred size.
     fn build(&self) -> Result<Unflatten> {
         let sizes = &self.unflattened_size;
         let problem = match sizes.iter().filter(|&&size| size < 0).count() {

@@ -6,8 +6,8 @@ use crate::config::{Build, check_positive_sizes, config};
 
 /// The windows over an image as columns: [`Tensor::im2col`].
 ///
-/// A convolution is the product of its weight, as a matrix, with them. [`Fold`](super::Fold) is the way
-/// back, which adds where windows overlap.
+/// A convolution is the product of its weight, as a matrix, with these columns. [`Fold`](super::Fold) is the reverse, which
+/// adds where windows overlap.
 ///
 /// # Shapes
 ///
@@ -16,7 +16,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, a window larger than the padded image, a dtype that is not floating-point.
+/// A wrong number of dimensions, a window larger than the padded image, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -68,7 +68,7 @@ impl Build for UnfoldConfig {
 }
 
 impl UnfoldConfig {
-    /// What must hold of the windows of a layer that lays them out or adds them up.
+    /// Checks of the windows that `Unfold` and `Fold` share.
     pub(super) fn check(&self, layer: &'static str) -> Result<()> {
         check_positive_sizes(layer, "kernel_size", self.kernel_size)?;
         check_positive_sizes(layer, "dilation", self.dilation)?;

@@ -8,17 +8,17 @@ use module_core::{
 use crate::OneOrEach;
 use crate::config::{Build, config};
 
-/// The input at another size: [`Tensor::interpolate`], which says how each mode reads between places.
+/// Resizes the input; [`Tensor::interpolate`] describes the modes.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, size…]` with one to three spatial dimensions, as the mode needs; each size becomes
-/// `size`, or `⌊size · scale_factor⌋`.
+/// `[batch, channels, size…]` with one to three spatial dimensions, as the mode requires; each size becomes `size`, or
+/// `⌊size · scale_factor⌋`.
 ///
 /// # Errors
 ///
-/// Another number of dimensions than the mode serves or the sizes are for, an empty input or output, a
-/// dtype that is not floating-point.
+/// A number of dimensions that does not match the mode or the sizes, an empty input or output, a dtype that is not
+/// floating-point.
 ///
 /// # Example
 ///
@@ -43,15 +43,14 @@ config! {
         optional {
             /// The sizes of the output, one for all dimensions or one for each.
             size: Option<OneOrEach<usize>> = None,
-            /// What the sizes of the input are multiplied with.
+            /// The factor of the input sizes.
             scale_factor: Option<OneOrEach<f64>> = None,
-            /// How to read between places.
+            /// The interpolation mode.
             mode: InterpolateMode = InterpolateMode::Nearest,
-            /// Whether the middles of the first and last places of input and output meet, and not their
-            /// outer edges; for the linear modes and the cubic one.
+            /// Whether the centers of the corner pixels of input and output are aligned, instead of their outer edges; for
+            /// the linear and cubic modes.
             align_corners: Option<bool> = None,
-            /// Whether to read between places by the ratio of the sizes, and not by the factor, which
-            /// rounding down may have changed.
+            /// Whether to interpolate with the ratio of the sizes instead of the factor, which rounding may have changed.
             recompute_scale_factor: Option<bool> = None,
         }
     }
@@ -64,8 +63,8 @@ impl Build for UpsampleConfig {
     ///
     /// # Errors
     ///
-    /// Neither `size` nor `scale_factor` or both, a size of 0, a factor that is not positive and finite,
-    /// `align_corners` for a mode that has none, `recompute_scale_factor` without a factor.
+    /// Neither or both of `size` and `scale_factor`, a size of 0, a factor that is not positive and finite, `align_corners`
+    /// for a mode without it, `recompute_scale_factor` without a factor.
     fn build(&self) -> Result<Upsample> {
         let resizing = Resizing::new("Upsample", self)?;
         Ok(Upsample { resizing })
@@ -91,11 +90,11 @@ impl Forward for Upsample {
     }
 }
 
-/// What the layers of this family do; the arguments have been checked.
+/// The computation of this family of layers; the arguments have been checked.
 pub(super) struct Resizing {
     pub(super) config: UpsampleConfig,
     options: InterpolateOptions,
-    /// As it is printed.
+    /// The printed form.
     by: String,
     recompute: bool,
 }
@@ -174,7 +173,7 @@ impl Resizing {
         let sizes = input.shape().iter().skip(2).enumerate();
         let to = sizes.map(|(d, &size)| {
             let factor = factors.get(if factors.len() == 1 { 0 } else { d });
-            // A factor that is missing leaves the size to the error below.
+            // If a factor is missing, the size is reported by the error below.
             factor.map_or(size, |factor| (size as f64 * factor) as usize)
         });
         let mut to: Vec<usize> = to.collect();

@@ -7,9 +7,9 @@ use super::upsample::Resizing;
 use crate::OneOrEach;
 use crate::config::{Build, config};
 
-/// An image at another size, read on lines between its places, of which the corners stay where they are.
+/// Resizes an image by bilinear interpolation with aligned corners.
 ///
-/// It is [`Upsample`](super::Upsample) with the mode bilinear and aligned corners, and older than that.
+/// It is an older form of [`Upsample`](super::Upsample) with the mode bilinear and aligned corners.
 ///
 /// # Shapes
 ///
@@ -17,7 +17,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an empty input or output, a dtype that is not floating-point.
+/// A wrong number of dimensions, an empty input or output, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -37,12 +37,12 @@ pub struct UpsamplingBilinear2d {
 }
 
 config! {
-    /// The arguments of [`UpsamplingBilinear2d`], of which one is given.
+    /// The arguments of [`UpsamplingBilinear2d`], exactly one of which is given.
     pub struct UpsamplingBilinear2dConfig => UpsamplingBilinear2d {
         optional {
-            /// The height and the width of the output; one number is for both.
+            /// The height and width of the output; one number is used for both.
             size: Option<OneOrEach<usize>> = None,
-            /// What those of the input are multiplied with.
+            /// The factor of the input sizes.
             scale_factor: Option<OneOrEach<f64>> = None,
         }
     }

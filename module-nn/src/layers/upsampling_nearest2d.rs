@@ -7,9 +7,9 @@ use super::upsample::Resizing;
 use crate::OneOrEach;
 use crate::config::{Build, config};
 
-/// The nearest places of an image at another size.
+/// Resizes an image by nearest-neighbor interpolation.
 ///
-/// It is [`Upsample`](super::Upsample) with the mode nearest, and older than that.
+/// It is an older form of [`Upsample`](super::Upsample) with the mode nearest.
 ///
 /// # Shapes
 ///
@@ -17,7 +17,7 @@ use crate::config::{Build, config};
 ///
 /// # Errors
 ///
-/// Another number of dimensions, an empty input or output, a dtype that is not floating-point.
+/// A wrong number of dimensions, an empty input or output, a dtype that is not floating-point.
 ///
 /// # Example
 ///
@@ -37,12 +37,12 @@ pub struct UpsamplingNearest2d {
 }
 
 config! {
-    /// The arguments of [`UpsamplingNearest2d`], of which one is given.
+    /// The arguments of [`UpsamplingNearest2d`], exactly one of which is given.
     pub struct UpsamplingNearest2dConfig => UpsamplingNearest2d {
         optional {
-            /// The height and the width of the output; one number is for both.
+            /// The height and width of the output; one number is used for both.
             size: Option<OneOrEach<usize>> = None,
-            /// What those of the input are multiplied with.
+            /// The factor of the input sizes.
             scale_factor: Option<OneOrEach<f64>> = None,
         }
     }

@@ -1,10 +1,10 @@
 use module_core::Tensor;
 use module_core::hooks::Tensors;
 
-/// An input whose pooling is to tell also where it found each element: PyTorch's `return_indices`.
+/// Asks a pooling layer to also return the index of each maximum: PyTorch's `return_indices`.
 ///
-/// The layer then gives the elements and, as `I64`, their places in the flattened spatial dimensions of
-/// the input, which [`MaxUnpool`](super::MaxUnpool) takes.
+/// The layer then returns the elements and, as `I64`, their indices in the flattened spatial dimensions of the input, for
+/// [`MaxUnpool`](super::MaxUnpool).
 ///
 /// # Example
 ///

@@ -6,17 +6,17 @@ use super::spatial::of_dims;
 use crate::OneOrEach;
 use crate::config::{Build, config, tuple};
 
-/// Zeros around the last dimensions.
+/// Zero padding of the last dimensions.
 ///
 /// [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are its aliases.
 ///
 /// # Shapes
 ///
-/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; a negative amount cuts off.
+/// `[…, size…]` with `N` sizes, each of which grows by its two amounts; negative amounts crop.
 ///
 /// # Errors
 ///
-/// Fewer dimensions than are padded, cutting off more than there is.
+/// Fewer dimensions than are padded, cropping more than there is.
 ///
 /// # Example
 ///
@@ -37,13 +37,13 @@ pub struct ZeroPad<const N: usize> {
     amounts: Vec<isize>,
 }
 
-/// Zeros around sequences, [`ZeroPad`] over one dimension.
+/// Zero padding of sequences, [`ZeroPad`] over one dimension.
 pub type ZeroPad1d = ZeroPad<1>;
 
-/// Zeros around images, [`ZeroPad`] over two dimensions.
+/// Zero padding of images, [`ZeroPad`] over two dimensions.
 pub type ZeroPad2d = ZeroPad<2>;
 
-/// Zeros around volumes, [`ZeroPad`] over three dimensions.
+/// Zero padding of volumes, [`ZeroPad`] over three dimensions.
 pub type ZeroPad3d = ZeroPad<3>;
 
 config! {
@@ -51,8 +51,8 @@ config! {
     /// [`ZeroPad2dConfig`] and [`ZeroPad3dConfig`].
     pub struct ZeroPadConfig<const N: usize> => ZeroPad {
         required {
-            /// One amount for every side, or the amounts before and after the last dimension, then
-            /// before and after the one in front of it, and so on.
+            /// One amount for every side, or the amounts before and after the last dimension, then before and after the
+            /// second to last one, and so on.
             padding: OneOrEach<isize>,
         }
     }
@@ -74,7 +74,7 @@ impl<const N: usize> Build for ZeroPadConfig<N> {
     ///
     /// # Errors
     ///
-    /// Amounts for another number of dimensions.
+    /// Amounts for a wrong number of dimensions.
     fn build(&self) -> Result<ZeroPad<N>> {
         let amounts = self.padding.get(ZeroPad::<N>::NAME, "padding", 2 * N)?;
         let config = self.clone();

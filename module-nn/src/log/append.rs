@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use module_core::checkpoint::open_regular;
 use module_core::{FileError, Result};
 
-/// A file that grows. Each record is handed to the operating system in one piece, and one that could not be written
-/// whole is taken off again.
+/// A file that grows. Each record is passed to the operating system in one write, and a record that could not be written
+/// completely is removed again.
 #[derive(Debug)]
 pub(super) struct Append {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub(super) fn file_error(path: &Path, source: io::Error) -> FileError {
     FileError::File { path, source }
 }
 
-/// The content of a file; nothing where there is none.
+/// The content of a file; nothing if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let read = || -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 impl Append {
-    /// A file that must not exist yet; `None` if it does.
+    /// Creates a file; `None` if it already exists.
     #[cfg(feature = "tensorboard")]
     pub(super) fn create_new(path: &Path) -> Result<Option<Self>> {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
@@ -51,7 +51,7 @@ impl Append {
         }
     }
 
-    /// A file that goes on after its first `len` bytes; what follows them is taken off.
+    /// Continues a file after its first `len` bytes; the rest is removed.
     pub(super) fn open(path: &Path, len: u64) -> Result<Self> {
         let open = || {
             let mut options = OpenOptions::new();
@@ -69,7 +69,7 @@ impl Append {
         Ok(Self { path, file, len })
     }
 
-    /// A file with another content, which takes the place of the old one at once.
+    /// A file with other content, which replaces the old one atomically.
     pub(super) fn replace(path: &Path, content: &[u8]) -> Result<Self> {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}.new", std::process::id()));

@@ -7,14 +7,13 @@ use super::Logger;
 use super::append::{Append, read};
 use super::logger::{STEP, check_names};
 
-/// A table of values separated by commas: a row for each step, a column for each name.
+/// A comma-separated table: a row for each step, a column for each name.
 ///
-/// The first column is `step`. A name that comes later becomes a new column at the end, for which the file is
-/// written anew once, and replaced at once; where a row has no value the field is empty. Numbers read back to the
-/// bit, and are `NaN`, `inf` and `-inf` where they are not finite. Fields are quoted by RFC 4180, lines end with a
-/// line feed.
+/// The first column is `step`. A new name adds a column at the end, for which the file is rewritten once, atomically; a row
+/// without a value has an empty field. Numbers read back bit for bit, and are `NaN`, `inf` and `-inf` if they are not
+/// finite. Fields are quoted as in RFC 4180, lines end with a line feed.
 ///
-/// A file that exists goes on below its rows; a last row that was cut off is taken off.
+/// An existing file is continued after its rows; a truncated last row is removed.
 ///
 /// # Example
 ///
@@ -38,7 +37,7 @@ pub struct CSVLogger {
 }
 
 impl CSVLogger {
-    /// Opens a file, or makes it.
+    /// Opens or creates a file.
     ///
     /// # Errors
     ///
@@ -47,7 +46,7 @@ impl CSVLogger {
         let path = path.as_ref();
         let content = read(path)?;
         let (columns, len) = match split_header(&content) {
-            // Not even the header was written whole.
+            // Not even the header was written completely.
             None => (Vec::new(), 0),
             Some((header, _)) => {
                 let columns = fields(header);
@@ -74,7 +73,7 @@ impl CSVLogger {
         })
     }
 
-    /// Writes the file anew with more columns.
+    /// Rewrites the file with more columns.
     fn widen(&mut self, columns: Vec<String>) -> Result<()> {
         let content = read(&self.path)?;
         let mut wider = header(&columns).into_bytes();
@@ -127,7 +126,7 @@ fn header(columns: &[String]) -> String {
     columns.collect::<Vec<String>>().join(",") + "\n"
 }
 
-/// A field, quoted where it must be.
+/// A field, quoted if necessary.
 fn field(text: &str) -> String {
     match text.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -135,7 +134,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// The first record, which ends with the first line feed outside of quotes, and what follows it.
+/// The first record, up to the first line feed outside quotes, and the rest.
 fn split_header(content: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut quoted = false;
     let end = content.iter().position(|&byte| {

@@ -8,8 +8,8 @@ use super::logger::{STEP, check_names};
 
 /// A file with a JSON object on each line: `{"step":1,"loss":0.5}`.
 ///
-/// Numbers read back to the bit. JSON has none that are not finite: they are the strings `"NaN"`, `"Infinity"` and
-/// `"-Infinity"`. A file that exists goes on below its lines; a last line that was cut off is taken off.
+/// Numbers read back bit for bit. JSON has only finite numbers; others are the strings `"NaN"`, `"Infinity"` and
+/// `"-Infinity"`. An existing file is continued after its lines; a truncated last line is removed.
 ///
 /// # Example
 ///
@@ -31,7 +31,7 @@ pub struct JSONLinesLogger {
 }
 
 impl JSONLinesLogger {
-    /// Opens a file, or makes it.
+    /// Opens or creates a file.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use module_core::Result;
 #[cfg(feature = "fs")]
 use module_core::{Error, error::quote};
 
-/// Takes the named values of a step, as losses and metrics.
+/// Takes the named values of a step, such as losses and metrics.
 ///
 /// # Example
 ///
@@ -27,14 +27,14 @@ pub trait Logger {
     ///
     /// # Errors
     ///
-    /// A name that stands twice, or is `step`; a file that cannot be written. Then nothing was recorded.
+    /// A name that occurs twice, or is `step`; a file that cannot be written. Then nothing is recorded.
     fn log(&mut self, step: u64, values: &[(&str, f64)]) -> Result<()>;
 
-    /// Forces what was recorded to the disk, so that it outlives a crash of the system too.
+    /// Syncs the records to disk, so that they also survive a system crash.
     ///
     /// # Errors
     ///
-    /// A disk that fails.
+    /// A disk error.
     fn flush(&mut self) -> Result<()>;
 }
 
@@ -42,7 +42,7 @@ pub trait Logger {
 #[cfg(feature = "fs")]
 pub(super) const STEP: &str = "step";
 
-/// Refuses names that stand twice, or are that of the step.
+/// Refuses names that occur twice, or equal that of the step.
 #[cfg(feature = "fs")]
 pub(super) fn check_names(values: &[(&str, f64)]) -> Result<()> {
     let mut seen = HashSet::from([STEP]);

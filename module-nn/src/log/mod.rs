@@ -1,11 +1,11 @@
-//! Records of a training: files of numbers, event files for TensorBoard, progress bars.
+//! Logs of training: files of numbers, TensorBoard event files, progress bars.
 //!
-//! A [`Logger`] takes named values of a step. `CSVLogger` and `JSONLinesLogger` write them as text (feature `fs`),
-//! `SummaryWriter` for TensorBoard, which it also gives histograms, images, texts and hyper-parameters (feature
-//! `tensorboard`). `Progress` shows bars (feature `progress`). Drawings are in [`plot`](crate::plot).
+//! A [`Logger`] takes named values of a step. `CSVLogger` and `JSONLinesLogger` write them as text (feature `fs`);
+//! `SummaryWriter` writes them for TensorBoard, and also histograms, images, text and hyperparameters (feature
+//! `tensorboard`). `Progress` shows bars (feature `progress`). Charts are in [`plot`](crate::plot).
 //!
-//! What is logged is in the hands of the operating system when the call returns: a program that is killed loses
-//! nothing of it, and a file whose last row was cut off goes on without that row.
+//! Logged values have been passed to the operating system when the call returns: a program that is killed loses nothing,
+//! and a file whose last row is truncated continues without that row.
 
 #[cfg(feature = "fs")]
 mod append;

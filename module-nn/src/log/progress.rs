@@ -1,9 +1,9 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Progress bars of epochs, on the standard error where that is a terminal; elsewhere nothing is shown.
+/// Progress bars of epochs, on standard error if it is a terminal; otherwise nothing is shown.
 ///
-/// A bar has the name of the epoch, the batches done and in all, batches per second, the time that remains, and the
-/// values that [`show`](Self::show) was given last.
+/// A bar shows the name of the epoch, the batches done and in total, batches per second, the remaining time, and the latest
+/// values given to [`show`](Self::show).
 ///
 /// # Example
 ///
@@ -42,7 +42,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// On the standard error.
+    /// On standard error.
     pub fn new() -> Self {
         Self::with_draw_target(ProgressDrawTarget::stderr())
     }
@@ -50,15 +50,14 @@ impl Progress {
     /// On another terminal.
     pub fn with_draw_target(target: ProgressDrawTarget) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        // The template is right, which a test says; without it the bar has the default one.
+        // A test checks that the template is valid; if it were not, the bar would use the default one.
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
         Self { bar }
     }
 
-    /// The batches of a loader, or of anything that knows how many there are. The bar begins at 0, and goes away
-    /// with the loop.
+    /// The batches of a loader, or of anything with a known length. The bar begins at 0, and is removed with the loop.
     pub fn epoch<B>(&self, name: &str, batches: B) -> ProgressEpoch<B::IntoIter>
     where
         B: IntoIterator<IntoIter: ExactSizeIterator>,
@@ -83,7 +82,7 @@ impl Progress {
             .set_message(shown.collect::<Vec<String>>().join("  "));
     }
 
-    /// Prints a line above the bar; where no bar is shown, on the standard output.
+    /// Prints a line above the bar; if no bar is shown, to standard output.
     pub fn println(&self, line: impl AsRef<str>) {
         match self.bar.is_hidden() {
             true => println!("{}", line.as_ref()),
@@ -96,7 +95,7 @@ impl<I: ExactSizeIterator> Iterator for ProgressEpoch<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        // A batch counts as done when the next one is asked for.
+        // A batch counts as done when the next one is requested.
         let given = self.batches.next();
         let done = self.bar.length().unwrap_or_default();
         let left = self.batches.len() as u64 + u64::from(given.is_some());
@@ -114,7 +113,7 @@ impl<I: ExactSizeIterator> Iterator for ProgressEpoch<I> {
 
 impl<I: ExactSizeIterator> ExactSizeIterator for ProgressEpoch<I> {}
 
-/// A loop that is left early takes its bar away too.
+/// Leaving a loop early removes its bar too.
 impl<I> Drop for ProgressEpoch<I> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
@@ -130,7 +129,7 @@ mod tests {
 
     use super::Progress;
 
-    /// Keeps all that was written.
+    /// Keeps everything that was written.
     #[derive(Clone, Debug, Default)]
     struct Screen(Arc<Mutex<String>>);
 
@@ -201,7 +200,7 @@ mod tests {
         }
         progress.println("a line");
         assert!(screen.take().contains("a line"));
-        // A resumed epoch has what is left of it; one that is left early is over.
+        // A resumed epoch has the remaining batches; one that is left early is over.
         let mut rest = progress.epoch("epoch 3", [1, 2]);
         assert_eq!((rest.len(), rest.next()), (2, Some(1)));
         assert!(!progress.bar.is_finished());

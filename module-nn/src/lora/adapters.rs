@@ -8,14 +8,14 @@ use module_core::{Describe, FieldInfo, IndexMap, Module, Parameter};
 use super::config::LoraConfig;
 use super::parts::{AdapterDropout, Factor, Magnitude, Merged, SavedCopy};
 
-/// What a layer computes with its weight, as far as adapters must know it.
+/// What adapters must know about a layer's computation with its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adaptable {
     /// `x·Wᵀ`.
     Linear,
-    /// `x·W`, the weight transposed.
+    /// `x·W`, with the weight transposed.
     TransposedLinear,
-    /// A convolution with so many groups.
+    /// A convolution with this many groups.
     Conv {
         /// The groups.
         groups: usize,
@@ -24,28 +24,27 @@ pub(crate) enum Adaptable {
     Embedding,
     /// The projections of queries, keys and values in one weight.
     InProjection,
-    /// One weight of several, as recurrent layers have them.
+    /// One of several weights, as in recurrent layers.
     Weight,
-    /// Nothing that could be adapted; the parameters may be copied, as `modules_to_save` asks for.
+    /// A layer that cannot be adapted; its parameters may be copied for `modules_to_save`.
     Copied,
 }
 
-/// The adapters of a layer: no member, no key and no cost while it has none.
+/// The adapters of a layer: no member, no key and no cost while there are none.
 ///
 /// # State dict
 ///
-/// For each adapter, under its name: `lora_A.name.weight` `[r, in_features]` and `lora_B.name.weight`
-/// `[out_features, r]`; of a convolution `[r, in_channels, k…]` and `[out_channels, r / groups, 1…]`; of an
-/// embedding `lora_embedding_A.name` `[r, num_embeddings]` and `lora_embedding_B.name` `[embedding_dim, r]`. With
-/// DoRA also `lora_magnitude_vector.name.weight`; where the layer's own parameters are copied,
-/// `modules_to_save.name.weight` and `.bias`; while the adapter is merged, `lora_merged.name.scale` and what else
-/// is needed to take it out.
+/// For each adapter, under its name: `lora_A.name.weight` `[r, in_features]` and `lora_B.name.weight` `[out_features, r]`;
+/// for a convolution `[r, in_channels, k…]` and `[out_channels, r / groups, 1…]`; for an embedding `lora_embedding_A.name`
+/// `[r, num_embeddings]` and `lora_embedding_B.name` `[embedding_dim, r]`. With DoRA also
+/// `lora_magnitude_vector.name.weight`; if the layer's own parameters are copied, `modules_to_save.name.weight` and
+/// `.bias`; while the adapter is merged, `lora_merged.name.scale` and whatever else is needed to unmerge it.
 pub(crate) struct Adapters {
     pub(super) adaptable: Adaptable,
     pub(super) held: Option<Box<Held>>,
 }
 
-/// The adapters of a layer that has some.
+/// The adapters of a layer that has at least one.
 #[derive(Default)]
 pub(super) struct Held {
     pub(super) dropout: IndexMap<String, AdapterDropout>,
@@ -57,21 +56,21 @@ pub(super) struct Held {
     pub(super) saved: IndexMap<String, SavedCopy>,
     pub(super) merged: IndexMap<String, Merged>,
     pub(super) states: IndexMap<String, AdapterState>,
-    /// How many scopes are open in which the layer computes without adapters.
+    /// The number of open scopes in which the layer computes without adapters.
     pub(super) disabled: AtomicUsize,
 }
 
-/// How an adapter is used now.
+/// How an adapter is currently used.
 pub(super) struct AdapterState {
     pub(super) config: Arc<LoraConfig>,
     active: AtomicBool,
-    /// What the product of the factors is multiplied with, unless it is scaled.
+    /// The factor of the product, unless it is scaled.
     pub(super) own_scale: f64,
-    /// The bits of what it is multiplied with.
+    /// The bits of the current factor.
     scale: AtomicU64,
 }
 
-/// The names of the members that adapters bring to a layer, in the order in which they are shown.
+/// The names of the members that adapters add to a layer, in the order in which they are shown.
 pub(super) const MEMBERS: [&str; 8] = [
     "lora_dropout",
     "lora_A",
@@ -124,7 +123,7 @@ impl AdapterState {
 }
 
 impl Held {
-    /// The adapters that the layer computes with now, and which are not part of its weight.
+    /// The active adapters, and those that are not merged into the weight.
     pub(super) fn running(&self) -> impl Iterator<Item = (&str, &AdapterState)> {
         let enabled = self.disabled.load(Ordering::Relaxed) == 0;
         let running = move |(name, state): &(&String, &AdapterState)| {
@@ -134,7 +133,7 @@ impl Held {
         running.map(|(name, state)| (name.as_str(), state))
     }
 
-    /// Takes out all of an adapter.
+    /// Removes everything of an adapter.
     pub(super) fn remove(&mut self, name: &str) {
         self.dropout.shift_remove(name);
         self.a.shift_remove(name);
@@ -200,7 +199,7 @@ where
     }
 }
 
-/// Written by hand, because what is not there has no key.
+/// Written by hand, because an absent member has no key.
 impl Module for Adapters {
     fn kind(&self) -> &'static str {
         "Adapters"
@@ -234,7 +233,7 @@ impl Module for Adapters {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl Describe for Adapters {
     const FIELDS: &'static [FieldInfo] = &[];
 }

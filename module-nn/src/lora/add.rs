@@ -19,13 +19,13 @@ use super::tied::check_untied;
 /// What [`add_adapter`] adapted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoraReport {
-    /// The paths of the layers that hold the adapter, and of the weights of recurrent layers.
+    /// The paths of the layers that have the adapter, and of the weights of recurrent layers.
     pub matched: Vec<String>,
-    /// The paths of the layers of which a copy is trained, as `modules_to_save` asks for.
+    /// The paths of the layers whose copies are trained, for `modules_to_save`.
     pub saved: Vec<String>,
-    /// The number of elements that are trained now.
+    /// The number of elements that are now trained.
     pub trainable: usize,
-    /// The number of elements of all parameters, the adapters' included.
+    /// The number of elements of all parameters, including the adapters'.
     pub total: usize,
 }
 
@@ -50,27 +50,25 @@ impl fmt::Display for LoraReport {
     }
 }
 
-/// Gives the selected layers an adapter and freezes everything else: LoRA.
+/// Adds an adapter to the selected layers and freezes everything else: LoRA.
 ///
-/// A layer computes `y = W·x + b + scale · B·A·dropout(x)`, where only `A` `[r, in_features]` and `B`
-/// `[out_features, r]` are trained. Linear layers, convolutions, embeddings, attention and recurrent layers hold adapters,
-/// wherever they stand in a model; of an attention layer, the projections of queries, keys and values are one
-/// weight without dropout, and `out_proj` is adapted with it, whose part is added twice, as PEFT does. Of a recurrent
-/// layer or cell, `scale · B·A` is added to each weight, or to those that are selected by paths of their own:
-/// `"lstm.weight_hh_l0"`.
+/// A layer computes `y = W·x + b + scale · B·A·dropout(x)`, where only `A` `[r, in_features]` and `B` `[out_features, r]`
+/// are trained. Linear layers, convolutions, embeddings, attention and recurrent layers can have adapters, wherever they
+/// are in a model. In an attention layer, the projections of queries, keys and values are one weight without dropout;
+/// `out_proj` is adapted with it, and its part is added twice, as in PEFT. In a recurrent layer or cell, `scale · B·A` is
+/// added to each weight, or to those selected by their own paths: `"lstm.weight_hh_l0"`.
 ///
-/// The selection is about the paths of modules: `"**.query"`. The first adapter is used and trained at once, a later
-/// one after [`set_adapter`](super::set_adapter). All other parameters and running statistics are frozen, but for
-/// the biases that the configuration names. The factors are drawn from the default generator, bit for bit as PEFT
-/// draws them.
+/// The selection refers to the paths of modules: `"**.query"`. The first adapter is used and trained at once, a later one
+/// after [`set_adapter`](super::set_adapter). All other parameters and running statistics are frozen, except the biases
+/// that the configuration names. The factors are drawn from the default generator, bit for bit as in PEFT.
 ///
 /// Source: Hu et al., *LoRA: low-rank adaptation of large language models* (2021).
 ///
 /// # Errors
 ///
 /// A selection that matches nothing, with the nearest name; a match that cannot be adapted, with its type; a name that
-/// there is already or that is no key; arguments out of range; a pattern of ranks or scales that matches no selected
-/// layer; a second adapter that trains biases; a layer behind an `Arc` that is shared. Then nothing is changed.
+/// already exists or is not a valid key; arguments out of range; a pattern of ranks or scales that matches no selected
+/// layer; a second adapter that trains biases; a layer behind a shared `Arc`. Then nothing is changed.
 ///
 /// # Example
 ///
@@ -118,7 +116,7 @@ pub fn add_adapter<M: Module + ?Sized>(
     )
 }
 
-/// Adds an adapter that `fill` gives values before the model is changed; it returns values of the model's own
+/// Adds an adapter whose values `fill` sets before the model is changed; `fill` returns values for the model's own
 /// parameters. Compiled once, because there are many models.
 pub(super) fn add_filled(
     model: &mut dyn Module,
@@ -160,7 +158,7 @@ pub(super) fn add_filled(
     })
 }
 
-/// The biases that are trained with another adapter; a second adapter that trains them is refused.
+/// The biases that are trained with another adapter; a second adapter that trains biases is refused.
 fn check_biases(model: &dyn Module, bias: LoraBias) -> Result<Vec<String>> {
     match bias_trainer(model) {
         Some((other, _)) if bias != LoraBias::None => {
@@ -175,7 +173,7 @@ fn check_biases(model: &dyn Module, bias: LoraBias) -> Result<Vec<String>> {
     }
 }
 
-/// Refuses names that are no keys, and those that there are.
+/// Refuses names that are not valid keys or already exist.
 pub(super) fn check_name(model: &dyn Module, name: &str) -> Result<()> {
     if name.is_empty() || name.contains('.') {
         let (op, key) = ("add_adapter", name.to_owned());
@@ -196,7 +194,7 @@ pub(super) fn check_name(model: &dyn Module, name: &str) -> Result<()> {
     }
 }
 
-/// The layers that get something, in the order of the walk.
+/// The layers that get something, in walk order.
 pub(super) struct Plan {
     pub(super) matched: Vec<String>,
     pub(super) saved: Vec<String>,
@@ -223,7 +221,7 @@ impl Plan {
             let projects = place.is_some_and(|place| place.adaptable() == Adaptable::InProjection);
             let is_selected = |path: &String| selected.contains(&path.as_str());
             let is_meant = is_selected(path) || layer.as_ref().is_some_and(is_selected);
-            // A layer of several weights means all of them.
+            // A layer with several weights stands for all of them.
             if !is_meant || within_saved(path) || layers.contains(&Some(path.as_str())) {
                 continue;
             }
@@ -250,7 +248,7 @@ pub(super) type Layers = IndexMap<String, Fresh>;
 /// New values of the model's own parameters, by their paths.
 pub(super) type Values = Vec<(String, Tensor)>;
 
-/// What is to be put into each layer, and the weights that it changes.
+/// What to add to each layer, and the weights that it changes.
 fn make(
     model: &dyn Module,
     name: &str,
@@ -261,7 +259,7 @@ fn make(
     let (mut layers, mut weights) = (Layers::new(), Vec::new());
     let found = find(model);
     let mut modes = found.iter().filter_map(|found| found.training).peekable();
-    // A model without a mode is in training.
+    // A model without a mode counts as training.
     let training = modes.peek().is_none() || modes.any(|training| training);
     // PEFT adapts weights after layers.
     let (weights_of_layers, modules): (Vec<&Found<'_>>, Vec<&Found<'_>>) =
@@ -293,7 +291,7 @@ fn make(
                     && *path == join(&other.path, "out_proj")
             };
             if found.iter().any(is_projection) {
-                // PEFT adds the part of `out_proj` twice, and so do the adapters that it trained.
+                // PEFT adds the contribution of `out_proj` twice, and so did the training of its adapters.
                 fresh.scale *= 2.0;
             }
             if let Some(weight) = fresh.weight.take() {
@@ -329,7 +327,7 @@ fn make(
     Ok((layers, weights))
 }
 
-/// Puts an adapter into a layer; one that is not used yet is not trained.
+/// Adds an adapter to a layer; an adapter that is not active yet is not trained.
 pub(super) fn install(adapters: &mut Adapters, name: &str, fresh: Held, state: AdapterState) {
     let active = state.is_active();
     for parameter in fresh.parameters(name) {

@@ -1,4 +1,4 @@
-//! The model beside its adapters, which is frozen.
+//! The frozen model behind the adapters.
 
 use module_core::{Module, ModuleExt, Result, Select, Walk};
 
@@ -31,7 +31,7 @@ pub(super) fn trained_biases(
     trained
 }
 
-/// The adapter of a model that trains biases, of which there is one at most, and the paths of those.
+/// The adapter of a model that trains biases, at most one, and the paths of these biases.
 pub(super) fn bias_trainer(model: &dyn Module) -> Option<(String, Vec<String>)> {
     let layers = adapted(model);
     let held = || {
@@ -46,7 +46,7 @@ pub(super) fn bias_trainer(model: &dyn Module) -> Option<(String, Vec<String>)> 
     Some((name.clone(), biases))
 }
 
-/// Freezes what belongs to no adapter, but for some biases, which are trained, and others, which stay as they are.
+/// Freezes everything that belongs to no adapter, except some biases, which are trained, and others, which are left alone.
 pub(super) fn freeze_base(model: &dyn Module, trained: &[String], kept: &[String]) -> Result<()> {
     let mut base: Vec<String> = Vec::new();
     for Found { path, module, .. } in find(model).into_iter().filter(|found| !found.is_weight()) {

@@ -11,7 +11,7 @@ use crate::config::{check_between, check_positive, check_steps, config};
 config! {
     /// How layers are adapted: the arguments of PEFT's `LoraConfig`, under its names.
     ///
-    /// Which layers are meant is an argument of [`add_adapter`](super::add_adapter) and not in here.
+    /// The layers are selected by an argument of [`add_adapter`](super::add_adapter), not here.
     ///
     /// # Example
     ///
@@ -26,33 +26,33 @@ config! {
     /// ```
     pub struct LoraConfig {
         optional {
-            /// The rank: how many rows `A` has.
+            /// The rank: the number of rows of `A`.
             r: usize = 8,
-            /// What the adapter's part is multiplied with, before it is divided by the rank.
+            /// The numerator of the scale, which is divided by the rank.
             lora_alpha: Number = 8,
-            /// How much of the input of `A` is dropped in training.
+            /// The dropout probability of the input of `A` in training.
             lora_dropout: f64 = 0.0,
-            /// Whether the part is divided by the root of the rank, as in rsLoRA, and not by the rank.
+            /// Whether the scale is divided by the square root of the rank, as in rsLoRA, instead of the rank.
             use_rslora: bool = false,
-            /// Whether the rows of the weight have lengths of their own that are trained, as in DoRA.
+            /// Whether the magnitudes of the weight's rows are trained separately, as in DoRA.
             use_dora: bool = false,
-            /// What `A` and `B` are at first.
+            /// The initial values of `A` and `B`.
             init_lora_weights: InitLoraWeights = InitLoraWeights::Default,
             /// Which biases of the model are trained too.
             bias: LoraBias = LoraBias::None,
-            /// Modules of which a copy is trained and saved with the adapter, by their paths or the ends of them.
+            /// Modules of which a copy is trained and saved with the adapter, by their paths or the ends of these.
             modules_to_save: Vec<String> = Vec::new(),
-            /// Other ranks for layers whose path ends with a match of a regular expression; each must match one.
+            /// Other ranks for layers whose path ends with a match of a regular expression; each must match a layer.
             rank_pattern: Patterns<usize> = Patterns::new(),
-            /// Other values of `lora_alpha`, as those of `rank_pattern`.
+            /// Other values of `lora_alpha`, like `rank_pattern`.
             alpha_pattern: Patterns<Number> = Patterns::new(),
         }
     }
 }
 
 impl LoraConfig {
-    /// The rank of the layer at a path, and what the product of `B` and `A` is multiplied with:
-    /// `alpha / r`, with `use_rslora` `alpha / √r`.
+    /// The rank of the layer at a path, and the scale of the product of `B` and `A`: `alpha / r`, with `use_rslora`
+    /// `alpha / √r`.
     ///
     /// # Example
     ///
@@ -73,7 +73,7 @@ impl LoraConfig {
         (r, alpha / divisor)
     }
 
-    /// Refuses what no layer could be adapted with.
+    /// Refuses arguments with which no layer could be adapted.
     pub(super) fn check(&self) -> Result<()> {
         const NAME: &str = "LoraConfig";
         check_positive(NAME, "r", self.r)?;
@@ -125,9 +125,10 @@ pub enum LoraBias {
     /// None.
     #[default]
     None,
-    /// All of the model, those of recurrent and attention layers too; PEFT trains only parameters that are called `bias`.
+    /// All of the model, including those of recurrent and attention layers; PEFT trains only parameters that are called
+    /// `bias`.
     All,
-    /// Those of the layers that are adapted.
+    /// Those of the adapted layers.
     LoraOnly,
 }
 
@@ -141,29 +142,29 @@ impl fmt::Display for LoraBias {
     }
 }
 
-/// What the factors of an adapter are at first.
+/// The initial values of an adapter's factors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Given", into = "Given")]
 pub enum InitLoraWeights {
-    /// `A` as the weight of a fresh layer, `B` zero; of an embedding, `A` zero and `B` normal. The outputs
-    /// of the model stay as they are. PEFT's `True`.
+    /// `A` like the weight of a new layer, `B` zero; for an embedding, `A` zero and `B` normal. The model's outputs do not
+    /// change. PEFT's `True`.
     #[default]
     Default,
-    /// `A` normal with a standard deviation of `1/r`, `B` zero.
+    /// `A` normal with the standard deviation `1/r`, `B` zero.
     Gaussian,
-    /// The greatest singular values of the weight, which is reduced by as much, so that the outputs stay
-    /// as they are to rounding: PiSSA. It needs the feature `linalg`.
+    /// The largest singular values of the weight, which is reduced accordingly, so that the outputs stay the same up to
+    /// rounding: PiSSA. It needs the feature `linalg`.
     Pissa,
-    /// [`Pissa`](Self::Pissa) with about the greatest singular values, by so many iterations from a basis that is drawn:
-    /// faster where the weight is large and the rank small. PEFT's `pissa_niter_4`. PEFT draws another basis when it reads
-    /// such an adapter from its files, so that the outputs are others; here they are neither read nor written.
+    /// [`Pissa`](Self::Pissa) with approximate largest singular values, computed by this many iterations from a random
+    /// basis: faster if the weight is large and the rank small. PEFT's `pissa_niter_4`. PEFT draws another basis when it
+    /// reads such an adapter from its files, which changes the outputs; here they are neither read nor written.
     PissaNiter(usize),
-    /// Both as the weights of fresh layers, so that the outputs change at once: PEFT's `False`, for tests.
+    /// Both like the weights of new layers, so that the outputs change at once: PEFT's `False`, for tests.
     Random,
 }
 
 impl InitLoraWeights {
-    /// Of PiSSA, the number of iterations if there is one.
+    /// For PiSSA, the number of iterations if there is one.
     pub(super) fn pissa(self) -> Option<Option<usize>> {
         match self {
             Self::Pissa => Some(None),
@@ -173,10 +174,10 @@ impl InitLoraWeights {
     }
 }
 
-/// What is written before the number of iterations.
+/// The text before the number of iterations.
 const PISSA_NITER: &str = "pissa_niter_";
 
-/// How it is written in `adapter_config.json`.
+/// The form in `adapter_config.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Given {

@@ -1,4 +1,4 @@
-//! What adapters amount to as weights.
+//! The change of the weights that adapters amount to.
 
 use module_core::{DType, Result, Shape, Tensor};
 
@@ -33,8 +33,8 @@ pub(super) fn delta_weight(
     product.reshape(shape)
 }
 
-/// The length of each row of the weight and a part added to it, by which DoRA divides; of a table and a transposed
-/// weight, of each column. It is as long as DoRA's magnitude.
+/// The length of each row of the weight plus an update, by which DoRA divides; for a table and a transposed weight, of each
+/// column. It has the shape of DoRA's magnitude.
 pub(super) fn weight_norm(weight: &Tensor, delta: &Tensor, adaptable: Adaptable) -> Result<Tensor> {
     let sum = weight.unpack()?.to_dtype(delta.dtype())?.add(delta)?;
     match adaptable {
@@ -47,7 +47,8 @@ pub(super) fn weight_norm(weight: &Tensor, delta: &Tensor, adaptable: Adaptable)
     }
 }
 
-/// A factor for each row of the weight in a shape that multiplies it; of a table and a transposed weight, for each column.
+/// A factor for each row of the weight, in a shape that multiplies it; for a table and a transposed weight, for each
+/// column.
 pub(super) fn along_weight(
     factor: &Tensor,
     weight: &Shape,
@@ -63,7 +64,7 @@ pub(super) fn along_weight(
     }
 }
 
-/// Sums of different dtypes are computed in the wider.
+/// Sums of different dtypes use the wider one.
 pub(super) fn add_wider(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let (x_size, y_size) = (x.dtype().size_in_bytes(), y.dtype().size_in_bytes());
     let dtype = match x.dtype() == y.dtype() {

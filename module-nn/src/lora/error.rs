@@ -3,7 +3,7 @@ use std::fmt;
 use module_core::Error;
 use module_core::error::{passage, quote};
 
-/// What can go wrong with adapters; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+/// Errors of adapters; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoraError {
@@ -17,7 +17,7 @@ pub enum LoraError {
         reason: String,
     },
 
-    /// A name that an adapter of the model has already.
+    /// A name that the model already uses for an adapter.
     Exists {
         /// The name.
         adapter: String,
@@ -29,23 +29,23 @@ pub enum LoraError {
         op: &'static str,
         /// The name.
         adapter: String,
-        /// The adapters that there are.
+        /// The existing adapters.
         adapters: Vec<String>,
     },
 
-    /// An operation that needs adapters that are not merged.
+    /// An operation on adapters that must not be merged.
     Merged {
         /// The operation.
         op: &'static str,
-        /// The adapters that are.
+        /// The merged adapters.
         adapters: Vec<String>,
     },
 
-    /// Nothing to merge, or to take out again.
+    /// Nothing to merge or unmerge.
     NothingToMerge {
         /// The operation.
         op: &'static str,
-        /// What there would have to be.
+        /// What was expected.
         needs: &'static str,
     },
 
@@ -59,11 +59,11 @@ pub enum LoraError {
         reason: String,
     },
 
-    /// Adapters that cannot be used or joined together.
+    /// Adapters that cannot be used or combined together.
     Together {
         /// The operation.
         op: &'static str,
-        /// The path of the layer where they meet.
+        /// The path of the layer that both adapt.
         path: String,
         /// The adapters.
         adapters: Vec<String>,

@@ -1,4 +1,4 @@
-//! The layers of a model that hold adapters, or could.
+//! The layers of a model that have adapters, or could.
 
 use std::any::Any;
 
@@ -8,38 +8,38 @@ use module_core::{Module, ModuleError, Parameter, Training};
 use super::adapters::{Adaptable, Adapters, Held, MEMBERS};
 use super::weights::WeightAdapters;
 
-/// A module of a model, with the place for adapters that it has if it is a layer that knows them; or one weight of
-/// several of such a layer, with its own place.
+/// A module of a model, with its place for adapters if it is a layer that supports them; or one of several weights of such
+/// a layer, with its own place.
 pub(super) struct Found<'a> {
     pub(super) path: String,
     pub(super) module: &'a dyn Module,
     pub(super) place: Option<Place<'a>>,
-    /// Its own parameters; none of a weight, which is one of its layer's.
+    /// Its own parameters; none for a weight, which is a parameter of its layer.
     pub(super) parameters: Vec<(String, &'a Parameter)>,
     /// Its mode, if it has one.
     pub(super) training: Option<bool>,
-    /// The path of the layer, of a weight.
+    /// For a weight, the path of its layer.
     pub(super) layer: Option<String>,
 }
 
 impl Found<'_> {
-    /// Whether it is a weight, and no module.
+    /// Whether it is a weight rather than a module.
     pub(super) fn is_weight(&self) -> bool {
         self.layer.is_some()
     }
 
-    /// Whether one of the paths is that of the module or of one of its weights.
+    /// Whether one of the paths belongs to the module or one of its weights.
     pub(super) fn is_adapted(&self, paths: &[String]) -> bool {
         let mut own = self.parameters.iter().map(|(name, _)| name.as_str());
         paths.contains(&self.path) || own.any(|name| paths.contains(&join(&self.path, name)))
     }
 }
 
-/// Where a layer holds its adapters, and the parameters that they are about.
+/// Where a layer holds its adapters, and the parameters that they adapt.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) adapters: &'a Adapters,
-    /// Missing where the weight is computed.
+    /// Absent if the weight is computed.
     pub(super) weight: Option<&'a Parameter>,
     pub(super) bias: Option<&'a Parameter>,
 }
@@ -54,15 +54,15 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The modules of a model in PyTorch's order, under every path, without those of adapters; after a layer that has
-/// several weights which can be adapted, these.
+/// The modules of a model in PyTorch's order, under every path, without those of adapters; a layer with several adaptable
+/// weights is followed by these.
 pub(super) fn find(model: &dyn Module) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     enter(model.as_module(), String::new(), &mut found);
     found
 }
 
-/// Those that hold adapters, with their paths.
+/// Those with adapters, with their paths.
 pub(super) fn adapted(model: &dyn Module) -> Vec<(String, Place<'_>)> {
     let places = find(model).into_iter();
     let places = places.filter_map(|found| found.place.map(|place| (found.path, place)));
@@ -172,14 +172,14 @@ pub(super) fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Whether `path` is that of `module` or of something in it.
+/// Whether `path` belongs to `module` or something in it.
 pub(super) fn is_within(path: &str, module: &str) -> bool {
     let rest = path.strip_prefix(module);
     rest.is_some_and(|rest| module.is_empty() || rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Calls `change` with the path and the adapters of every layer that knows them; returns the modules behind an
-/// `Arc` that is shared, which nobody has exclusively.
+/// Calls `change` with the path and the adapters of every layer that supports them; returns the modules behind a shared
+/// `Arc`, to which nobody has mutable access.
 pub(super) fn each_mut(
     model: &mut dyn Module,
     change: &mut dyn FnMut(&str, &mut Adapters),

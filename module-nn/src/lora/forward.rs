@@ -6,7 +6,7 @@ use super::adapters::{Adaptable, Adapters, Held};
 use super::delta::{add_wider, delta_weight, weight_norm};
 use super::parts::SavedCopy;
 
-/// What a layer computes with a weight and a bias.
+/// A layer's function of a weight and a bias.
 type Compute<'f> = &'f dyn Fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<Tensor>;
 
 impl Adapters {
@@ -36,7 +36,7 @@ impl Adapters {
             if let Some(dropout) = dropout {
                 x = dropout.forward(x)?;
             }
-            // The factors are those of a linear layer, also where the weight is transposed.
+            // The factors are those of a linear layer, even if the weight is transposed.
             let first = match self.adaptable {
                 Adaptable::TransposedLinear => project(&x, &a)?,
                 _ => compute(&x, &a, None)?,
@@ -46,7 +46,7 @@ impl Adapters {
                 output = add_wider(&output, &part)?;
                 continue;
             };
-            // The length is taken for a constant.
+            // The length is treated as a constant.
             let delta = delta_weight(held, name, self.adaptable, weight.shape())?.detach();
             let norm = weight_norm(&weight, &delta.mul(state.scale())?, self.adaptable)?.detach();
             let factor = along_channels(&magnitude.weight.tensor().div(&norm)?, weight.shape())?;
@@ -54,7 +54,7 @@ impl Adapters {
                 Some(_) => compute(&x, &weight.unpack()?.to_dtype(x.dtype())?, None)?,
                 None => without_bias(&output, bias.as_ref(), weight.shape())?,
             };
-            // `(m/‖W'‖ - 1)·x·Wᵀ + m/‖W'‖·part`, beside what is there.
+            // `(m/‖W'‖ - 1)·x·Wᵀ + m/‖W'‖·part`, in addition to the existing output.
             let rest = plain.to_dtype(part.dtype())?.mul(&factor.sub(1.0)?)?;
             output = add_wider(&output, &rest.add(&factor.mul(&part)?)?)?;
         }
@@ -94,7 +94,7 @@ impl Adapters {
         output.to_dtype(dtype)
     }
 
-    /// The parameters of a layer that is only copied, or the copy that takes their place.
+    /// The parameters of a layer that can only be copied, or the copy that replaces them.
     pub(crate) fn own(&self, weight: &Bias, bias: &Bias) -> (Option<Tensor>, Option<Tensor>) {
         let held = self.held.as_deref();
         match held.and_then(Held::copy) {
@@ -127,12 +127,12 @@ impl Adapters {
 }
 
 impl Held {
-    /// The copy that takes the place of the layer's own parameters now.
+    /// The copy that currently replaces the layer's own parameters.
     fn copy(&self) -> Option<&SavedCopy> {
         self.running().find_map(|(name, _)| self.saved.get(name))
     }
 
-    /// The layer's own weight and bias, or the copies of an adapter that take their place.
+    /// The layer's own weight and bias, or an adapter's copies that replace them.
     pub(super) fn own(&self, weight: &Tensor, bias: Option<&Tensor>) -> (Tensor, Option<Tensor>) {
         match self.copy() {
             Some(copy) => (copy.weight.tensor(), copy.bias.get().map(Parameter::tensor)),
@@ -141,7 +141,7 @@ impl Held {
     }
 }
 
-/// An output without the bias that was added to it.
+/// An output minus the bias that was added to it.
 fn without_bias(output: &Tensor, bias: Option<&Tensor>, weight: &Shape) -> Result<Tensor> {
     match bias {
         None => Ok(output.clone()),
@@ -149,7 +149,7 @@ fn without_bias(output: &Tensor, bias: Option<&Tensor>, weight: &Shape) -> Resul
     }
 }
 
-/// A number for each output of a layer in a shape that broadcasts to its outputs.
+/// A number for each output of a layer, in a shape that broadcasts to its outputs.
 fn along_channels(numbers: &Tensor, weight: &Shape) -> Result<Tensor> {
     let spatial = std::iter::repeat_n(1, weight.len().saturating_sub(2));
     let sizes: Vec<isize> = [-1].into_iter().chain(spatial).collect();

@@ -13,8 +13,7 @@ use super::parts::{AdapterDropout, Factor, Magnitude};
 use super::pissa::pissa;
 use crate::init::{KaimingUniform, Normal, zeros};
 
-/// What an adapter brings to a layer, and the weight that the layer is left with where the adapter takes a
-/// part of it.
+/// What an adapter adds to a layer, and the layer's remaining weight if the adapter takes a part of it.
 pub(super) struct Fresh {
     pub(super) held: Held,
     pub(super) scale: f64,
@@ -83,7 +82,7 @@ pub(super) fn fresh(
     })
 }
 
-/// Draws the two factors, those that PEFT overwrites too.
+/// Draws the two factors, including those that PEFT overwrites.
 fn draw(
     held: &mut Held,
     name: &str,
@@ -129,7 +128,7 @@ fn draw(
     Ok(())
 }
 
-/// The shapes of the factors of a weight that is no table.
+/// The shapes of the factors of a weight that is not a table.
 pub(super) fn factor_shapes(adaptable: Adaptable, weight: &Shape, r: usize) -> [Shape; 2] {
     let groups = match adaptable {
         Adaptable::Conv { groups } => groups,
@@ -148,7 +147,7 @@ pub(super) fn factor_shapes(adaptable: Adaptable, weight: &Shape, r: usize) -> [
     [a.collect(), b.chain(ones).collect()]
 }
 
-/// Puts the two factors in their place, printed as PEFT's layers are.
+/// Wraps the two factors, which print like PEFT's layers.
 pub(super) fn insert_factors(
     held: &mut Held,
     name: &str,

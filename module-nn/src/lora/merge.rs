@@ -1,4 +1,4 @@
-//! Adapters as part of the weights.
+//! Merging adapters into the weights.
 
 use module_core::{Buffer, IndexMap, Maybe, Module, Parameter, Result, Tensor, no_grad};
 
@@ -10,17 +10,18 @@ use super::parts::Merged;
 use super::switch::check_unmerged;
 use super::tied::check_untied;
 
-/// Adds the adapters in use to the weights of their layers, and returns the paths: the outputs stay as they are to
-/// rounding, and cost no more than those of the plain model.
+/// Adds the active adapters to the weights of their layers, and returns the paths: the outputs stay the same up to
+/// rounding, at the cost of the plain model.
 ///
-/// The adapters stay beside the weights until [`unmerge`] takes them out again or [`merge_and_unload`] drops them. The
-/// state dict says of each that it is merged (`lora_merged`), so that it is not added twice where the weights are
-/// loaded beside an adapter that is still to be added.
+/// The adapters stay next to the weights until [`unmerge`] reverses this or [`merge_and_unload`] drops them. The state dict
+/// marks each one as merged (`lora_merged`), so that it is not added twice if the weights are loaded next to an unmerged
+/// adapter.
 ///
 /// # Errors
 ///
-/// Adapters that are merged already, none in use, and weights that cannot be changed: one that is tied to another
-/// layer's, packed, computed, or of a convolution with groups, or that would not be finite. Then nothing is changed.
+/// Adapters that are already merged, no active adapters, and weights that cannot be changed: a weight that is tied to
+/// another layer's, packed, computed, or of a convolution with groups, or that would not be finite. Then nothing is
+/// changed.
 ///
 /// # Example
 ///
@@ -43,12 +44,12 @@ pub fn merge<M: Module + ?Sized>(model: &mut M) -> Result<Vec<String>> {
     merge_into(model.as_module_mut())
 }
 
-/// Takes the adapters that are merged out of the weights again, and returns the paths. The weights are those from
-/// before to rounding.
+/// Subtracts the merged adapters from the weights again, and returns the paths. The weights are the original ones up to
+/// rounding.
 ///
 /// # Errors
 ///
-/// No adapter that is merged, and weights that cannot be changed, as [`merge`] has them.
+/// No merged adapter, and weights that cannot be changed, as for [`merge`].
 ///
 /// # Example
 ///
@@ -68,12 +69,12 @@ pub fn unmerge<M: Module + ?Sized>(model: &mut M) -> Result<Vec<String>> {
     take_out(model.as_module_mut())
 }
 
-/// [`merge`], unless the adapters are merged already, and then drops all adapters: the plain model with other
-/// weights, which stay frozen.
+/// [`merge`], unless the adapters are already merged, and then drops all adapters: the plain model with other weights,
+/// which stay frozen.
 ///
 /// # Errors
 ///
-/// As [`merge`].
+/// Those of [`merge`].
 ///
 /// # Example
 ///
@@ -95,11 +96,11 @@ pub fn merge_and_unload<M: Module + ?Sized>(model: &mut M) -> Result<()> {
     drop_all(model)
 }
 
-/// Drops all adapters: the model from before the first, still frozen.
+/// Drops all adapters: the model as it was before the first, still frozen.
 ///
 /// # Errors
 ///
-/// Adapters that are merged, a layer behind an `Arc` that is shared. Then nothing is changed.
+/// Merged adapters, a layer behind a shared `Arc`. Then nothing is changed.
 ///
 /// # Example
 ///
@@ -129,7 +130,7 @@ fn drop_all(model: &mut dyn Module) -> Result<()> {
     Ok(())
 }
 
-/// What a layer is to hold, and the parameters that get other values.
+/// What a layer will hold, and the parameters that get other values.
 struct Change<'a> {
     path: String,
     values: Vec<(&'a Parameter, Tensor)>,
@@ -153,7 +154,7 @@ fn take_out(model: &mut dyn Module) -> Result<Vec<String>> {
     )
 }
 
-/// Computes all changes, and then makes them.
+/// Computes all changes, and then applies them.
 fn change(
     model: &mut dyn Module,
     [op, needs]: [&'static str; 2],

@@ -1,12 +1,12 @@
-//! Adapters: a few parameters beside frozen weights, which are trained in their place.
+//! Adapters: a few parameters beside frozen weights, which are trained instead of them.
 //!
 //! The structure of a model never changes; a layer can hold adapters, under the keys of PEFT's models. A layer without
-//! any shows no member and no key, and computes what it always does.
+//! adapters shows no additional member or key, and computes as usual.
 //!
 //! | PEFT | here |
 //! |---|---|
 //! | `LoraConfig`, without `target_modules` | [`LoraConfig`] |
-//! | `get_peft_model`, `add_adapter` | [`add_adapter`], which is told the layers by a [`Select`](crate::Select) |
+//! | `get_peft_model`, `add_adapter` | [`add_adapter`], which selects the layers with a [`Select`](crate::Select) |
 //! | `target_parameters` | the same, by paths of weights of recurrent layers: `"lstm.weight_hh_l0"` |
 //! | `set_adapter` | [`set_adapter`] |
 //! | `set_scale` | [`set_scale`] |
@@ -16,10 +16,11 @@
 //! | `merge_adapter`, `unmerge_adapter` | [`merge`], [`unmerge`] |
 //! | `merge_and_unload`, `unload` | [`merge_and_unload`], [`unload`] |
 //!
-//! The parameters of an adapter are the model's: they are saved, loaded, cast, moved, frozen and trained as all others.
-//! What PEFT does silently is refused here: merging into a weight that is tied, which would change another layer;
-//! loading merged weights beside an adapter that would be added once more; layers that match and cannot be adapted; patterns
-//! of ranks that match no layer; files of [`InitLoraWeights::PissaNiter`], for which PEFT reads other weights than they were trained with.
+//! The parameters of an adapter belong to the model: they are saved, loaded, cast, moved, frozen and trained like all
+//! others. Some things that PEFT does silently are errors here: merging into a tied weight, which would change another
+//! layer; loading merged weights beside an adapter that would be added a second time; layers that match but cannot be
+//! adapted; patterns of ranks that match no layer; files of [`InitLoraWeights::PissaNiter`], for which PEFT reads weights
+//! other than those they were trained with.
 //!
 //! # Example
 //!

@@ -1,11 +1,11 @@
-//! The members that an adapter brings to a layer.
+//! The members that an adapter adds to a layer.
 
 use std::fmt;
 
 use module_core::module::{Repr, Visitor, VisitorMut};
 use module_core::{Bias, Buffer, Maybe, Module, Parameter, Result, Tensor, Training};
 
-/// One of the two factors: a layer without a bias, named and printed as PEFT's.
+/// One of the two factors: a layer without a bias, with PEFT's names and printed form.
 pub(super) struct Factor {
     pub(super) kind: &'static str,
     pub(super) repr: String,
@@ -18,34 +18,33 @@ pub(super) struct AdapterDropout {
     pub(super) training: Training,
 }
 
-/// DoRA's lengths of the rows of the weight.
+/// DoRA's magnitudes of the weight's rows.
 #[derive(Module)]
 pub(super) struct Magnitude {
     pub(super) weight: Parameter,
 }
 
-/// A copy of a layer's own parameters that takes their place.
+/// A copy of a layer's own parameters that replaces them.
 pub(super) struct SavedCopy {
     pub(super) kind: &'static str,
     pub(super) weight: Parameter,
     pub(super) bias: Bias,
 }
 
-/// What is needed to take an adapter out of the weight that it was merged into. It is saved, so that a
-/// merged weight is not loaded beside an adapter that is still to be added.
+/// What is needed to unmerge an adapter. It is saved, so that a merged weight is not loaded next to an unmerged adapter.
 #[derive(Module)]
 pub(super) struct Merged {
-    /// What the product of the factors was multiplied with.
+    /// The scale of the product.
     pub(super) scale: Buffer,
     /// The lengths that DoRA divided by.
     pub(super) weight_norm: Maybe<Buffer>,
-    /// The layer's own parameters, where a copy took their place.
+    /// The layer's own parameters, if a copy replaced them.
     pub(super) weight: Maybe<Buffer>,
     pub(super) bias: Maybe<Buffer>,
 }
 
 impl AdapterDropout {
-    /// Whether anything is dropped now.
+    /// Whether dropout is currently active.
     pub(super) fn drops(&self) -> bool {
         self.p > 0.0 && self.training.is_training()
     }

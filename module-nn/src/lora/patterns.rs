@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Argument;
 
-/// Values for the layers whose path ends with a match of a regular expression, of which the first counts:
-/// PEFT's `rank_pattern` and `alpha_pattern`.
+/// Values for layers whose path ends with a match of a regular expression; the first match counts: PEFT's `rank_pattern`
+/// and `alpha_pattern`.
 ///
 /// # Example
 ///
@@ -22,7 +22,7 @@ use crate::Argument;
 pub struct Patterns<T>(IndexMap<String, T>);
 
 impl<T> Patterns<T> {
-    /// Without values.
+    /// No values.
     pub fn new() -> Self {
         Self(IndexMap::new())
     }
@@ -61,7 +61,7 @@ impl<T> Patterns<T> {
     }
 }
 
-/// An expression that matches this text only.
+/// An expression that matches only this text.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 4);
     for letter in text.chars() {
@@ -73,7 +73,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The pattern of one path, and of no other that ends with it.
+/// The pattern of one path, which matches no other path that ends with it.
 pub(super) fn exact(path: &str) -> String {
     format!("^{}", escape(path))
 }

@@ -1,4 +1,4 @@
-//! The factors of PiSSA, which are parts of the weight.
+//! PiSSA's factors, which are parts of the weight.
 
 #[cfg(feature = "linalg")]
 use module_core::linalg::{QrMode, qr, svd_reduced};
@@ -7,8 +7,8 @@ use module_core::{DType, Result, Tensor, no_grad};
 #[cfg(not(feature = "linalg"))]
 use module_core::{Error, Result, Tensor};
 
-/// The factors of the greatest singular values, and the weight without their product. With `iterations`, the values
-/// are those of as many iterations from a drawn basis.
+/// The factors of the largest singular values, and the weight minus their product. With `iterations`, they are approximated
+/// by this many iterations from a random basis.
 #[cfg(feature = "linalg")]
 pub(super) fn pissa(
     weight: &Tensor,
@@ -48,7 +48,7 @@ pub(super) fn pissa(
     ))
 }
 
-/// About the greatest singular values and their vectors, `x ≈ u·diag(s)·vh`: PyTorch's `svd_lowrank`.
+/// Approximate largest singular values and their vectors, `x ≈ u·diag(s)·vh`: PyTorch's `svd_lowrank`.
 ///
 /// Source: Halko et al., *Finding structure with randomness* (2009), algorithms 4.4 and 5.1.
 #[cfg(feature = "linalg")]

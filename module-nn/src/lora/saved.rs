@@ -1,4 +1,4 @@
-//! What `modules_to_save` means in a model.
+//! The meaning of `modules_to_save` in a model.
 
 use module_core::{Result, Select};
 
@@ -28,7 +28,7 @@ pub(super) fn saved_roots(found: &[Found<'_>], names: &[String]) -> Result<Vec<S
     Ok(roots)
 }
 
-/// The layers within these modules, all of whose parameters can be copied.
+/// The layers in these modules whose parameters can all be copied.
 pub(super) fn saved_layers(found: &[Found<'_>], roots: &[String]) -> Result<Vec<String>> {
     let mut saved = Vec::new();
     for Found {

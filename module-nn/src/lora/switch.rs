@@ -1,4 +1,4 @@
-//! Which adapters a model computes with.
+//! Which adapters are active in a model.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use super::config::LoraConfig;
 use super::error::LoraError;
 use super::find::{adapted, each_mut, find};
 
-/// The names of the adapters of a model, in the order in which they came.
+/// The names of the adapters of a model, in the order in which they were added.
 ///
 /// # Example
 ///
@@ -38,7 +38,7 @@ fn names(model: &dyn Module) -> Vec<String> {
     names
 }
 
-/// The paths of the layers and weights that hold an adapter, and those of which it has a copy.
+/// The paths of the layers and weights with an adapter, and those of copied layers.
 ///
 /// # Errors
 ///
@@ -97,8 +97,8 @@ pub fn adapter_config<M: Module + ?Sized>(model: &M, name: &str) -> Result<LoraC
     })
 }
 
-/// The layers of a model that can hold adapters, by their paths, with their types; of a recurrent layer its weights,
-/// which its own path means all of.
+/// The layers of a model that can have adapters, by path, with their types; for a recurrent layer its weights, all of which
+/// its own path selects.
 ///
 /// # Example
 ///
@@ -123,15 +123,14 @@ pub fn adaptable_layers<M: Module + ?Sized>(model: &M) -> Vec<(String, &'static 
         .collect()
 }
 
-/// Has a model compute with these adapters, added to each other, and train them; all others rest.
+/// Makes a model compute with these adapters, added to each other, and train them; all others become inactive.
 ///
-/// A layer that holds none of them computes as if it had no adapters, and so does the model if there are no names. Biases
-/// that are trained with an adapter are the model's own, and stay trained.
+/// A layer with none of them computes as if it had no adapters, and so does the model if there are no names. Biases that
+/// are trained with an adapter are the model's own, and stay trained.
 ///
 /// # Errors
 ///
-/// A name that no adapter has; an adapter that is merged; several adapters that have copies of one layer. Then
-/// nothing is changed.
+/// A name that no adapter has; a merged adapter; several adapters with copies of one layer. Then nothing is changed.
 ///
 /// # Example
 ///
@@ -187,11 +186,11 @@ fn activate(model: &dyn Module, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Multiplies what an adapter adds with another number than its `alpha / r`, or `alpha / √r`, times `factor`.
+/// Scales the contribution of an adapter: by `factor` times its `alpha / r`, or `alpha / √r`.
 ///
 /// # Errors
 ///
-/// A name that no adapter has, an adapter that is merged, a factor that is not finite.
+/// A name that no adapter has, a merged adapter, a factor that is not finite.
 ///
 /// # Example
 ///
@@ -226,13 +225,12 @@ pub fn set_scale<M: Module + ?Sized>(model: &M, name: &str, factor: f64) -> Resu
 
 /// Runs `f` while the model computes without its adapters: the outputs of the frozen model, bit for bit.
 ///
-/// Biases that are trained beside an adapter are the model's own and stay as they are. Whoever calls the model meanwhile on
-/// another thread gets these outputs too. A backward pass through `checkpoint`ed calls belongs in the scope, because it
-/// computes them again.
+/// Biases that are trained with an adapter are the model's own and stay. Concurrent calls on other threads get these
+/// outputs too. A backward pass through `checkpoint`ed calls belongs inside the scope, because it recomputes them.
 ///
 /// # Errors
 ///
-/// Adapters that are merged; then `f` is not called.
+/// Merged adapters; then `f` is not called.
 ///
 /// # Example
 ///
@@ -257,7 +255,7 @@ pub fn disable_adapters<M: Module + ?Sized, R>(model: &M, f: impl FnOnce() -> R)
     Ok(result)
 }
 
-/// The counters of the layers, which are lowered again when this is dropped.
+/// The counters of the layers, which are decremented again when this is dropped.
 struct Disabled<'m>(Vec<&'m AtomicUsize>);
 
 impl<'m> Disabled<'m> {
@@ -280,12 +278,11 @@ impl Drop for Disabled<'_> {
     }
 }
 
-/// Takes an adapter out of every layer. If it was in use, the model computes without it from now on.
+/// Removes an adapter from every layer. If it was active, the model computes without it from now on.
 ///
 /// # Errors
 ///
-/// A name that no adapter has, an adapter that is merged, a layer behind an `Arc` that is shared. Then nothing is
-/// changed.
+/// A name that no adapter has, a merged adapter, a layer behind a shared `Arc`. Then nothing is changed.
 ///
 /// # Example
 ///
@@ -314,7 +311,7 @@ pub fn delete_adapter<M: Module + ?Sized>(model: &mut M, name: &str) -> Result<(
     Ok(())
 }
 
-/// What the layers of a model hold, with their paths.
+/// The contents of a model's layers, with their paths.
 fn held(model: &dyn Module) -> Vec<(String, &Held)> {
     let layers = adapted(model).into_iter();
     layers
@@ -343,7 +340,7 @@ pub(super) fn check_names<'n>(
     Ok(())
 }
 
-/// Refuses a model with adapters that are merged.
+/// Refuses a model with merged adapters.
 pub(super) fn check_unmerged(op: &'static str, model: &dyn Module) -> Result<()> {
     let mut adapters: Vec<String> = Vec::new();
     for (_, held) in held(model) {

@@ -3,7 +3,7 @@ use module_core::{Parameter, Result};
 use super::error::LoraError;
 use super::find::Found;
 
-/// Refuses to change a parameter of the module at `path` that other modules use too.
+/// Refuses to change a parameter of the module at `path` that other modules also use.
 pub(super) fn check_untied(
     op: &'static str,
     found: &[Found<'_>],
@@ -11,7 +11,7 @@ pub(super) fn check_untied(
     parameter: &Parameter,
 ) -> Result<()> {
     let module = found.iter().find(|found| found.path == path);
-    // One module under several paths adapts all of its calls alike.
+    // A module with several paths applies its adapter in all of its calls.
     let is_other = |other: &&Found<'_>| {
         let mut ids = other.parameters.iter().map(|(_, own)| own.id());
         module.is_none_or(|module| module.module.id() != other.module.id())

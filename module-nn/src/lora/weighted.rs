@@ -1,4 +1,4 @@
-//! Adapters made of others.
+//! Adapters combined from others.
 
 use std::sync::Arc;
 
@@ -16,25 +16,24 @@ use super::switch::{adapter_config, check_names, check_unmerged};
 
 const OP: &str = "add_weighted_adapter";
 
-/// How adapters become one: PEFT's `combination_type`.
+/// How adapters are combined: PEFT's `combination_type`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Combination {
-    /// Sums of the factors, each times the root of its weight and scale. All must have one rank. It is not the
-    /// sum of what the adapters add.
+    /// Sums of the factors, each times the square root of its weight and scale. All must have the same rank. It is not the
+    /// sum of the adapters' contributions.
     #[default]
     Linear,
-    /// Factors beside each other: what the adapters add, times their weights, in the sum. The ranks add up.
+    /// Concatenated factors: the weighted sum of the adapters' contributions. The ranks add up.
     Cat,
 }
 
-/// Makes one adapter of others, each with a weight, which may be negative, and returns the paths of its layers. It is
-/// not used before [`set_adapter`](super::set_adapter) names it.
+/// Combines adapters into a new one, each with a weight, which may be negative, and returns the paths of its layers. It
+/// becomes active when [`set_adapter`](super::set_adapter) names it.
 ///
 /// # Errors
 ///
-/// No adapter, names that no adapter has, a name that there is already, adapters that are merged, adapters with DoRA,
-/// ranks that differ where the factors are added, several copies of one layer, a convolution with groups. Then nothing is
-/// changed.
+/// No adapter, names that no adapter has, a name that already exists, merged adapters, adapters with DoRA, different ranks
+/// if the factors are added, several copies of one layer, a convolution with groups. Then nothing is changed.
 ///
 /// # Example
 ///
@@ -130,7 +129,7 @@ fn config_of(first: LoraConfig, ranks: &IndexMap<String, usize>) -> LoraConfig {
     }
 }
 
-/// What one layer gets, with the rank, if it holds any of the adapters.
+/// What one layer gets, with the rank, if it has any of the adapters.
 fn combine(
     path: &str,
     adaptable: Adaptable,

@@ -5,18 +5,18 @@ use module_core::{Describe, FieldInfo, IndexMap, Module, Result, Tensor};
 
 use super::adapters::{Adaptable, Adapters};
 
-/// The adapters of a layer that has several weights, each with its own: no member, no key and no cost while there are
+/// The adapters of a layer with several weights, separate for each weight: no member, no key and no cost while there are
 /// none.
 ///
-/// An adapter of a weight is added to it before the layer computes, without dropout, as PEFT's `target_parameters` do.
+/// An adapter of a weight is added to it before the layer computes, without dropout, as with PEFT's `target_parameters`.
 ///
 /// # State dict
 ///
-/// Those of [`Adapters`] for each weight that has some, under `adapters` and its name:
+/// Those of [`Adapters`] for each weight that has any, under `adapters` and its name:
 /// `adapters.weight_ih_l0.lora_A.name.weight`.
 pub(crate) struct WeightAdapters(ByWeight);
 
-/// The adapters of every weight, of which only those are shown that there are.
+/// The adapters of every weight; only existing ones are shown.
 struct ByWeight(IndexMap<String, Adapters>);
 
 impl WeightAdapters {
@@ -55,7 +55,7 @@ impl WeightAdapters {
     }
 }
 
-/// Written by hand, because what is not there has no key.
+/// Written by hand, because an absent member has no key.
 impl Module for WeightAdapters {
     fn kind(&self) -> &'static str {
         "WeightAdapters"
@@ -96,7 +96,7 @@ impl Module for ByWeight {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl Describe for WeightAdapters {
     const FIELDS: &'static [FieldInfo] = &[];
 }

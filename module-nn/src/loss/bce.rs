@@ -5,13 +5,13 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy};
 use crate::loss::{buffer, defaults, weights};
 
-/// The cross-entropy of probabilities with targets between 0 and 1:
-/// `-w (y · ln x + (1 - y) · ln(1 - x))`, where no logarithm counts less than -100.
+/// The cross-entropy of probabilities with targets between 0 and 1: `-w (y · ln x + (1 - y) · ln(1 - x))`, where logarithms
+/// are at least -100.
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`]. The weight broadcasts to it.
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
+/// The weight broadcasts to it.
 ///
 /// # State dict
 ///
@@ -19,9 +19,8 @@ use crate::loss::{buffer, defaults, weights};
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point; an input or a target outside `[0, 1]`; a
-/// weight that does not broadcast to the losses.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point; an input or a
+/// target outside `[0, 1]`; a weight that does not broadcast to the losses.
 ///
 /// # Example
 ///

@@ -5,14 +5,13 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, binary_cross_entropy_with_logits};
 use crate::loss::{buffer, defaults, weights};
 
-/// The cross-entropy of logits with targets between 0 and 1:
-/// `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without overflow. A `pos_weight` (`p`) above 1
-/// raises the recall, one below the precision.
+/// The cross-entropy of logits with targets between 0 and 1: `-w (p · y · ln σ(x) + (1 - y) · ln(1 - σ(x)))`, without
+/// overflow. A `pos_weight` (`p`) above 1 raises recall, one below 1 precision.
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`]. The weights broadcast to it.
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
+/// The weights broadcast to it.
 ///
 /// # State dict
 ///
@@ -20,9 +19,8 @@ use crate::loss::{buffer, defaults, weights};
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point; weights that do not broadcast to the
-/// losses.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point; weights that do
+/// not broadcast to the losses.
 ///
 /// # Example
 ///

@@ -4,18 +4,17 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, cosine_embedding_loss};
 use crate::loss::defaults;
 
-/// Brings vectors together where the target is 1, by `1 - cos(x₁, x₂)`, and apart where it is -1, by
+/// Pulls vectors together if the target is 1, by `1 - cos(x₁, x₂)`, and pushes them apart if it is -1, by
 /// `max(0, cos(x₁, x₂) - margin)`.
 ///
 /// # Shapes
 ///
-/// Three tensors: vectors `[batch, features]` twice and a target `[batch]`, or `[features]` and `[]`. The
-/// output has no dimensions, or those of the target with [`Reduction::None`].
+/// Three tensors: two of vectors `[batch, features]` and a target `[batch]`, or `[features]` and `[]`. The output has no
+/// dimensions, or those of the target with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; different dtypes of the inputs, or one that is not
-/// floating-point.
+/// Other shapes, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -47,7 +46,7 @@ config! {
     /// ```
     pub struct CosineEmbeddingLossConfig => CosineEmbeddingLoss {
         optional {
-            /// How much cosine is left to vectors that belong apart, from -1 to 1.
+            /// The cosine allowed between vectors to be separated, from -1 to 1.
             margin: f64 = 0.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

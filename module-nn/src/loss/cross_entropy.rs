@@ -20,7 +20,7 @@ use crate::loss::weights;
 ///
 /// # Errors
 ///
-/// A target of another shape, also where it would broadcast; a class that is out of range.
+/// A target of another shape, even if it would broadcast; a class that is out of range.
 ///
 /// # Example
 ///
@@ -76,7 +76,7 @@ impl Build for CrossEntropyLossConfig {
     ///
     /// # Errors
     ///
-    /// A weight that has not one dimension, smoothing outside `[0, 1]`.
+    /// A weight that is not one-dimensional, smoothing outside `[0, 1]`.
     fn build(&self) -> Result<CrossEntropyLoss> {
         const NAME: &str = "CrossEntropyLoss";
         check_between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;

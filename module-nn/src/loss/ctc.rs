@@ -8,8 +8,8 @@ use crate::loss::defaults;
 /// alignments of its labels to time steps. In an alignment, repeated labels count as one label, and blanks
 /// are dropped.
 ///
-/// The gradient is exact for any input; PyTorch's holds together with that of `log_softmax` before it,
-/// where both agree. A target without any alignment has the gradient 0.
+/// The gradient is exact for any input; PyTorch's is only valid in combination with a preceding `log_softmax`, where both
+/// agree. A target without any alignment has the gradient 0.
 ///
 /// Source: Graves et al., *Connectionist Temporal Classification: Labeling Unsegmented Sequence Data with
 /// Recurrent Neural Networks* (2006).
@@ -23,7 +23,7 @@ use crate::loss::defaults;
 ///
 /// # Errors
 ///
-/// Other shapes, also without an element; a label that is out of range or the blank; lengths beyond the tensors.
+/// Other shapes, or empty ones; a label that is out of range or the blank; lengths beyond the tensors.
 ///
 /// # Example
 ///
@@ -58,8 +58,7 @@ config! {
         optional {
             /// The class of the blank label.
             blank: usize = 0_usize,
-            /// How the losses of the sequences are reduced; the mean is that of the losses divided by
-            /// the lengths of their targets.
+            /// How the losses of the sequences are reduced; the mean divides each loss by the length of its target.
             reduction: Reduction = Reduction::Mean,
             /// Whether a target without any alignment has the loss 0 rather than infinity.
             zero_infinity: bool = false,

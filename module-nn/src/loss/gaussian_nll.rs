@@ -4,22 +4,19 @@ use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, gaussian_nll_loss};
 use crate::loss::defaults;
 
-/// The negative logarithm of the density of the target `y` under normal distributions of the mean `x` and
-/// the variance `v`, which counts at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full` also the
-/// constant `ln(2π) / 2`.
+/// The negative log-density of the target `y` under normal distributions with the mean `x` and the variance `v`, which is
+/// at least `eps`: `(ln v + (x - y)² / v) / 2`, with `full` also the constant `ln(2π) / 2`.
 ///
 /// Source: Nix and Weigend, *Estimating the mean and variance of the target probability distribution* (1994).
 ///
 /// # Shapes
 ///
-/// Three tensors: an input and a target of one shape, and a variance of that shape, or with 1 in one
-/// dimension, or without the last one. The output has no dimensions, or the shape of the input with
-/// [`Reduction::None`].
+/// Three tensors: an input and a target of the same shape, and a variance of that shape, possibly with 1 in one dimension,
+/// or without the last one. The output has no dimensions, or the shape of the input with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Other shapes, also where they would broadcast; a negative variance; different dtypes, or one that is
-/// not floating-point.
+/// Other shapes, even if they would broadcast; a negative variance; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -51,9 +48,9 @@ config! {
     /// ```
     pub struct GaussianNLLLossConfig => GaussianNLLLoss {
         optional {
-            /// Whether the constant counts.
+            /// Whether the constant is included.
             full: bool = false,
-            /// What a variance counts at least.
+            /// The lower bound of the variance.
             eps: f64 = 1e-6,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

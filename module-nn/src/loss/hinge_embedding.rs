@@ -4,17 +4,15 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, hinge_embedding_loss};
 use crate::loss::defaults;
 
-/// Of a distance `x`: the distance itself where the target is 1, and `max(0, margin - x)` where it is
-/// -1.
+/// For a distance `x`: the distance itself if the target is 1, and `max(0, margin - x)` if it is -1.
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`].
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; an input that is not floating-point.
+/// Shapes that differ, even if they would broadcast; an input that is not floating-point.
 ///
 /// # Example
 ///
@@ -46,7 +44,7 @@ config! {
     /// ```
     pub struct HingeEmbeddingLossConfig => HingeEmbeddingLoss {
         optional {
-            /// How far apart is far enough.
+            /// The distance beyond which the loss is 0.
             margin: f64 = 1.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -4,20 +4,18 @@ use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, huber_loss};
 use crate::loss::defaults;
 
-/// Squared up to a distance of `delta`, absolute beyond: with `z = |x - y|` it is `z² / 2` if `z ≤ delta`
-/// and `delta (z - delta / 2)` otherwise.
+/// Squared up to a distance of `delta`, absolute above: with `z = |x - y|` it is `z² / 2` if `z ≤ delta` and
+/// `delta (z - delta / 2)` otherwise.
 ///
 /// Source: Huber, *Robust Estimation of a Location Parameter* (1964).
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`].
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -49,7 +47,7 @@ config! {
     /// ```
     pub struct HuberLossConfig => HuberLoss {
         optional {
-            /// The distance up to which the loss is a square.
+            /// The distance up to which the loss is quadratic.
             delta: f64 = 1.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

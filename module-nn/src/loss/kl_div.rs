@@ -4,21 +4,20 @@ use crate::config::{Build, config};
 use crate::functional::{KLDivReduction, kl_div, kl_div_log_target};
 use crate::loss::defaults;
 
-/// The divergence of Kullback and Leibler from logarithms of probabilities `x` to probabilities `y`:
-/// `y (ln y - x)`, or with `log_target` to their logarithms: `eʸ (y - x)`.
+/// The Kullback–Leibler divergence of probabilities `y` from log-probabilities `x`: `y (ln y - x)`, or with `log_target`,
+/// for log-probabilities `y`: `eʸ (y - x)`.
 ///
 /// The mean over all elements, PyTorch's default, is not the divergence:
 /// [`KLDivReduction::BatchMean`](crate::KLDivReduction::BatchMean) is.
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with
 /// [`KLDivReduction::None`](crate::KLDivReduction::None).
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -50,7 +49,7 @@ config! {
     /// ```
     pub struct KLDivLossConfig => KLDivLoss {
         optional {
-            /// Whether the target holds logarithms of probabilities.
+            /// Whether the target holds log-probabilities.
             log_target: bool = false,
             /// How the per-element divergences are reduced.
             reduction: KLDivReduction = KLDivReduction::Mean,

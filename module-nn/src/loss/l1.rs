@@ -8,13 +8,11 @@ use crate::loss::defaults;
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`].
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///

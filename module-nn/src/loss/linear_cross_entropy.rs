@@ -11,8 +11,8 @@ use crate::functional::{
 };
 use crate::layers::{Linear, LinearConfig};
 
-/// The cross-entropy between a target and the logits of a linear layer of its own, which with `options`
-/// are never all in memory: the head and the loss of a language model with a large vocabulary.
+/// The cross-entropy between a target and the logits of the loss's own linear layer, which with `options` are never all in
+/// memory: the head and the loss of a language model with a large vocabulary.
 ///
 /// # Shapes
 ///
@@ -27,7 +27,7 @@ use crate::layers::{Linear, LinearConfig};
 ///
 /// # Initialization
 ///
-/// As [`Linear`].
+/// Those of [`Linear`].
 ///
 /// # Errors
 ///
@@ -73,11 +73,11 @@ config! {
             reduction: Reduction = Reduction::Mean,
             /// A weight for each class, `[num_classes]`.
             weight: Option<Weights> = None,
-            /// A target class that is ignored; -100 if none is given.
+            /// An ignored target class; -100 by default.
             ignore_index: Option<i64> = None,
             /// How much of the target is spread evenly over all classes.
             label_smoothing: f64 = 0.0,
-            /// How the rows are cut into chunks; without it all logits are in memory at once.
+            /// How the rows are split into chunks; without it all logits are in memory at once.
             options: Option<LinearCrossEntropyOptions> = None,
         }
     }
@@ -86,12 +86,12 @@ config! {
 impl Build for LinearCrossEntropyLossConfig {
     type Output = LinearCrossEntropyLoss;
 
-    /// The loss, with fresh weights of its linear layer.
+    /// The loss, with a newly initialized linear layer.
     ///
     /// # Errors
     ///
-    /// A size of 0, a weight that is not `[num_classes]`, smoothing outside `[0, 1]`, options that mean
-    /// nothing, sizes that exceed memory.
+    /// A size of 0, a weight that is not `[num_classes]`, smoothing outside `[0, 1]`, meaningless options, sizes that
+    /// exceed memory.
     fn build(&self) -> Result<LinearCrossEntropyLoss> {
         const NAME: &str = "LinearCrossEntropyLoss";
         check_between(NAME, "label_smoothing", self.label_smoothing, [0.0, 1.0])?;
@@ -116,7 +116,7 @@ impl Build for LinearCrossEntropyLossConfig {
 }
 
 impl LinearCrossEntropyLoss {
-    /// The layer that gives the logits.
+    /// The linear layer that computes the logits.
     pub fn linear(&self) -> &Linear {
         &self.linear
     }

@@ -4,18 +4,17 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, margin_ranking_loss};
 use crate::loss::defaults;
 
-/// Orders pairs: `max(0, -y (x₁ - x₂) + margin)`, where a target `y` of 1 asks the first to be greater
-/// and one of -1 the second.
+/// Orders pairs: `max(0, -y (x₁ - x₂) + margin)`, where a target `y` of 1 means that the first should be greater, and -1
+/// the second.
 ///
 /// # Shapes
 ///
-/// Three tensors of one shape: two inputs and a target. The output has no dimensions, or that shape
-/// with [`Reduction::None`].
+/// Three tensors of the same shape: two inputs and a target. The output has no dimensions, or that shape with
+/// [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes of the inputs, or one that is
-/// not floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes of the inputs, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -47,7 +46,7 @@ config! {
     /// ```
     pub struct MarginRankingLossConfig => MarginRankingLoss {
         optional {
-            /// By how much the one should be greater.
+            /// The difference by which one should be greater.
             margin: f64 = 0.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

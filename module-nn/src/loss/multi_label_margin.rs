@@ -4,14 +4,13 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, multilabel_margin_loss};
 use crate::loss::defaults;
 
-/// Right classes, of which there may be several, against all others:
-/// `Σ max(0, 1 - (x_y - xᵢ)) / classes` over the right classes `y` and all `i` that are none.
+/// The correct classes, of which there may be several, against all others: `Σ max(0, 1 - (x_y - xᵢ)) / classes` over the
+/// correct classes `y` and all other `i`.
 ///
 /// # Shapes
 ///
-/// A pair of an input `[batch, classes]` or `[classes]` and a target of the same shape: the right classes
-/// as `I64`, of which those count that stand before the first -1. The output has no dimensions, or
-/// `[batch]` with [`Reduction::None`].
+/// A pair of an input `[batch, classes]` or `[classes]` and a target of the same shape: the correct classes as `I64`, of
+/// which those before the first -1 count. The output has no dimensions, or `[batch]` with [`Reduction::None`].
 ///
 /// # Errors
 ///

@@ -10,8 +10,8 @@ use crate::loss::{buffer, defaults, weights};
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape `[…, classes]`. The output has no dimensions, or that
-/// shape without the classes with [`Reduction::None`].
+/// A pair of an input and a target of the same shape `[…, classes]`. The output has no dimensions, or that shape without
+/// the classes with [`Reduction::None`].
 ///
 /// # State dict
 ///
@@ -19,8 +19,8 @@ use crate::loss::{buffer, defaults, weights};
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point; a weight that does not broadcast to the losses.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point; a weight that
+/// does not broadcast to the losses.
 ///
 /// # Example
 ///

@@ -5,7 +5,7 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, check_p, multi_margin_loss};
 use crate::loss::{buffer, defaults, one_dimension, weights};
 
-/// The right class `y` against all others: `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
+/// The correct class `y` against all others: `Σ w_y · max(0, margin - x_y + xᵢ)ᵖ / classes` over all `i ≠ y`.
 ///
 /// # Shapes
 ///
@@ -53,7 +53,7 @@ config! {
         optional {
             /// The power of the shortfall, 1 or 2.
             p: u32 = 1_u32,
-            /// By how much the right class should lead.
+            /// The margin by which the correct class should lead.
             margin: f64 = 1.0,
             /// A weight for each class, `[classes]`.
             weight: Option<Weights> = None,
@@ -70,7 +70,7 @@ impl Build for MultiMarginLossConfig {
     ///
     /// # Errors
     ///
-    /// A `p` other than 1 and 2, a weight that has not one dimension.
+    /// A `p` other than 1 and 2, a weight that is not one-dimensional.
     fn build(&self) -> Result<MultiMarginLoss> {
         const NAME: &str = "MultiMarginLoss";
         check_p(NAME, self.p)?;

@@ -5,14 +5,13 @@ use crate::config::{Build, config};
 use crate::functional::{NllLossOptions, Reduction, nll_loss};
 use crate::loss::{buffer, defaults, one_dimension, weights};
 
-/// The negative log-likelihood of classes under logarithms of probabilities: `-wᶜ · xᶜ` at the class `c` of
-/// each element. The mean divides by the sum of the weights.
+/// The negative log-likelihood of classes under log-probabilities: `-wᶜ · xᶜ` at the class `c` of each element. The mean
+/// divides by the sum of the weights.
 ///
 /// # Shapes
 ///
-/// A pair of logarithms `[batch, classes]`, `[batch, classes, …]` or `[classes]` and a target of `I64` classes
-/// in that shape without the classes. The output has no dimensions, or those of the target with
-/// [`Reduction::None`].
+/// A pair of log-probabilities `[batch, classes]`, `[batch, classes, …]` or `[classes]` and a target of `I64` classes in
+/// that shape without the classes. The output has no dimensions, or those of the target with [`Reduction::None`].
 ///
 /// # State dict
 ///
@@ -20,8 +19,8 @@ use crate::loss::{buffer, defaults, one_dimension, weights};
 ///
 /// # Errors
 ///
-/// A target of another shape, also where it would broadcast; a class that is out of range; an input that
-/// is not floating-point.
+/// A target of another shape, even if it would broadcast; a class that is out of range; an input that is not
+/// floating-point.
 ///
 /// # Example
 ///
@@ -71,7 +70,7 @@ impl Build for NLLLossConfig {
     ///
     /// # Errors
     ///
-    /// A weight that has not one dimension.
+    /// A weight that is not one-dimensional.
     fn build(&self) -> Result<NLLLoss> {
         const NAME: &str = "NLLLoss";
         one_dimension(NAME, self.weight.as_ref())?;

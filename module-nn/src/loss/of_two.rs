@@ -6,7 +6,7 @@ use super::{
     MultiMarginLoss, NLLLoss, PoissonNLLLoss, SmoothL1Loss, SoftMarginLoss,
 };
 
-/// A loss of an input and a target, as most are.
+/// A loss of an input and a target, like most losses.
 ///
 /// # Example
 ///
@@ -19,7 +19,7 @@ use super::{
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A loss of your own gets it by `impl Loss for MyLoss {}`.
+/// Implement it for your own loss with `impl Loss for MyLoss {}`.
 pub trait Loss: Forward<(Tensor, Tensor), Output = Tensor> {
     /// `call((input.clone(), target.clone()))`, which copies no elements.
     ///

@@ -4,18 +4,16 @@ use crate::config::{Build, config};
 use crate::functional::{Reduction, poisson_nll_loss};
 use crate::loss::defaults;
 
-/// The negative logarithm of the probability of counts `y` under a Poisson distribution with the
-/// logarithm of the mean `x`: `eˣ - y·x`; without `log_input`, with the mean `x`: `x - y · ln(x + eps)`.
+/// The negative log-probability of counts `y` under a Poisson distribution whose mean has the logarithm `x`: `eˣ - y·x`;
+/// without `log_input`, with the mean `x`: `x - y · ln(x + eps)`.
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`].
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -49,10 +47,9 @@ config! {
         optional {
             /// Whether the input is the logarithm of the mean.
             log_input: bool = true,
-            /// Whether the factorial of the counts is approximated, by Stirling's formula, rather than
-            /// left out.
+            /// Whether the factorial of the counts is approximated by Stirling's formula rather than omitted.
             full: bool = false,
-            /// What is added to a mean, so that there is no logarithm of 0.
+            /// Added to the mean, to avoid the logarithm of 0.
             eps: f64 = 1e-8,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -1,10 +1,10 @@
-//! What the losses share.
+//! Code that the losses share.
 
 use module_core::{Buffer, Maybe, Result};
 
 use crate::Weights;
 
-/// `new` and `Default` of a loss all of whose arguments are optional, from its `of`.
+/// `new` and `Default` for a loss without required arguments, based on its `of`.
 macro_rules! defaults {
     ($loss:ident, $config:ident) => {
         impl $loss {
@@ -36,7 +36,7 @@ pub(super) fn weights(buffer: &Maybe<Buffer>) -> Option<Weights> {
     buffer.get().map(|buffer| Weights::from(buffer.tensor()))
 }
 
-/// Refuses weights of the classes in another form than a list.
+/// Refuses class weights that are not one-dimensional.
 pub(super) fn one_dimension(op: &'static str, weights: Option<&Weights>) -> Result<()> {
     let Some(weights) = weights.filter(|weights| weights.tensor().rank() != 1) else {
         return Ok(());

@@ -4,20 +4,18 @@ use crate::config::{Build, check_between, config};
 use crate::functional::{Reduction, smooth_l1_loss};
 use crate::loss::defaults;
 
-/// Squared below a distance of `beta`, absolute from there on: with `z = |x - y|` it is `z² / (2 beta)`
-/// if `z < beta` and `z - beta / 2` otherwise.
+/// Squared below a distance of `beta`, absolute above: with `z = |x - y|` it is `z² / (2 beta)` if `z < beta` and
+/// `z - beta / 2` otherwise.
 ///
 /// Source: Girshick, *Fast R-CNN* (2015).
 ///
 /// # Shapes
 ///
-/// A pair of an input and a target of one shape. The output has no dimensions, or that shape with
-/// [`Reduction::None`].
+/// A pair of an input and a target of the same shape. The output has no dimensions, or that shape with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -49,7 +47,7 @@ config! {
     /// ```
     pub struct SmoothL1LossConfig => SmoothL1Loss {
         optional {
-            /// The distance up to which the loss is a square; 0 makes it that of [`L1Loss`](crate::L1Loss).
+            /// The distance up to which the loss is quadratic; 0 makes it [`L1Loss`](crate::L1Loss).
             beta: f64 = 1.0,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -4,20 +4,19 @@ use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, triplet_margin_loss};
 use crate::loss::defaults;
 
-/// Brings an anchor nearer to a positive than to a negative by a margin:
-/// `max(0, d(a, p) - d(a, n) + margin)` with the distance `‖x - y + eps‖ₚ`.
+/// Pulls an anchor closer to a positive than to a negative by a margin: `max(0, d(a, p) - d(a, n) + margin)` with the
+/// distance `‖x - y + eps‖ₚ`.
 ///
 /// Source: Balntas et al., *Learning shallow convolutional feature descriptors with triplet losses* (2016).
 ///
 /// # Shapes
 ///
-/// Three tensors of one shape `[…, features]`: anchors, positives, negatives. The output has no
-/// dimensions, or that shape without the last one with [`Reduction::None`].
+/// Three tensors of the same shape `[…, features]`: anchors, positives, negatives. The output has no dimensions, or that
+/// shape without the last one with [`Reduction::None`].
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; different dtypes, or one that is not
-/// floating-point.
+/// Shapes that differ, even if they would broadcast; different dtypes, or one that is not floating-point.
 ///
 /// # Example
 ///
@@ -50,13 +49,13 @@ config! {
     /// ```
     pub struct TripletMarginLossConfig => TripletMarginLoss {
         optional {
-            /// By how much the positive should be nearer.
+            /// The margin by which the positive should be closer.
             margin: f64 = 1.0,
-            /// Which norm the distance is.
+            /// The order of the norm.
             p: f64 = 2.0,
-            /// What is added to the differences, so that no slope is infinite.
+            /// Added to the differences, so that no gradient is infinite.
             eps: f64 = 1e-6,
-            /// Whether the negative may be measured from the positive, if that is nearer.
+            /// Whether the distance of the negative may be measured from the positive, if that is smaller.
             swap: bool = false,
             /// How the per-element losses are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -4,15 +4,15 @@ use crate::PairwiseDistance;
 use crate::config::{Build, check_above_zero, config};
 use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 
-/// [`TripletMarginLoss`](crate::TripletMarginLoss) with a distance of your own: brings an anchor
-/// nearer to a positive than to a negative by a margin: `max(0, d(a, p) - d(a, n) + margin)`.
+/// [`TripletMarginLoss`](crate::TripletMarginLoss) with a custom distance: pulls an anchor closer to a positive than to a
+/// negative by a margin: `max(0, d(a, p) - d(a, n) + margin)`.
 ///
 /// The distance is a module, from a pair of tensors to a tensor, whose parameters are trained too.
 ///
 /// # Shapes
 ///
-/// Three tensors of one shape: anchors, positives, negatives. The output has no dimensions, or the
-/// shape of the distances with [`Reduction::None`].
+/// Three tensors of the same shape: anchors, positives, negatives. The output has no dimensions, or the shape of the
+/// distances with [`Reduction::None`].
 ///
 /// # State dict
 ///
@@ -20,7 +20,7 @@ use crate::functional::{Reduction, triplet_margin_with_distance_loss};
 ///
 /// # Errors
 ///
-/// Shapes that differ, also where they would broadcast; those of the distance.
+/// Shapes that differ, even if they would broadcast; those of the distance.
 ///
 /// # Example
 ///
@@ -68,9 +68,9 @@ config! {
     /// ```
     pub struct TripletMarginWithDistanceLossConfig => TripletMarginWithDistanceLoss {
         optional {
-            /// By how much the positive should be nearer.
+            /// The margin by which the positive should be closer.
             margin: f64 = 1.0,
-            /// Whether the negative may be measured from the positive, if that is nearer.
+            /// Whether the distance of the negative may be measured from the positive, if that is smaller.
             swap: bool = false,
             /// How the losses of the triplets are reduced.
             reduction: Reduction = Reduction::Mean,

@@ -6,7 +6,7 @@ use super::scores::{Scores, divide};
 use super::{Average, MetricError, Task};
 use crate::config::{Build, config};
 
-/// The share of samples whose class is predicted: with `top_k` among the `k` best.
+/// The fraction of samples whose class is predicted; with `top_k`, whose class is among the `k` best.
 ///
 /// ```text
 /// micro: right / all        of a class: right of it / all of it
@@ -14,9 +14,9 @@ use crate::config::{Build, config};
 ///
 /// # Shapes
 ///
-/// Of a binary task predictions and targets of one shape; else targets `[N, …]`, and predictions `[N, C, …]` of
-/// scores (logits or probabilities, of which the highest counts) or `[N, …]` of classes. Targets have any integer dtype.
-/// The value has no dimensions, or `[C]` with [`Average::None`].
+/// For a binary task, predictions and targets of equal shape; otherwise targets `[N, …]`, and predictions `[N, C, …]` of
+/// scores (logits or probabilities, of which the highest counts) or `[N, …]` of classes. Targets may have any integer
+/// dtype. The value has no dimensions, or `[C]` with [`Average::None`].
 ///
 /// Source: torchmetrics' `Accuracy`.
 ///
@@ -46,19 +46,19 @@ config! {
     /// The arguments of [`Accuracy`].
     pub struct AccuracyConfig => Accuracy {
         required {
-            /// What is predicted; a number stands for that many classes.
+            /// The task; a number means that many classes.
             task: Task,
         }
         optional {
-            /// How the accuracies of classes become one.
+            /// How the accuracies of the classes are combined.
             average: Average = Average::Micro,
-            /// Among how many best scores the class must be. Of equal scores that of the lower class is better.
+            /// The number of best scores among which the class must be. Of equal scores, the lower class ranks first.
             top_k: usize = 1,
             /// The probability above which a binary task predicts 1.
             threshold: f64 = 0.5,
             /// Whether predictions of a binary task are logits.
             from_logits: bool = false,
-            /// A target that does not count.
+            /// An ignored target.
             ignore_index: Option<i64> = None,
         }
     }

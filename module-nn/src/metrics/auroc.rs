@@ -10,22 +10,22 @@ use super::totals::{Totals, numbers};
 use super::{Average, MetricError, Task};
 use crate::config::{Build, config};
 
-/// The area under the receiver operating characteristic: the probability that a sample of the class has a higher
-/// score than one of another class, where equal scores count half.
+/// The area under the receiver operating characteristic: the probability that a sample of the class has a higher score than
+/// one of another class; equal scores count half.
 ///
-/// Of several classes it is that of each against the rest, averaged. It is exact: the scores of all samples are
-/// kept, `8 (C + 1)` bytes for each.
+/// For several classes, it is the average over each class against the rest. It is exact: the scores of all samples are
+/// kept, `8 (C + 1)` bytes per sample.
 ///
-/// Shapes are those of [`Accuracy`](super::Accuracy), of scores only. The value has no dimensions, or `[C]` with
-/// [`Average::None`].
+/// Shapes are those of [`Accuracy`](super::Accuracy), but only scores are accepted. The value has no dimensions, or `[C]`
+/// with [`Average::None`].
 ///
 /// Source: torchmetrics' `AUROC`; Hanley and McNeil, *The meaning and use of the area under a receiver operating
 /// characteristic (ROC) curve* (1982).
 ///
 /// # Errors
 ///
-/// Those of [`MetricError`]: among them [`OneClass`](MetricError::OneClass) for a class that has no sample, or all
-/// of them, where scikit-learn says that it is not defined and torchmetrics gives 0.
+/// Those of [`MetricError`]: among them [`OneClass`](MetricError::OneClass) for a class that no sample has, or all have,
+/// for which scikit-learn says that it is undefined and torchmetrics gives 0.
 ///
 /// # Example
 ///
@@ -48,15 +48,15 @@ config! {
     /// The arguments of [`AUROC`].
     pub struct AUROCConfig => AUROC {
         required {
-            /// What is predicted; a number stands for that many classes.
+            /// The task; a number means that many classes.
             task: Task,
         }
         optional {
-            /// How the areas of classes become one: all but [`Average::Micro`].
+            /// How the areas of the classes are combined: any except [`Average::Micro`].
             average: Average = Average::Macro,
-            /// Whether predictions are logits, of which a sigmoid (binary) or a softmax makes probabilities.
+            /// Whether predictions are logits, which a sigmoid (binary) or a softmax converts to probabilities.
             from_logits: bool = false,
-            /// A target that does not count.
+            /// An ignored target.
             ignore_index: Option<i64> = None,
         }
     }
@@ -131,7 +131,7 @@ impl Totals for Ranked {
     }
 }
 
-/// The area of a class: of the mean ranks of its samples, those among themselves taken off.
+/// The area of a class, from the mean rank of its samples.
 fn area(mut samples: Vec<(f64, bool)>) -> Option<f64> {
     samples.sort_by(|a, b| a.0.total_cmp(&b.0));
     let positives = samples.iter().filter(|sample| sample.1).count() as f64;

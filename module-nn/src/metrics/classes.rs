@@ -1,4 +1,4 @@
-//! Predicted and true classes, of whatever predictions are given.
+//! Predicted and true classes, from any form of predictions.
 
 use module_core::{DType, Error, Result, Tensor};
 
@@ -20,7 +20,7 @@ pub(super) struct Classes {
 /// The predicted and the true class of a sample.
 pub(super) type Pair = (usize, usize);
 
-/// Refuses fewer classes than two.
+/// Refuses fewer than two classes.
 pub(super) fn check_task(metric: &'static str, task: Task) -> Result<()> {
     let classes = task.num_classes();
     if classes >= 2 {
@@ -31,7 +31,7 @@ pub(super) fn check_task(metric: &'static str, task: Task) -> Result<()> {
 }
 
 impl Classes {
-    /// Refuses options that no predictions fit.
+    /// Refuses options that no predictions can match.
     pub(super) fn check(&self) -> Result<()> {
         let Self {
             metric,
@@ -91,7 +91,7 @@ impl Classes {
             .collect()
     }
 
-    /// Predictions that are classes already.
+    /// Predictions that are already classes.
     fn given(&self, preds: &Tensor, target: &Tensor) -> Result<Vec<i64>> {
         check_same_shape(self.metric, preds, target)?;
         if self.top_k != 1 {
@@ -111,8 +111,8 @@ impl Classes {
         integers(self.metric, "preds", &above)
     }
 
-    /// The true class where fewer than `top_k` scores are before its own, else the best one. Of equal scores
-    /// that of the lower class is before.
+    /// The true class if fewer than `top_k` scores rank before its own, otherwise the best one. Of equal scores, the lower
+    /// class ranks first.
     fn among_top(
         &self,
         preds: &Tensor,
@@ -121,7 +121,7 @@ impl Classes {
         best: Vec<i64>,
     ) -> Result<Vec<i64>> {
         let classes = self.task.num_classes();
-        // An ignored class may be none: any other holds its place.
+        // An ignored class may not exist: any other serves as a placeholder.
         let inside = truth.iter().map(|&class| match self.ignore_index {
             Some(ignored) if ignored == class => 0,
             _ => class,

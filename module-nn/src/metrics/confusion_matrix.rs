@@ -8,10 +8,10 @@ use super::totals::Sums;
 use super::{MetricError, Task};
 use crate::config::{Build, config};
 
-/// How many samples of each class (rows) were predicted to be of each class (columns).
+/// The number of samples of each class (rows) that were predicted as each class (columns).
 ///
-/// Shapes and errors are those of [`Accuracy`](super::Accuracy); the value is `[C, C]`, of counts as I64, or of shares
-/// as F64 with `normalize`. [`plot::confusion_matrix`](crate::plot::confusion_matrix) draws it.
+/// Shapes and errors are those of [`Accuracy`](super::Accuracy); the value is `[C, C]`, counts as I64, or fractions as F64
+/// with `normalize`. [`plot::confusion_matrix`](crate::plot::confusion_matrix) draws it.
 ///
 /// Source: torchmetrics' `ConfusionMatrix`.
 ///
@@ -36,29 +36,29 @@ config! {
     /// The arguments of [`ConfusionMatrix`].
     pub struct ConfusionMatrixConfig => ConfusionMatrix {
         required {
-            /// What is predicted; a number stands for that many classes.
+            /// The task; a number means that many classes.
             task: Task,
         }
         optional {
-            /// What the shares are of; without it, counts.
+            /// The denominator of the fractions; counts without it.
             normalize: Option<Normalize> = None,
             /// The probability above which a binary task predicts 1.
             threshold: f64 = 0.5,
             /// Whether predictions of a binary task are logits.
             from_logits: bool = false,
-            /// A target that does not count.
+            /// An ignored target.
             ignore_index: Option<i64> = None,
         }
     }
 }
 
-/// What the entries of a [`ConfusionMatrix`] are shares of; shares of nothing are 0.
+/// What the entries of a [`ConfusionMatrix`] are fractions of; 0/0 is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
-    /// The samples of the true class: each row has the sum 1.
+    /// The samples of the true class: each row sums to 1.
     True,
-    /// The samples of the predicted class: each column has the sum 1.
+    /// The samples of the predicted class: each column sums to 1.
     Pred,
     /// All samples.
     All,

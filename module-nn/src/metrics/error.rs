@@ -2,17 +2,17 @@ use std::fmt;
 
 use module_core::{DType, Error, Shape};
 
-/// What can go wrong with metrics; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+/// Errors of metrics; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MetricError {
-    /// A value of nothing: no batch was seen, or everything in them was ignored.
+    /// No data: there was no batch, or everything was ignored.
     Empty {
         /// The metric.
         metric: &'static str,
     },
 
-    /// Predictions and targets whose shapes do not belong together.
+    /// Predictions and targets with incompatible shapes.
     Shapes {
         /// The metric.
         metric: &'static str,
@@ -24,7 +24,7 @@ pub enum MetricError {
         expected: String,
     },
 
-    /// A tensor of a dtype that has another meaning.
+    /// A tensor with an unsuitable dtype.
     DType {
         /// The metric.
         metric: &'static str,
@@ -36,7 +36,7 @@ pub enum MetricError {
         expected: &'static str,
     },
 
-    /// A class that there is not.
+    /// A class that does not exist.
     Class {
         /// The metric.
         metric: &'static str,
@@ -68,7 +68,7 @@ pub enum MetricError {
         negatives: usize,
     },
 
-    /// Fewer samples than the metric is defined for.
+    /// Fewer samples than the metric needs.
     TooFew {
         /// The metric.
         metric: &'static str,

@@ -1,4 +1,4 @@
-//! Means over the elements of numbers that are predicted.
+//! Means over the elements of predicted numbers.
 
 use module_core::{Result, Tensor};
 
@@ -8,9 +8,9 @@ use super::read::{check_same_shape, floats};
 use super::totals::Sums;
 use crate::config::{Build, config};
 
-/// The mean of the squared errors, `1/n Σ (pred - target)²`, or its root.
+/// The mean squared error, `1/n Σ (pred - target)²`, or its root.
 ///
-/// Predictions and targets have one shape; the value has no dimensions.
+/// Predictions and targets have the same shape; the value has no dimensions.
 ///
 /// Source: torchmetrics' `MeanSquaredError`.
 ///
@@ -39,7 +39,7 @@ config! {
     /// The arguments of [`MeanSquaredError`].
     pub struct MeanSquaredErrorConfig => MeanSquaredError {
         optional {
-            /// Whether it is the mean itself, not its root.
+            /// Whether to return the mean itself, not its root.
             squared: bool = true,
         }
     }
@@ -68,9 +68,9 @@ impl Default for MeanSquaredError {
     }
 }
 
-/// The mean of the absolute errors, `1/n Σ |pred - target|`.
+/// The mean absolute error, `1/n Σ |pred - target|`.
 ///
-/// Predictions and targets have one shape; the value has no dimensions.
+/// Predictions and targets have the same shape; the value has no dimensions.
 ///
 /// Source: torchmetrics' `MeanAbsoluteError`.
 ///

@@ -5,9 +5,9 @@ use super::metric::{Accumulator, stateful};
 use super::read::floats;
 use super::totals::{Sums, Totals};
 
-/// The mean of values, each with its weight: of the losses of batches, by their sizes.
+/// The weighted mean of values, such as batch losses weighted by batch size.
 ///
-/// A value that is not a number makes the mean one that is not.
+/// A NaN value makes the mean NaN.
 ///
 /// Source: torchmetrics' `MeanMetric`.
 ///
@@ -58,7 +58,7 @@ pub(super) fn weighted(
 }
 
 impl MeanMetric {
-    /// Adds the elements of a tensor, or a number, each with the weight 1.
+    /// Adds the elements of a tensor, or a number, with weight 1.
     ///
     /// # Errors
     ///
@@ -67,13 +67,12 @@ impl MeanMetric {
         self.add(&value.into(), &Tensor::from(1.0_f64))
     }
 
-    /// Adds the elements of a tensor, or a number, with weights, which may be one for all. A value of weight 0
-    /// does not count, whatever it is.
+    /// Adds the elements of a tensor, or a number, with weights, or one weight for all. A value with weight 0 is ignored,
+    /// whatever it is.
     ///
     /// # Errors
     ///
-    /// Weights that are negative or not finite, or that do not expand to the shape of the values; then nothing was
-    /// added.
+    /// Weights that are negative or not finite, or that do not expand to the shape of the values; then nothing is added.
     pub fn update_weighted(
         &mut self,
         value: impl Into<Tensor>,
@@ -94,7 +93,7 @@ impl MeanMetric {
     ///
     /// # Errors
     ///
-    /// Nothing seen, or only weights of 0 ([`MetricError::Empty`]).
+    /// No data, or only weights of 0 ([`MetricError::Empty`]).
     pub fn compute(&self) -> Result<f64> {
         let [sum, weight] = &self.totals.of;
         if weight[0] == 0.0 {
@@ -104,19 +103,20 @@ impl MeanMetric {
         Ok(sum[0] / weight[0])
     }
 
-    /// Forgets all values.
+    /// Resets the metric.
     pub fn reset(&mut self) {
         self.totals.reset();
     }
 
-    /// Adds what another one has seen.
+    /// Adds the data of another one.
     pub fn merge(&mut self, other: &Self) {
         for (sums, more) in self.totals.of.iter_mut().zip(&other.totals.of) {
             sums[0] += more[0];
         }
     }
 
-    /// Adds what another one has seen, by its [`state`](module_core::Stateful::state): on another worker or rank.
+    /// Adds the data of another one from its [`state`](module_core::Stateful::state), for example from another worker or
+    /// rank.
     ///
     /// # Errors
     ///

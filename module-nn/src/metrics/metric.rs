@@ -6,10 +6,9 @@ use serde::de::DeserializeOwned;
 
 use super::totals::Totals;
 
-/// A number, or several, that says how good predictions are, over all batches since the last reset.
+/// One or several numbers that say how good predictions are, over all batches since the last reset.
 ///
-/// The state is the configuration and what was added up. A metric takes up only a state of its own name and
-/// configuration.
+/// The state is the configuration and the totals. A metric restores only a state with its own name and configuration.
 ///
 /// # Example
 ///
@@ -26,49 +25,48 @@ use super::totals::Totals;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Metric: Stateful {
-    /// The name, as `Accuracy`.
+    /// The name, such as `Accuracy`.
     fn name(&self) -> &'static str;
 
     /// Adds a batch.
     ///
     /// # Errors
     ///
-    /// Predictions and targets that do not belong together, dtypes and classes that there are not; then nothing
-    /// was added.
+    /// Incompatible predictions and targets, unsuitable dtypes, classes that do not exist; then nothing is added.
     fn update(&mut self, preds: &Tensor, target: &Tensor) -> Result<()>;
 
     /// The value over all batches.
     ///
     /// # Errors
     ///
-    /// Nothing seen ([`MetricError::Empty`](super::MetricError::Empty)), or too little for it to be defined.
+    /// No data ([`MetricError::Empty`](super::MetricError::Empty)), or too little for the metric to be defined.
     fn compute(&self) -> Result<Tensor>;
 
     /// The value as one number.
     ///
     /// # Errors
     ///
-    /// As [`compute`](Self::compute); a value of several numbers.
+    /// Those of [`compute`](Self::compute); a value of several numbers.
     fn value(&self) -> Result<f64> {
         self.compute()?.item()
     }
 
-    /// Forgets all batches.
+    /// Resets the metric.
     fn reset(&mut self);
 
-    /// Adds what another metric of the same configuration has seen, by its [`state`](Stateful::state): on
+    /// Adds the data of another metric with the same configuration from its [`state`](Stateful::state), for example from
     /// another worker or rank.
     ///
     /// # Errors
     ///
-    /// The state of something else; then nothing was added.
+    /// The state of something else; then nothing is added.
     fn merge_state(&mut self, state: &Snapshot) -> Result<()>;
 
-    /// Adds what another metric of the same configuration has seen.
+    /// Adds the data of another metric with the same configuration.
     ///
     /// # Errors
     ///
-    /// Another configuration; then nothing was added.
+    /// A different configuration; then nothing is added.
     fn merge(&mut self, other: &Self) -> Result<()>
     where
         Self: Sized,
@@ -80,7 +78,7 @@ pub trait Metric: Stateful {
 const METRIC: &str = "metric";
 const CONFIG: &str = "config";
 
-/// What [`Stateful`] is made of, and merging.
+/// The basis of [`Stateful`] and of merging.
 pub(super) trait Accumulator {
     const NAME: &'static str;
 
@@ -100,7 +98,7 @@ pub(super) trait Accumulator {
         Snapshot::default().with(CONFIG, self.parts().0)
     }
 
-    /// What a snapshot of the same configuration has added up.
+    /// The totals in a snapshot of the same configuration.
     fn read(&self, op: &'static str, snapshot: &Snapshot) -> Result<Self::Totals> {
         let (config, totals) = self.parts();
         let name: String = snapshot.get(METRIC)?;
@@ -136,7 +134,7 @@ macro_rules! stateful {
             }
         }
 
-        /// The configuration, and what was added up.
+        /// The configuration and the totals.
         impl module_core::Stateful for $metric {
             fn state(&self) -> module_core::Result<module_core::Snapshot> {
                 $crate::metrics::metric::Accumulator::snapshot(self)

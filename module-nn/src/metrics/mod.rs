@@ -1,9 +1,8 @@
-//! Metrics: how good predictions are, added up over the batches of an epoch. Names and meaning are those of
-//! torchmetrics.
+//! Metrics: how good predictions are, accumulated over the batches of an epoch. Names and definitions are torchmetrics'.
 //!
-//! A [`Metric`] takes batches by [`update`](Metric::update) and gives its value over all of them by
-//! [`compute`](Metric::compute); [`reset`](Metric::reset) begins the next epoch. It is [`Stateful`], so that a
-//! resumed epoch goes on, and [`merge`](Metric::merge) joins what several workers or ranks have seen.
+//! A [`Metric`] takes batches with [`update`](Metric::update) and returns its value over all of them with
+//! [`compute`](Metric::compute); [`reset`](Metric::reset) begins the next epoch. It is [`Stateful`], so that an epoch can
+//! be resumed, and [`merge`](Metric::merge) combines the data of several workers or ranks.
 //!
 //! | metric | of |
 //! |---|---|
@@ -12,9 +11,9 @@
 //! | [`AUROC`] | probabilities or logits |
 //! | [`Perplexity`] | logits of tokens |
 //! | [`MeanSquaredError`], [`MeanAbsoluteError`], [`R2Score`] | numbers |
-//! | [`MeanMetric`], [`RunningMean`] | any values, as losses |
+//! | [`MeanMetric`], [`RunningMean`] | any values, such as losses |
 //!
-//! Values are computed in `f64`. Where nothing was seen there is an error ([`MetricError::Empty`]), not NaN.
+//! Values are computed in `f64`. Without any data, `compute` returns an error ([`MetricError::Empty`]), not NaN.
 //!
 //! # Example
 //!

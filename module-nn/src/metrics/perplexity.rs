@@ -6,7 +6,7 @@ use super::read::{check_classes, floats, integers, shapes, wrong_dtype};
 use super::totals::Sums;
 use crate::config::{Build, config};
 
-/// How many tokens a model hesitates between, on average:
+/// The average number of tokens that a model hesitates between:
 ///
 /// ```text
 /// exp(-1/n Σ log softmax(preds)[target])
@@ -14,8 +14,8 @@ use crate::config::{Build, config};
 ///
 /// # Shapes
 ///
-/// Logits `[N, T, C]` with the scores of the tokens last, and targets `[N, T]`; also without, or with more of the
-/// leading dimensions. The value has no dimensions.
+/// Logits `[N, T, C]` with the token scores last, and targets `[N, T]`; with fewer or more leading dimensions too. The
+/// value has no dimensions.
 ///
 /// Source: torchmetrics' `Perplexity`; Jelinek, Mercer, Bahl and Baker, *Perplexity—a measure of the difficulty of
 /// speech recognition tasks* (1977).
@@ -46,7 +46,7 @@ config! {
     /// The arguments of [`Perplexity`].
     pub struct PerplexityConfig => Perplexity {
         optional {
-            /// A target that does not count.
+            /// An ignored target.
             ignore_index: Option<i64> = None,
         }
     }
@@ -93,7 +93,7 @@ impl Perplexity {
         let truth = integers(NAME, "target", target)?;
         check_classes(NAME, "target", &truth, classes, ignored)?;
         let counts: Vec<bool> = truth.iter().map(|&class| Some(class) != ignored).collect();
-        // An ignored class may be none: any other holds its place.
+        // An ignored class may not exist: any other serves as a placeholder.
         let inside = truth.iter().zip(&counts);
         let inside: Vec<i64> = inside
             .map(|(&c, &counts)| if counts { c } else { 0 })

@@ -6,7 +6,7 @@ use super::scores::{Score, Scores, divide};
 use super::{Average, Task};
 use crate::config::{Build, check_between, config};
 
-/// Metrics that differ in the score of a class alone.
+/// Metrics that differ only in the score of a class.
 macro_rules! of_scores {
     (
         $(#[$doc:meta])*
@@ -23,19 +23,19 @@ macro_rules! of_scores {
             #[doc = concat!("The arguments of [`", stringify!($metric), "`].")]
             pub struct $config => $metric {
                 required {
-                    /// What is predicted; a number stands for that many classes.
+                    /// The task; a number means that many classes.
                     task: Task,
                 }
                 optional {
-                    /// How the scores of classes become one.
+                    /// How the scores of the classes are combined.
                     average: Average = Average::Micro,
                     /// The probability above which a binary task predicts 1.
                     threshold: f64 = 0.5,
                     /// Whether predictions of a binary task are logits.
                     from_logits: bool = false,
-                    /// The score of a class where it divides by 0.
+                    /// The score of a class if its denominator is 0.
                     zero_division: f64 = 0.0,
-                    /// A target that does not count.
+                    /// An ignored target.
                     ignore_index: Option<i64> = None,
                 }
             }
@@ -99,7 +99,7 @@ macro_rules! of_scores {
 }
 
 of_scores! {
-    /// Of the samples that are predicted to be of a class, the share that is: `tp / (tp + fp)`.
+    /// The fraction of samples predicted as a class that belong to it: `tp / (tp + fp)`.
     ///
     /// Shapes and errors are those of [`Accuracy`](super::Accuracy).
     ///
@@ -120,7 +120,7 @@ of_scores! {
 }
 
 of_scores! {
-    /// Of the samples of a class, the share that is predicted to be: `tp / (tp + fn)`.
+    /// The fraction of a class's samples that are predicted as it: `tp / (tp + fn)`.
     ///
     /// Shapes and errors are those of [`Accuracy`](super::Accuracy).
     ///

@@ -5,22 +5,23 @@ use super::metric::metric;
 use super::read::{check_same_shape, floats, shapes};
 use super::totals::{Totals, numbers};
 
-/// The share of the variance of the targets that the predictions explain, the coefficient of determination:
+/// The fraction of the targets' variance that the predictions explain, the coefficient of determination:
 ///
 /// ```text
 /// R² = 1 - Σ (target - pred)² / Σ (target - mean(target))²
 /// ```
 ///
-/// Where the targets do not vary it is 1 for predictions without an error, else 0, as in scikit-learn. torchmetrics takes every
-/// sum of squares below 10⁻⁴ for 0, so that small numbers have other scores there: here no unit of measurement changes the score.
+/// If the targets do not vary, it is 1 for error-free predictions and 0 otherwise, as in scikit-learn. torchmetrics treats
+/// every sum of squares below 10⁻⁴ as 0, so small numbers get other scores there: here, the unit of measurement does not
+/// affect the score.
 ///
 /// # Shapes
 ///
-/// Predictions and targets of one shape, `[N]`, or `[N, D]` of `D` numbers, whose scores are averaged. The value has
-/// no dimensions.
+/// Predictions and targets of equal shape: `[N]`, or `[N, D]` with `D` outputs, whose scores are averaged. The value has no
+/// dimensions.
 ///
-/// Source: torchmetrics' `R2Score`, with scikit-learn's rule for targets that do not vary. Sums of squares are
-/// those of Chan, Golub and LeVeque, *Updating formulae and a pairwise algorithm for computing sample variances* (1979).
+/// Source: torchmetrics' `R2Score`, with scikit-learn's rule for targets that do not vary. Sums of squares follow Chan,
+/// Golub and LeVeque, *Updating formulae and a pairwise algorithm for computing sample variances* (1979).
 ///
 /// # Errors
 ///
@@ -43,8 +44,8 @@ pub struct R2Score {
     totals: Variation,
 }
 
-/// The number of samples, and for each column the mean of the targets, the squares of their distances from it, and
-/// the squared errors.
+/// The number of samples, and for each column the mean of the targets, their squared deviations from it, and the squared
+/// errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variation {
     count: f64,
@@ -54,7 +55,7 @@ pub(super) struct Variation {
 }
 
 impl Variation {
-    /// Of rows of `width` numbers.
+    /// For rows of `width` numbers.
     fn of(preds: &[f64], target: &[f64], width: usize) -> Self {
         let rows = (target.len() / width) as f64;
         let column = |column: usize| target.iter().skip(column).step_by(width);

@@ -1,10 +1,10 @@
-//! Tensors as numbers of the host.
+//! Tensors as numbers in host memory.
 
 use module_core::{DType, Error, Result, Tensor};
 
 use super::MetricError;
 
-/// The error of a dtype that is not expected.
+/// The error for an unexpected dtype.
 pub(super) fn wrong_dtype(
     metric: &'static str,
     what: &'static str,
@@ -21,7 +21,7 @@ pub(super) fn wrong_dtype(
     error.into()
 }
 
-/// The elements of integers or truth values.
+/// The elements of integers or booleans.
 pub(super) fn integers(
     metric: &'static str,
     what: &'static str,
@@ -34,7 +34,7 @@ pub(super) fn integers(
     tensor.to_dtype(DType::I64)?.to_vec()
 }
 
-/// The elements of floating-point numbers, or of integers as such.
+/// The elements of floating-point numbers, or of integers.
 pub(super) fn floats(
     metric: &'static str,
     what: &'static str,
@@ -47,7 +47,7 @@ pub(super) fn floats(
     tensor.detach().to_dtype(DType::F64)?.to_vec()
 }
 
-/// Refuses shapes that differ.
+/// Refuses different shapes.
 pub(super) fn check_same_shape(
     metric: &'static str,
     preds: &Tensor,
@@ -59,7 +59,7 @@ pub(super) fn check_same_shape(
     }
 }
 
-/// The error of shapes that do not belong together.
+/// The error for incompatible shapes.
 pub(super) fn shapes(
     metric: &'static str,
     preds: &Tensor,
@@ -74,7 +74,7 @@ pub(super) fn shapes(
     }
 }
 
-/// Refuses classes that there are not, but for the one that is ignored.
+/// Refuses classes that do not exist, except the ignored one.
 pub(super) fn check_classes(
     metric: &'static str,
     what: &'static str,
@@ -120,7 +120,7 @@ pub(super) fn check_scores_shape(
     Err(shapes(metric, preds, target, expected))
 }
 
-/// Probabilities of scores by `map` if they are logits, or as they are; each must be in `[0, 1]`.
+/// Converts scores to probabilities with `map` if they are logits; each must be in `[0, 1]`.
 pub(super) fn probabilities(
     metric: &'static str,
     preds: &Tensor,

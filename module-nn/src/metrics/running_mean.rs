@@ -8,9 +8,9 @@ use super::metric::stateful;
 use super::totals::{Totals, numbers};
 use crate::config::{Build, check_positive, config};
 
-/// The mean of the values of the last `window` updates: what a progress bar shows of a loss.
+/// The mean of the values of the last `window` updates, for example the loss on a progress bar.
 ///
-/// Windows of several workers are in no order, so that there is no merging.
+/// The windows of several workers have no common order, so they cannot be merged.
 ///
 /// Source: torchmetrics' `RunningMean`.
 ///
@@ -37,7 +37,7 @@ config! {
     /// The arguments of [`RunningMean`].
     pub struct RunningMeanConfig => RunningMean {
         required {
-            /// How many updates count.
+            /// The number of updates in the window.
             window: usize,
         }
     }
@@ -60,10 +60,10 @@ impl Build for RunningMeanConfig {
     }
 }
 
-/// The sum and the weight of each update that counts.
+/// The sum and the weight of each update in the window.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    /// How many count.
+    /// The maximum number of updates.
     most: usize,
     updates: VecDeque<(f64, f64)>,
 }
@@ -111,8 +111,7 @@ impl Totals for Window {
 }
 
 impl RunningMean {
-    /// Adds the elements of a tensor, or a number, each with the weight 1, and forgets the update that is `window`
-    /// before this one.
+    /// Adds the elements of a tensor, or a number, with weight 1, and drops the update that leaves the window.
     ///
     /// # Errors
     ///
@@ -121,12 +120,11 @@ impl RunningMean {
         self.add(&value.into(), &Tensor::from(1.0_f64))
     }
 
-    /// As [`update`](Self::update) with weights, which may be one for all.
+    /// [`update`](Self::update) with weights, or one weight for all.
     ///
     /// # Errors
     ///
-    /// Weights that are negative or not finite, or that do not expand to the shape of the values; then nothing has
-    /// changed.
+    /// Weights that are negative or not finite, or that do not expand to the shape of the values; then nothing is changed.
     pub fn update_weighted(
         &mut self,
         value: impl Into<Tensor>,
@@ -149,7 +147,7 @@ impl RunningMean {
     ///
     /// # Errors
     ///
-    /// Nothing seen, or only weights of 0 ([`MetricError::Empty`]).
+    /// No data, or only weights of 0 ([`MetricError::Empty`]).
     pub fn compute(&self) -> Result<f64> {
         let updates = &self.totals.updates;
         let weight: f64 = updates.iter().map(|update| update.1).sum();
@@ -160,7 +158,7 @@ impl RunningMean {
         Ok(updates.iter().map(|update| update.0).sum::<f64>() / weight)
     }
 
-    /// Forgets all values.
+    /// Resets the metric.
     pub fn reset(&mut self) {
         self.totals.reset();
     }

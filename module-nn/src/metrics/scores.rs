@@ -1,4 +1,4 @@
-//! True positives, false positives and false negatives of each class, which the scores of classes are made of.
+//! True positives, false positives and false negatives of each class, from which the scores are computed.
 
 use module_core::{Result, Tensor};
 
@@ -9,7 +9,7 @@ use super::{Average, MetricError, Task};
 /// True positives, false positives and false negatives of each class.
 pub(super) type Scores = Sums<3>;
 
-/// Those of one class, or of several together.
+/// The counts of one class, or of several together.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Score {
     pub(super) tp: f64,
@@ -18,13 +18,13 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// How many samples of this class there were.
+    /// The number of samples of this class.
     pub(super) fn support(self) -> f64 {
         self.tp + self.fn_
     }
 }
 
-/// `a / b`, or `otherwise` where that is not defined.
+/// `a / b`, or `otherwise` if that is undefined.
 pub(super) fn divide(a: f64, b: f64, otherwise: f64) -> f64 {
     if b == 0.0 { otherwise } else { a / b }
 }
@@ -53,13 +53,13 @@ impl Scores {
             .collect()
     }
 
-    /// That of all classes together.
+    /// The counts of all classes together.
     pub(super) fn whole(&self) -> Score {
         let [tp, fp, fn_] = self.of.each_ref().map(|values| values.iter().sum());
         Score { tp, fp, fn_ }
     }
 
-    /// The score of the classes, where the mean over them is of those that `occurs` holds of.
+    /// The score of the classes, where the mean is taken over those for which `occurs` is true.
     pub(super) fn averaged(
         &self,
         metric: &'static str,

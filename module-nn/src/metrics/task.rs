@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Argument;
 
-/// What is predicted. A number stands for that many classes.
+/// The task of a classification metric. A number means that many classes.
 ///
 /// # Example
 ///
@@ -18,16 +18,15 @@ use crate::Argument;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// Yes or no: predictions of the shape of the targets, which are 0 and 1. Floating-point predictions are
+    /// Two classes: predictions have the shape of the targets, which are 0 and 1. Floating-point predictions are
     /// probabilities of 1.
     Binary,
-    /// One of several classes: predictions `[N, C, …]` of scores for each class, or classes of the shape of the
-    /// targets `[N, …]`.
+    /// Several classes: predictions `[N, C, …]` of scores for each class, or classes in the shape of the targets `[N, …]`.
     Multiclass(usize),
 }
 
 impl Task {
-    /// The number of classes; 2 of a binary task.
+    /// The number of classes; 2 for a binary task.
     pub fn num_classes(self) -> usize {
         match self {
             Self::Binary => 2,
@@ -48,11 +47,11 @@ impl Argument<Task> for usize {
     }
 }
 
-/// How the scores of classes become one. A binary task has only the score of class 1, however they would be averaged.
+/// How the scores of classes are combined. A binary task has only the score of class 1, whatever the average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Average {
-    /// One score of all samples, whatever their class.
+    /// One score over all samples, whatever their class.
     Micro,
     /// The mean over the classes that occur, as a target or as a prediction.
     Macro,

@@ -1,15 +1,15 @@
-//! What metrics add up, and how it is saved.
+//! The totals that metrics accumulate, and how they are saved.
 
 use module_core::{Error, Result, StateDict, Tensor};
 
 use super::Task;
 use crate::config::check_bytes_fit;
 
-/// What a metric has seen, in a form that can be saved and joined.
+/// The data of a metric, in a form that can be saved and merged.
 pub(super) trait Totals: Sized {
     fn tensors(&self) -> Result<StateDict>;
 
-    /// Those of the tensors, which must fit this metric.
+    /// Reads the data from tensors, which must match this metric.
     fn read(&self, op: &'static str, tensors: &StateDict) -> Result<Self>;
 
     fn merge(&mut self, other: Self) -> Result<()>;
@@ -17,7 +17,7 @@ pub(super) trait Totals: Sized {
     fn reset(&mut self);
 }
 
-/// `N` lists of numbers under names, which add up element by element. Counts are exact up to 2⁵³.
+/// `N` lists of named numbers, which add up element by element. Counts are exact up to 2⁵³.
 #[derive(Clone, Debug)]
 pub(super) struct Sums<const N: usize> {
     names: [&'static str; N],
@@ -31,14 +31,14 @@ impl<const N: usize> Sums<N> {
         Self { names, of }
     }
 
-    /// So many zeros for each name, if memory holds them; nothing stands for more than can be counted.
+    /// This many zeros for each name, if they fit in memory; `None` stands for more than can be counted.
     pub(super) fn of_classes(
         metric: &'static str,
         task: Task,
         names: [&'static str; N],
         len: Option<usize>,
     ) -> Result<Self> {
-        // The sums, others that are merged with them, and a result of as many numbers.
+        // The sums, others to merge with them, and a result with as many numbers.
         let bytes = len.and_then(|len| len.checked_mul(3 * N * size_of::<f64>()));
         check_bytes_fit(metric, "num_classes", task.num_classes(), bytes)?;
         Ok(Self::new(names, len.unwrap_or_default()))

@@ -8,7 +8,7 @@ use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
-/// Steps as large as the steps before were, in proportion to the gradients.
+/// Steps scaled by the ratio of past steps to past gradients.
 ///
 /// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
 ///
@@ -45,20 +45,21 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the averages is kept.
+            /// The decay of the averages.
             rho: f64 = 0.9,
-            /// What is added to the averages.
+            /// Added to the averages.
             eps: f64 = 1e-6,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`Adadelta`] keeps of one parameter: the number of its steps and the averages of the squares of its gradients and steps.
+    /// The state of [`Adadelta`] for one parameter: the number of its steps and the averages of the squares of its
+    /// gradients and steps.
     pub struct AdadeltaState {
         /// The average of the squares of the gradients.
         square_avg: Tensor,
@@ -70,7 +71,7 @@ param_state! {
 }
 
 impl Adadelta {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

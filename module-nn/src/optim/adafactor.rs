@@ -6,8 +6,8 @@ use super::state_fields::StateField;
 use super::{ParamState, RuleOptimizer, Slots, UpdateRule};
 use crate::config::config;
 
-/// Steps by the gradient over the root of its average square, of which only the means of rows and columns are
-/// kept: a matrix `[m, n]` has `m + n` numbers of state.
+/// Steps by the gradient over the root of its average square, of which only the means of rows and columns are kept: a
+/// matrix `[m, n]` has `m + n` numbers of state.
 ///
 /// With gradient `g`, parameter `p`, learning rate `γ` and step `t`, for parameters of two or more dimensions:
 ///
@@ -20,7 +20,7 @@ use crate::config::config;
 /// p ← p - α·u / max(1, RMS(u)/d)                                         clipping threshold d
 /// ```
 ///
-/// Of vectors, `V ← V + β·(g² - V)` itself is kept.
+/// For vectors, `V ← V + β·(g² - V)` itself is kept.
 ///
 /// Source: `torch.optim.Adafactor`; Shazeer and Stern, *Adafactor: Adaptive Learning Rates with Sublinear Memory
 /// Cost* (2018).
@@ -44,26 +44,26 @@ config! {
     /// No optimizer is built with a negative rate, epsilon or decay, a positive `beta2_decay`, or `d` below 1.
     pub struct AdafactorConfig {
         required {
-            /// The greatest learning rate; PyTorch's is 1e-2 if none is given.
+            /// The maximum learning rate; PyTorch's is 1e-2 if none is given.
             lr: f64,
         }
         optional {
-            /// The power of the step by which a gradient enters the average square.
+            /// The exponent of the step count with which a gradient enters the average square.
             beta2_decay: f64 = -0.8,
-            /// The smallest root of the average square, `None` being the dtype's epsilon, and the smallest size
-            /// that a parameter is taken to have.
+            /// The lower bound of the root of the average square (by default the dtype's epsilon), and the lower bound of
+            /// the parameter's scale.
             eps: (Option<f64>, f64) = (None, 1e-3),
-            /// The root of the mean square above which an update is scaled down.
+            /// The root mean square above which an update is scaled down.
             d: f64 = 1.0,
-            /// How much of the parameter decays, times the learning rate.
+            /// The weight decay, multiplied by the learning rate.
             weight_decay: f64 = 0.0,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
-/// What [`Adafactor`] keeps of one parameter: the number of its steps and the average square of its gradients.
+/// The state of [`Adafactor`] for one parameter: the number of its steps and the average square of its gradients.
 #[derive(Clone, Debug)]
 pub struct AdafactorState {
     step: u64,
@@ -73,9 +73,9 @@ pub struct AdafactorState {
 /// An average square.
 #[derive(Clone, Debug)]
 enum Variance {
-    /// By its means over the last dimension and over the one before.
+    /// The means over the last dimension and over the one before it.
     Factored { row: Tensor, col: Tensor },
-    /// Of every element.
+    /// Every element.
     Full(Tensor),
 }
 
@@ -126,7 +126,7 @@ impl ParamState for AdafactorState {
 }
 
 impl Adafactor {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl UpdateRule for AdafactorConfig {
     }
 }
 
-/// The distance from 1 to the next number.
+/// The distance from 1 to the next number of the dtype.
 fn epsilon(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::EPSILON,

@@ -43,22 +43,22 @@ config! {
             lr: f64,
         }
         optional {
-            /// How fast the learning rate decays.
+            /// The decay of the learning rate.
             lr_decay: f64 = 0.0,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// What the sum of squares begins with.
+            /// The initial sum of squares.
             initial_accumulator_value: f64 = 0.0,
-            /// What is added to the root of the sum.
+            /// Added to the root of the sum.
             eps: f64 = 1e-10,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`Adagrad`] keeps of one parameter: the number of its steps and the sum of the squares of its gradients.
+    /// The state of [`Adagrad`] for one parameter: the number of its steps and the sum of the squares of its gradients.
     pub struct AdagradState {
         /// The sum of squares.
         sum: Tensor,
@@ -68,7 +68,7 @@ param_state! {
 }
 
 impl Adagrad {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

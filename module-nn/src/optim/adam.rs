@@ -42,22 +42,22 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the first and the second moment is kept.
+            /// The decay rates of the first and second moment.
             betas: (f64, f64) = (0.9, 0.999),
-            /// What is added to the root of the second moment.
+            /// Added to the root of the second moment.
             eps: f64 = 1e-8,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// Whether the greatest second moment so far is used.
+            /// Whether to use the maximum of past second moments (AMSGrad).
             amsgrad: bool = false,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 impl Adam {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

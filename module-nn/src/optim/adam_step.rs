@@ -8,13 +8,14 @@ use super::range::{at_least_0, below_1};
 use super::state_fields::{keep_if, or_first, param_state};
 
 param_state! {
-    /// What [`Adam`](super::Adam) and [`AdamW`](super::AdamW) keep of one parameter: the number of its steps and the moments of its gradients.
+    /// The state of [`Adam`](super::Adam) and [`AdamW`](super::AdamW) for one parameter: the number of its steps and the
+    /// moments of its gradients.
     pub struct AdamState {
         /// The first moment.
         exp_avg: Tensor,
         /// The second moment.
         exp_avg_sq: Tensor,
-        /// The greatest second moment so far, with AMSGrad only.
+        /// The maximum second moment so far, with AMSGrad only.
         max_exp_avg_sq: Option<Tensor>,
         /// The number of steps.
         step: u64,
@@ -115,7 +116,7 @@ pub(super) fn check_adam(
     at_least_0(name, "weight_decay", weight_decay)
 }
 
-/// Refuses states with the greatest second moments where they are not used, and states without where they are.
+/// Refuses states with maximum second moments if they are not used, and states without if they are.
 pub(super) fn check_amsgrad(
     name: &'static str,
     amsgrad: bool,

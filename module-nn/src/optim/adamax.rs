@@ -8,7 +8,7 @@ use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
-/// [`Adam`](super::Adam) with the greatest gradient that decays in the place of the second moment.
+/// [`Adam`](super::Adam) with a decaying maximum of the gradients instead of the second moment.
 ///
 /// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
 ///
@@ -43,24 +43,25 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the first moment and of the greatest gradient is kept.
+            /// The decay rates of the first moment and of the maximum gradient.
             betas: (f64, f64) = (0.9, 0.999),
-            /// What is added to the size of the gradient.
+            /// Added to the size of the gradient.
             eps: f64 = 1e-8,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`Adamax`] keeps of one parameter: the number of its steps, the first moment and the greatest of its gradients.
+    /// The state of [`Adamax`] for one parameter: the number of its steps, the first moment and the decaying maximum of its
+    /// gradients.
     pub struct AdamaxState {
         /// The first moment.
         exp_avg: Tensor,
-        /// The greatest gradient, which decays.
+        /// The decaying maximum of the gradients.
         exp_inf: Tensor,
         /// The number of steps.
         step: u64,
@@ -68,7 +69,7 @@ param_state! {
 }
 
 impl Adamax {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ fn step(
     Ok(())
 }
 
-/// The parameter, its first moment and its greatest gradient.
+/// The parameter, its first moment and its maximum gradient.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     options: &'a AdamaxConfig,

@@ -5,7 +5,7 @@ use super::rule::{UpdateInPlace, update_copy};
 use super::{AdamState, RuleOptimizer, UpdateRule};
 use crate::config::config;
 
-/// Adam with weight decay that does not pass through the moments.
+/// Adam with decoupled weight decay, which does not pass through the moments.
 ///
 /// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
 ///
@@ -41,22 +41,22 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the first and the second moment is kept.
+            /// The decay rates of the first and second moment.
             betas: (f64, f64) = (0.9, 0.999),
-            /// What is added to the root of the second moment.
+            /// Added to the root of the second moment.
             eps: f64 = 1e-8,
-            /// How much of the parameter decays, times the learning rate.
+            /// The weight decay, multiplied by the learning rate.
             weight_decay: f64 = 0.01,
-            /// Whether the greatest second moment so far is used.
+            /// Whether to use the maximum of past second moments (AMSGrad).
             amsgrad: bool = false,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 impl AdamW {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! The arithmetic that optimizers share, in PyTorch's order of operations, which gives its roundings.
+//! The arithmetic that optimizers share, in PyTorch's order of operations, which determines rounding.
 
 use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Result, Tensor};
 
-/// The gradient, negated to climb, with the weight decay `λ·p` added.
+/// The gradient, negated to maximize, plus the weight decay `λ·p`.
 #[inline]
 pub(super) fn decay_gradient<T: Real>(grad: T, value: T, weight_decay: f64, maximize: bool) -> T {
     let grad = if maximize { -grad } else { grad };
@@ -22,7 +22,7 @@ pub(super) fn decay_value<T: Real>(value: T, lr: f64, weight_decay: f64) -> T {
     }
 }
 
-/// The parameter after a weight decay that is decoupled, and the gradient with one that is not.
+/// The parameter after decoupled weight decay, and the gradient plus the other kind.
 #[inline]
 pub(super) fn decay_either<T: Real>(value: T, grad: T, decay: EitherDecay) -> (T, T) {
     let (decoupled, coupled) = match decay.decoupled {
@@ -69,7 +69,7 @@ impl UpdateFormula<1, 1> for Lerp {
 pub(super) struct DecayAndMove {
     pub(super) lr: f64,
     pub(super) weight_decay: f64,
-    /// By how much of the update the parameter is moved.
+    /// The factor by which the update is applied to the parameter.
     pub(super) factor: f64,
 }
 

@@ -19,7 +19,7 @@ use crate::config::config;
 /// η ← γ/(1 + l·γ·t)^α      μ ← 1/max(1, t - t₀)
 /// ```
 ///
-/// The average `a` is the `ax` of the state; until step `t₀` it is the parameter.
+/// The average `a` is `ax` in the state; until step `t₀` it equals the parameter.
 ///
 ///
 /// Source: `torch.optim.ASGD`; Polyak and Juditsky, *Acceleration of stochastic approximation by averaging* (1992).
@@ -47,22 +47,22 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much the parameter decays, times the step.
+            /// The decay of the parameter, multiplied by the step size.
             lambd: f64 = 1e-4,
-            /// The power of the decay of the steps.
+            /// The exponent of the step size's decay.
             alpha: f64 = 0.75,
             /// The step at which averaging begins.
             t0: f64 = 1e6,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`ASGD`] keeps of one parameter: the number of its steps, their sizes and the average.
+    /// The state of [`ASGD`] for one parameter: the number of its steps, their sizes and the average.
     pub struct ASGDState {
         /// The average of the parameter.
         ax: Tensor,
@@ -70,13 +70,13 @@ param_state! {
         step: u64,
         /// The size of the next step.
         eta: f32,
-        /// The share of the next value in the average.
+        /// The weight of the next value in the average.
         mu: f32,
     }
 }
 
 impl ASGD {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -1,17 +1,17 @@
-//! The best of the metrics so far.
+//! The best metric so far.
 
 use serde::{Deserialize, Serialize};
 
 use super::PlateauMode;
 
-/// The best metric so far, and which are better.
+/// The best metric so far, and whether higher or lower is better.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Best {
     pub(super) mode: PlateauMode,
     pub(super) min_delta: f64,
     #[serde(with = "super::as_text")]
     value: f64,
-    /// Whether there was one at all.
+    /// Whether there has been a metric.
     is_some: bool,
 }
 

@@ -11,9 +11,9 @@ const NAME: &str = "BestSnapshot";
 
 /// The state of a model at its best metric so far.
 ///
-/// The metrics are compared as by [`EarlyStopping`](super::EarlyStopping) without a `min_delta`: NaN is never better. The
-/// first that is a number is the best, also where it is infinite.
-/// What is kept are the values as they were, which later training does not change.
+/// Metrics are compared as in [`EarlyStopping`](super::EarlyStopping) without a `min_delta`: NaN is never better. The first
+/// metric that is not NaN is the best, even if it is infinite. The values are a snapshot, which later training does not
+/// change.
 ///
 /// # Example
 ///
@@ -40,7 +40,7 @@ pub struct BestSnapshot {
     path: Option<PathBuf>,
 }
 
-/// What it counts.
+/// The counters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Counts {
     best: Best,
@@ -49,7 +49,7 @@ struct Counts {
 }
 
 impl BestSnapshot {
-    /// Without a state yet.
+    /// No state yet.
     pub fn new(mode: PlateauMode) -> Self {
         let best = Best::new(mode, 0.0);
         let counts = Counts {
@@ -65,7 +65,7 @@ impl BestSnapshot {
         }
     }
 
-    /// Has each better state written to a safetensors file too, whole or not at all.
+    /// Also writes each better state to a safetensors file, completely or not at all.
     ///
     /// # Example
     ///
@@ -88,12 +88,12 @@ impl BestSnapshot {
         self
     }
 
-    /// Counts the metric of an epoch, and keeps the state of the model if it is better; says whether it is.
+    /// Records the metric of an epoch, and keeps the state of the model if it is better; returns whether it is.
     ///
     /// # Errors
     ///
-    /// Those of [`state_dict`](ModuleExt::state_dict) and of writing the file; then nothing is counted and the
-    /// state from before is kept.
+    /// Those of [`state_dict`](ModuleExt::state_dict) and of writing the file; then nothing is recorded and the previous
+    /// state is kept.
     pub fn update(&mut self, metric: f64, model: &dyn Module) -> Result<bool> {
         let is_first = self.best().is_none() && !metric.is_nan();
         let is_better = is_first || self.counts.best.is_better(metric);
@@ -111,11 +111,11 @@ impl BestSnapshot {
         Ok(is_better)
     }
 
-    /// Gives the best state back to the model, or to another of its kind.
+    /// Restores the best state to the model, or to another of its kind.
     ///
     /// # Errors
     ///
-    /// No state yet; those of [`load_state_dict`](ModuleExt::load_state_dict), after which the model is as it was.
+    /// No state yet; those of [`load_state_dict`](ModuleExt::load_state_dict), after which the model is unchanged.
     pub fn restore(&self, model: &dyn Module) -> Result<LoadReport> {
         match self.state_dict() {
             Some(state) => model.load_state_dict(state),
@@ -138,13 +138,13 @@ impl BestSnapshot {
         self.counts.best.get()
     }
 
-    /// The epoch of the best metric: how many updates were before it.
+    /// The epoch of the best metric, counted from 0.
     pub fn best_epoch(&self) -> Option<usize> {
         self.best().map(|_| self.counts.best_epoch)
     }
 }
 
-/// The best state, its metric and its epoch; where states are written stays as it is.
+/// The best state, its metric and its epoch; the path of the file is not included.
 impl Stateful for BestSnapshot {
     fn state(&self) -> Result<Snapshot> {
         Snapshot::new(self.state.clone()).with("best_snapshot", &self.counts)

@@ -10,7 +10,7 @@ use super::range::at_least_0;
 use crate::config::config;
 
 config! {
-    /// How gradients are clipped by their norm; [`clip_grad_norm`] with all options.
+    /// How gradients are clipped by their norm: [`clip_grad_norm`] with all options.
     ///
     /// # Example
     ///
@@ -28,34 +28,34 @@ config! {
     /// ```
     pub struct ClipGradNormConfig {
         required {
-            /// The norm that the gradients have at most afterwards.
+            /// The maximum norm.
             max_norm: f64,
         }
         optional {
             /// The order `p` of the norm, which may be infinite.
             norm_type: f64 = 2.0,
-            /// Whether a norm that is infinite or not a number is an error, which leaves the gradients as they are.
+            /// Whether a norm that is infinite or NaN is an error, which leaves the gradients unchanged.
             error_if_nonfinite: bool = false,
         }
     }
 }
 
-/// Scales the gradients of a model so that their norm, over all of them as one vector, is at most `max_norm`, and
-/// returns the norm that they had:
+/// Scales the gradients of a model so that their norm, over all of them as one vector, is at most `max_norm`, and returns
+/// the original norm:
 ///
 /// ```text
 /// n = (Σ |g|ᵖ)^(1/p)      g ← g · min(max_norm / (n + 10⁻⁶), 1)
 /// ```
 ///
-/// A parameter that is tied counts once. [`ClipGradNormConfig`] has other norms, clips a selection of the
-/// parameters, and can refuse norms that are not finite.
+/// A tied parameter counts once. [`ClipGradNormConfig`] has other norms, can clip a selection of the parameters, and can
+/// refuse norms that are not finite.
 ///
 /// Source: `torch.nn.utils.clip_grad_norm_`; Pascanu, Mikolov and Bengio, *On the difficulty of training Recurrent
 /// Neural Networks* (2013).
 ///
 /// # Errors
 ///
-/// No gradient at all ([`OptimizerError::NoGradients`]), a `max_norm` that is negative or not a number.
+/// No gradients ([`OptimizerError::NoGradients`]), a `max_norm` that is negative or NaN.
 ///
 /// # Example
 ///
@@ -74,13 +74,13 @@ pub fn clip_grad_norm(model: &dyn Module, max_norm: f64) -> Result<f64> {
     ClipGradNormConfig::new(max_norm).clip(model)
 }
 
-/// Limits each element of each gradient of a model to `[-clip_value, clip_value]`.
+/// Clamps each element of each gradient of a model to `[-clip_value, clip_value]`.
 ///
 /// Source: `torch.nn.utils.clip_grad_value_`.
 ///
 /// # Errors
 ///
-/// No gradient at all ([`OptimizerError::NoGradients`]), a `clip_value` that is negative or not a number.
+/// No gradients ([`OptimizerError::NoGradients`]), a `clip_value` that is negative or NaN.
 ///
 /// # Example
 ///
@@ -101,13 +101,13 @@ pub fn clip_grad_value(model: &dyn Module, clip_value: f64) -> Result<()> {
     change_all(gradients, Limit(clip_value))
 }
 
-/// The norm of order `norm_type` of all gradients of a model, as one vector: of none it is 0.
+/// The norm of order `norm_type` of all gradients of a model, as one vector; 0 without gradients.
 ///
 /// Source: `torch.nn.utils.get_total_norm`.
 ///
 /// # Errors
 ///
-/// An order that is not a number.
+/// An order that is NaN.
 ///
 /// # Example
 ///
@@ -128,22 +128,21 @@ pub fn get_total_norm(model: &dyn Module, norm_type: f64) -> Result<f64> {
 }
 
 impl ClipGradNormConfig {
-    /// Scales the gradients of all parameters, and returns the norm that they had.
+    /// Scales the gradients of all parameters, and returns the original norm.
     ///
     /// # Errors
     ///
-    /// As [`clip_grad_norm`]; with `error_if_nonfinite` a norm that is not finite
-    /// ([`OptimizerError::NonFinite`]).
+    /// Those of [`clip_grad_norm`]; with `error_if_nonfinite`, a norm that is not finite ([`OptimizerError::NonFinite`]).
     pub fn clip(&self, model: &dyn Module) -> Result<f64> {
         self.clip_selected(model, Select::all())
     }
 
-    /// Scales the gradients of the parameters that `select` covers, and returns the norm that they had. Those of
-    /// other parameters are neither counted nor changed: what clipping each group by itself is made of.
+    /// Scales the gradients of the parameters that `select` covers, and returns the original norm. Gradients of other
+    /// parameters are neither counted nor changed. Use it to clip each group separately.
     ///
     /// # Errors
     ///
-    /// As [`clip`](Self::clip), and a selection that selects no parameter.
+    /// Those of [`clip`](Self::clip), and a selection that selects no parameter.
     pub fn clip_selected(&self, model: &dyn Module, select: impl Into<Select>) -> Result<f64> {
         self.clip_gradients(model, &select.into())
     }
@@ -161,7 +160,7 @@ impl ClipGradNormConfig {
             return Err(OptimizerError::NonFinite { total, path }.into());
         }
         let factor = self.max_norm / (total + 1e-6);
-        // A factor that is not a number reaches the gradients, as in PyTorch.
+        // A NaN factor reaches the gradients, as in PyTorch.
         if factor >= 1.0 {
             return Ok(total);
         }
@@ -170,7 +169,7 @@ impl ClipGradNormConfig {
     }
 }
 
-/// A gradient and whose it is.
+/// A gradient and its parameter.
 struct Gradient<'a> {
     path: String,
     parameter: &'a Parameter,
@@ -188,7 +187,7 @@ impl<'a> Gradient<'a> {
     }
 }
 
-/// The gradients of the parameters that `select` covers under any of their names, of which there must be one.
+/// The gradients of the parameters that `select` covers under any of their names; there must be at least one.
 fn gradients<'a>(
     op: &'static str,
     model: &'a dyn Module,
@@ -219,7 +218,7 @@ fn norms(gradients: &[Gradient<'_>], norm_type: f64) -> Result<Vec<f64>> {
 /// The norm of the norms.
 fn total(norms: &[f64], norm_type: f64) -> f64 {
     let norms = norms.iter().copied();
-    // A comparison would pass over what is not a number.
+    // A comparison would skip NaN.
     let greater = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
     match norm_type {
         f64::INFINITY => norms.fold(0.0, greater),
@@ -250,9 +249,9 @@ impl UpdateFormula<1, 0> for Limit {
     }
 }
 
-/// Changes every gradient, where it lies if no other handle shares it.
+/// Changes every gradient, in place if no other handle shares it.
 fn change_all(gradients: Vec<Gradient<'_>>, formula: impl UpdateFormula<1, 0>) -> Result<()> {
-    // Whatever needs memory has it before the first number changes.
+    // All memory is allocated before the first number changes.
     let mut own = Vec::with_capacity(gradients.len());
     for Gradient {
         parameter, grad, ..
@@ -266,7 +265,7 @@ fn change_all(gradients: Vec<Gradient<'_>>, formula: impl UpdateFormula<1, 0>) -
         .try_for_each(|own| update_elements([&mut own.grad], [], formula))
 }
 
-/// A gradient that its parameter does not hold for now, and gets back.
+/// A gradient that is temporarily taken from its parameter.
 struct Taken<'a> {
     parameter: &'a Parameter,
     grad: Tensor,
@@ -274,7 +273,7 @@ struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        // It fits, as it did before.
+        // It fits, as before.
         let _ = self.parameter.set_grad(self.grad.clone());
     }
 }

@@ -1,7 +1,7 @@
 use module_core::{Error, Result, Snapshot};
 use serde::de::DeserializeOwned;
 
-/// The configuration in a snapshot; an error that says so if it is of another optimizer, or of none.
+/// The configuration in a snapshot; an error if it is from another optimizer, or not from an optimizer.
 pub(super) fn config_of<C: DeserializeOwned>(
     optimizer: &'static str,
     snapshot: &Snapshot,
@@ -12,7 +12,7 @@ pub(super) fn config_of<C: DeserializeOwned>(
         let problem = format!("it is the state of no optimizer, and this is {optimizer}");
         return fail("without `parameters`", problem);
     }
-    // Checkpoints of before the name was saved have none.
+    // Checkpoints from before the name was saved have none.
     match snapshot.get::<String>("optimizer") {
         Ok(other) if other != optimizer => {
             let problem = format!(

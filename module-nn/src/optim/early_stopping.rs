@@ -8,12 +8,12 @@ use crate::config::config;
 
 const NAME: &str = "EarlyStopping";
 
-/// Says when a metric has not become better for some epochs, so that training can stop.
+/// Detects that a metric has not improved for some epochs, so that training can stop.
 ///
-/// A metric `m` is better than the best one `b` if `m < b - min_delta`, or, of [`PlateauMode::Max`],
-/// `m > b + min_delta`. NaN is never better. Training is to stop as soon as `patience` epochs in a row were not better.
+/// A metric `m` is better than the best one `b` if `m < b - min_delta` or, for [`PlateauMode::Max`], `m > b + min_delta`.
+/// NaN is never better. Training should stop when `patience` epochs in a row were not better.
 ///
-/// Source: Prechelt, *Early Stopping - But When?* (1998); Lightning and Keras have it under this name.
+/// Source: Prechelt, *Early Stopping - But When?* (1998); Lightning and Keras use the same name.
 ///
 /// # Example
 ///
@@ -47,19 +47,19 @@ config! {
     /// ```
     pub struct EarlyStoppingConfig {
         required {
-            /// How many epochs in a row without a better metric end the training; 0 is as 1.
+            /// The number of epochs in a row without improvement that end the training; 0 is treated as 1.
             patience: usize,
         }
         optional {
-            /// Which metrics are better.
+            /// Whether higher or lower is better.
             mode: PlateauMode = PlateauMode::Min,
-            /// By how much a metric must be better.
+            /// The minimum improvement.
             min_delta: f64 = 0.0,
         }
     }
 }
 
-/// What it counts.
+/// The counters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Counts {
     best: Best,
@@ -73,7 +73,7 @@ impl EarlyStoppingConfig {
     ///
     /// # Errors
     ///
-    /// A `min_delta` that is negative or not a number.
+    /// A `min_delta` that is negative or NaN.
     pub fn build(&self) -> Result<EarlyStopping> {
         at_least_0(NAME, "min_delta", self.min_delta)?;
         let counts = Counts {
@@ -88,16 +88,16 @@ impl EarlyStoppingConfig {
 }
 
 impl EarlyStopping {
-    /// For a loss, and any improvement.
+    /// For a loss, counting any improvement.
     ///
     /// # Errors
     ///
-    /// None; as [`EarlyStoppingConfig::build`].
+    /// None; see [`EarlyStoppingConfig::build`].
     pub fn new(patience: usize) -> Result<Self> {
         EarlyStoppingConfig::new(patience).build()
     }
 
-    /// Counts the metric of an epoch, and says whether training is to stop.
+    /// Records the metric of an epoch, and returns whether training should stop.
     pub fn step(&mut self, metric: f64) -> bool {
         let counts = &mut self.counts;
         if counts.best.is_better(metric) {
@@ -111,7 +111,7 @@ impl EarlyStopping {
         self.is_stopped()
     }
 
-    /// Whether training is to stop.
+    /// Whether training should stop.
     pub fn is_stopped(&self) -> bool {
         self.counts.num_bad_epochs >= self.config.patience.max(1)
     }
@@ -126,7 +126,7 @@ impl EarlyStopping {
         self.best().map(|_| self.counts.best_epoch)
     }
 
-    /// How many epochs in a row were not better.
+    /// The number of epochs in a row without improvement.
     pub fn num_bad_epochs(&self) -> usize {
         self.counts.num_bad_epochs
     }
@@ -137,7 +137,7 @@ impl EarlyStopping {
     }
 }
 
-/// The arguments, the best metric and what is counted.
+/// The arguments, the best metric and the counters.
 impl Stateful for EarlyStopping {
     fn state(&self) -> Result<Snapshot> {
         self.hyperparameters()?.with("early_stopping", &self.counts)

@@ -3,42 +3,41 @@ use std::fmt;
 use module_core::Error;
 use module_core::error::{passage, quote};
 
-/// What can go wrong with the parameters of an optimizer; found in an [`Error`] by
-/// [`downcast_ref`](Error::downcast_ref).
+/// Errors about the parameters of an optimizer; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OptimizerError {
-    /// An optimizer that does not know all parameters of the model, or knows others.
+    /// An optimizer whose parameters differ from the model's.
     Parameters {
-        /// The paths that are new, replaced or gone.
+        /// The paths that are new, replaced or missing.
         paths: Vec<String>,
     },
 
-    /// A step or a clip without a single gradient.
+    /// A step or a clip without any gradient.
     NoGradients {
         /// The operation.
         op: &'static str,
     },
 
-    /// Gradients that a [`GradScaler`](super::GradScaler) has divided by its scale since the last update.
+    /// Gradients that a [`GradScaler`](super::GradScaler) has already unscaled since the last update.
     AlreadyUnscaled {
         /// The operation.
         op: &'static str,
-        /// Whether the step was made too.
+        /// Whether the step was already taken.
         stepped: bool,
     },
 
-    /// An update of a [`GradScaler`](super::GradScaler) that has seen no gradients since the last one.
+    /// An update of a [`GradScaler`](super::GradScaler) without gradients since the last one.
     NothingUnscaled,
 
-    /// A gradient in `F16`, which a [`GradScaler`](super::GradScaler) would divide to nothing.
+    /// A gradient in `F16`, which unscaling by a [`GradScaler`](super::GradScaler) would underflow.
     HalfGradient {
         /// The parameter.
         path: String,
     },
 
-    /// The scale of a [`GradScaler`](super::GradScaler) that has fallen to 0, or so far that gradients divided by it
-    /// would be infinite.
+    /// A [`GradScaler`](super::GradScaler) whose scale has dropped to 0, or so low that unscaled gradients would be
+    /// infinite.
     ScaleTooSmall {
         /// The operation.
         op: &'static str,
@@ -46,11 +45,11 @@ pub enum OptimizerError {
         scale: f64,
     },
 
-    /// A norm of gradients that is infinite or not a number, where that was to be an error.
+    /// A gradient norm that is infinite or NaN, if that is an error.
     NonFinite {
         /// The norm.
         total: f64,
-        /// The first parameter whose gradient is to blame; none if each norm is finite and only their sum is not.
+        /// The first parameter whose gradient is not finite; none if only the sum of the norms is not.
         path: Option<String>,
     },
 
@@ -58,7 +57,7 @@ pub enum OptimizerError {
     EmptyGroup {
         /// The selection.
         selection: String,
-        /// What was probably meant.
+        /// The probably intended selection.
         suggestion: Option<String>,
     },
 
@@ -70,17 +69,17 @@ pub enum OptimizerError {
         selections: [String; 2],
     },
 
-    /// A group that the optimizer does not have.
+    /// A group that does not exist.
     NoGroup {
         /// The operation.
         op: &'static str,
-        /// The group that was asked for.
+        /// The requested group.
         group: usize,
-        /// How many there are.
+        /// The number of groups.
         groups: usize,
     },
 
-    /// A momentum set in a group whose rule has none.
+    /// A momentum set in a group whose rule does not have one.
     NoMomentum {
         /// The operation, or the schedule.
         op: &'static str,
@@ -88,7 +87,7 @@ pub enum OptimizerError {
         group: usize,
     },
 
-    /// A state that PyTorch's optimizer of this name does not have, or cannot go on from.
+    /// A state that PyTorch's optimizer of this name does not have, or cannot resume from.
     TorchState {
         /// The operation.
         op: &'static str,
@@ -109,7 +108,7 @@ pub enum OptimizerError {
     },
 }
 
-/// The paths in words, and the verb that follows them.
+/// The paths as text, and the verb that follows them.
 fn list_paths(paths: &[String]) -> (String, &'static str) {
     let names = paths.iter().map(|path| format!("`{}`", quote(path)));
     let are = if paths.len() == 1 { "is" } else { "are" };

@@ -1,4 +1,4 @@
-//! Scaling of the loss, so that gradients of half precision do not vanish.
+//! Loss scaling, so that half-precision gradients do not vanish.
 
 use std::collections::HashMap;
 
@@ -26,15 +26,15 @@ config! {
     /// ```
     pub struct GradScalerConfig {
         optional {
-            /// The first scale.
+            /// The initial scale.
             init_scale: f64 = 65536.0,
-            /// What the scale is multiplied by after `growth_interval` steps without an infinite gradient.
+            /// The factor of the scale after `growth_interval` steps without an infinite gradient.
             growth_factor: f64 = 2.0,
-            /// What the scale is multiplied by after an infinite gradient.
+            /// The factor of the scale after an infinite gradient.
             backoff_factor: f64 = 0.5,
             /// The number of steps after which the scale grows.
             growth_interval: u64 = 2000,
-            /// Whether anything is scaled; a scaler that is not enabled only steps.
+            /// Whether to scale at all; a disabled scaler only steps.
             enabled: bool = true,
         }
     }
@@ -95,20 +95,19 @@ fn check_scale(op: &'static str, name: &'static str, scale: f64) -> Result<()> {
     }
 }
 
-/// Scales the loss up before `backward` and the gradients down before the step, so that gradients which
-/// [`autocast`](module_core::autocast) computes in `F16` do not vanish.
+/// Scales the loss up before `backward` and the gradients down before the step, so that the `F16` gradients of
+/// [`autocast`](module_core::autocast) do not underflow.
 ///
-/// A step whose gradients are infinite or not a number is left out, and the scale is made smaller; after some steps
-/// that are not, it grows:
+/// A step with infinite or NaN gradients is skipped, and the scale is reduced; after some steps without any, it grows:
 ///
 /// ```text
 /// scale ← scale · backoff_factor   after a step that was left out
 /// scale ← scale · growth_factor    after growth_interval steps that were not
 /// ```
 ///
-/// Each step calls [`scale`](Self::scale), [`step`](Self::step) and then [`update`](Self::update); between, [`unscale`](Self::unscale) is for
-/// who clips gradients. Several optimizers, of a model each, share a scaler: then `update` comes once, after all of them. `BF16` has the
-/// exponents of `F32` and needs no scaler.
+/// Each training step calls [`scale`](Self::scale), [`step`](Self::step) and then [`update`](Self::update); call
+/// [`unscale`](Self::unscale) in between to clip gradients. Several optimizers, each with its own model, can share a
+/// scaler: then call `update` once, after all of them. `BF16` has the exponent range of `F32` and needs no scaler.
 ///
 /// # State dict
 ///
@@ -141,13 +140,13 @@ fn check_scale(op: &'static str, name: &'static str, scale: f64) -> Result<()> {
 pub struct GradScaler {
     config: GradScalerConfig,
     scale: f32,
-    /// The number of steps in a row that were not left out.
+    /// The number of consecutive steps that were not skipped.
     growth_tracker: u64,
-    /// What became of each model since the last update, by the numbers of its parameters.
+    /// The state of each model since the last update, by the identities of its parameters.
     unscaled: HashMap<Vec<TensorId>, Unscaled>,
 }
 
-/// A model whose gradients were scaled down.
+/// A model whose gradients have been unscaled.
 #[derive(Clone, Copy)]
 struct Unscaled {
     found_inf: bool,
@@ -171,7 +170,7 @@ impl GradScaler {
         }
     }
 
-    /// A loss times the scale. A single number of half precision becomes `F32`, which holds the product.
+    /// A loss times the scale. A zero-dimensional half-precision loss becomes `F32`, which can hold the product.
     ///
     /// # Errors
     ///
@@ -187,14 +186,14 @@ impl GradScaler {
         loss.mul(self.scale)
     }
 
-    /// Divides the gradients of a model by the scale, so that they can be clipped before the [`step`](Self::step), which does
-    /// it otherwise.
+    /// Divides the gradients of a model by the scale, so that they can be clipped before the [`step`](Self::step), which
+    /// otherwise does this itself.
     ///
     /// # Errors
     ///
-    /// No gradient at all, a gradient in `F16`, a model whose gradients were divided since the last [`update`](Self::update), a
-    /// scale that has fallen so far that its reciprocal is infinite in `f32` ([`OptimizerError::ScaleTooSmall`]; PyTorch would make the
-    /// parameters NaN); then nothing is changed.
+    /// No gradients, a gradient in `F16`, a model whose gradients have been unscaled since the last
+    /// [`update`](Self::update), a scale so small that its reciprocal is infinite in `f32`
+    /// ([`OptimizerError::ScaleTooSmall`]; PyTorch would make the parameters NaN); then nothing is changed.
     pub fn unscale(&mut self, model: &dyn Module) -> Result<()> {
         if !self.config.enabled {
             return Ok(());
@@ -214,12 +213,12 @@ impl GradScaler {
         Ok(())
     }
 
-    /// Moves the parameters by their gradients, which are divided by the scale if [`unscale`](Self::unscale) has not done it; leaves the step out
-    /// and returns false if one of them was infinite or not a number.
+    /// Moves the parameters by their gradients, unscaled first unless [`unscale`](Self::unscale) has done so; skips the
+    /// step and returns false if a gradient is infinite or NaN.
     ///
     /// # Errors
     ///
-    /// As [`unscale`](Self::unscale), what the optimizer raises, and a second step before [`update`](Self::update).
+    /// Those of [`unscale`](Self::unscale) and of the optimizer, and a second step before [`update`](Self::update).
     pub fn step(&mut self, optimizer: &mut dyn Optimizer, model: &dyn Module) -> Result<bool> {
         if !self.config.enabled {
             optimizer.step(model)?;
@@ -234,7 +233,7 @@ impl GradScaler {
             Some(state) => state.found_inf,
             None => self.divide("step", model)?,
         };
-        // The gradients are divided by now, whatever becomes of the step.
+        // The gradients are now unscaled, whatever happens to the step.
         let stepped = false;
         self.unscaled
             .insert(key.clone(), Unscaled { found_inf, stepped });
@@ -246,7 +245,7 @@ impl GradScaler {
         Ok(!found_inf)
     }
 
-    /// Changes the scale, at the end of a step of training.
+    /// Changes the scale, at the end of a training step.
     ///
     /// # Errors
     ///
@@ -277,7 +276,7 @@ impl GradScaler {
         Ok(())
     }
 
-    /// [`update`](Self::update) to a scale of one's own: PyTorch's `update(new_scale)`.
+    /// [`update`](Self::update) with a given scale: PyTorch's `update(new_scale)`.
     ///
     /// # Errors
     ///
@@ -292,7 +291,7 @@ impl GradScaler {
         Ok(())
     }
 
-    /// The scale; 1 if the scaler is not enabled.
+    /// The scale; 1 if the scaler is disabled.
     #[must_use]
     pub fn get_scale(&self) -> f64 {
         match self.config.enabled {
@@ -301,18 +300,18 @@ impl GradScaler {
         }
     }
 
-    /// The options, with the factors and the interval of a state that was loaded.
+    /// The options, with the factors and the interval of a loaded state.
     #[must_use]
     pub fn config(&self) -> &GradScalerConfig {
         &self.config
     }
 
-    /// Divides all gradients by the scale, and says whether one of them was infinite or not a number.
+    /// Divides all gradients by the scale, and returns whether one of them is infinite or NaN.
     fn divide(&self, op: &'static str, model: &dyn Module) -> Result<bool> {
-        // Rounded as PyTorch rounds it.
+        // Rounded as in PyTorch.
         let inverse = (1.0 / f64::from(self.scale)) as f32;
         if !inverse.is_finite() {
-            // It would make NaN of a gradient of 0, after which nobody looks for one.
+            // It would turn a gradient of 0 into NaN, which nothing checks afterwards.
             let scale = self.get_scale();
             return Err(OptimizerError::ScaleTooSmall { op, scale }.into());
         }
@@ -388,7 +387,7 @@ impl Stateful for GradScaler {
     }
 }
 
-/// A model, as the parameters that an optimizer of it moves.
+/// A model, identified by the parameters that its optimizer moves.
 fn key(model: &dyn Module) -> Vec<TensorId> {
     model
         .named_parameters()

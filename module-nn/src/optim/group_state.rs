@@ -1,8 +1,8 @@
 //! How the groups of an optimizer are saved.
 //!
-//! The options of group 0 are the value `config`, which the states of optimizers without groups have too. The
-//! others are in `groups`, their parameters in `group_parameters`, and the proportions of the learning rates in
-//! `lr_scales`, so that a schedule goes on with the same bits.
+//! The options of group 0 are the value `config`, which optimizers without groups also have. The others are in `groups`,
+//! their parameters in `group_parameters`, and the ratios of the learning rates in `lr_scales`, so that a schedule resumes
+//! bit for bit.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::{ParamGroup, UpdateRule};
 
-/// What a snapshot says of a group.
+/// The content of a snapshot for a group.
 pub(super) struct SavedGroup<O> {
     pub(super) options: O,
     pub(super) lr_scale: f64,
@@ -43,7 +43,7 @@ pub(super) fn with_options<R: UpdateRule>(
     snapshot.with("groups", &options.collect::<BTreeMap<_, _>>())
 }
 
-/// The snapshot with all that it says of groups.
+/// The snapshot with all information about groups.
 pub(super) fn with_groups<R: UpdateRule>(
     snapshot: Snapshot,
     groups: &[ParamGroup<R>],
@@ -59,7 +59,7 @@ pub(super) fn with_groups<R: UpdateRule>(
         .with("lr_scales", &lr_scales)
 }
 
-/// A value of a snapshot, or the default if the snapshot is of an optimizer without groups.
+/// A value of a snapshot, or the default if the snapshot is from an optimizer without groups.
 fn value<T: DeserializeOwned + Default>(snapshot: &Snapshot, name: &str) -> Result<T> {
     match snapshot.get::<IgnoredAny>(name) {
         Ok(_) => snapshot.get(name),
@@ -67,10 +67,10 @@ fn value<T: DeserializeOwned + Default>(snapshot: &Snapshot, name: &str) -> Resu
     }
 }
 
-/// What a snapshot says of each of these groups, which must divide the parameters as its own do, the first
-/// group being the first; the others may have come in another order. `None` of a group without parameters.
+/// The content of a snapshot for each of these groups, which must divide the parameters as the snapshot's do, with the
+/// first group first; the others may be in another order. `None` for a group without parameters.
 ///
-/// `config` are the options of its first group.
+/// `config` holds the options of its first group.
 pub(super) fn read<R: UpdateRule>(
     snapshot: &Snapshot,
     config: R,

@@ -39,22 +39,22 @@ config! {
     /// No optimizer is built with a negative rate or decay, or betas outside `[0, 1)`.
     pub struct LionConfig {
         required {
-            /// The learning rate; the paper's are a third to a tenth of AdamW's.
+            /// The learning rate; the paper recommends a third to a tenth of AdamW's.
             lr: f64,
         }
         optional {
-            /// How much of the momentum is in a step, and how much of it is kept.
+            /// The fractions of the momentum used in a step, and kept.
             betas: (f64, f64) = (0.9, 0.99),
-            /// How much of the parameter decays, times the learning rate.
+            /// The weight decay, multiplied by the learning rate.
             weight_decay: f64 = 0.0,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`Lion`] keeps of one parameter: the momentum.
+    /// The state of [`Lion`] for one parameter: the momentum.
     pub struct LionState {
         /// The momentum.
         exp_avg: Tensor,
@@ -62,7 +62,7 @@ param_state! {
 }
 
 impl Lion {
-    /// With the paper's defaults for the rest.
+    /// With the paper's defaults for the other options.
     ///
     /// # Errors
     ///

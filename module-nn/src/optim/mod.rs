@@ -1,12 +1,12 @@
-//! Optimizers: they know parameters by their paths in the model.
+//! Optimizers, which identify parameters by their paths in the model.
 //!
 //! [`SGD`], [`AdamW`] and the others are update rules ([`UpdateRule`]) on one step loop ([`RuleOptimizer`]), and so is an
-//! optimizer of another crate: its options and one function. One that steps in another way keeps its states in
-//! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and is given a closure. There is no `SparseAdam`, because
-//! there are no sparse gradients: `Adam` moves every row of an embedding.
+//! optimizer of another crate: its options and one function. An optimizer that steps in another way keeps its states in
+//! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and takes a closure. There is no `SparseAdam`, because there are no
+//! sparse gradients: `Adam` moves every row of an embedding.
 //!
-//! Gradients add up over backward passes until they are dropped. A step over `n` micro-batches, as if they were one batch, scales
-//! each loss by how many there are; the last step of an epoch may have fewer:
+//! Gradients accumulate over backward passes until they are cleared. To step over `n` micro-batches as if they were one
+//! batch, divide each loss by their number; the last step of an epoch may have fewer:
 //!
 //! ```
 //! use module_nn::functional::{Reduction, mse_loss};
@@ -27,11 +27,11 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A [`GradScaler`] keeps gradients of half precision from vanishing.
+//! A [`GradScaler`] keeps half-precision gradients from vanishing.
 //!
-//! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] by a metric.
+//! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] according to a metric.
 //!
-//! [`EMA`] and [`SWA`] average the values of a model, [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
+//! [`EMA`] and [`SWA`] average the values of a model; [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
 
 mod adadelta;
 mod adafactor;

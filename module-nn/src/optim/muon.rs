@@ -7,7 +7,7 @@ use super::{AdamState, ParamState, RuleOptimizer, Slots, UpdateRule};
 use crate::config::config;
 use serde::{Deserialize, Serialize};
 
-/// Steps by the momentum with its singular values made about equal, for weights of hidden layers.
+/// Steps by the momentum with approximately equalized singular values, for weights of hidden layers.
 ///
 /// With gradient `g`, matrix `W [a, b]` and learning rate `γ`:
 ///
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 /// W ← W - γ·λ·W - γ·f·O                        weight decay λ, f as `adjust_lr_fn` says
 /// ```
 ///
-/// `orthogonalize` divides by the Frobenius norm and repeats `X ← a·X + (b·A + c·A²)·X` with `A = X·Xᵀ`, five times
-/// if not asked otherwise, in `bf16`.
+/// `orthogonalize` divides by the Frobenius norm and iterates `X ← a·X + (b·A + c·A²)·X` with `A = X·Xᵀ`, by default five
+/// times, in `bf16`.
 ///
-/// Only matrices are moved so. A group with [`use_muon(false)`](MuonConfig::use_muon) is moved by
-/// [`AdamW`](super::AdamW), which is what biases, norms, embeddings and the last layer are for; any other parameter
-/// that is no matrix is refused as the optimizer is built.
+/// This applies only to matrices. A group with [`use_muon(false)`](MuonConfig::use_muon) uses [`AdamW`](super::AdamW), the
+/// right choice for biases, norms, embeddings and the last layer; any other parameter that is not a matrix is an error when
+/// the optimizer is built.
 ///
 /// Source: `torch.optim.Muon`; Jordan, *Muon: An optimizer for hidden layers in neural networks* (2024).
 ///
@@ -49,7 +49,7 @@ pub enum AdjustLr {
     /// `√max(1, a/b)`.
     #[default]
     Original,
-    /// `0.2·√max(a, b)`, with which the rates of AdamW fit.
+    /// `0.2·√max(a, b)`, which suits AdamW's learning rates.
     MatchRmsAdamw,
     /// `√(a/b)`.
     SpectralUnclamped,
@@ -59,38 +59,38 @@ config! {
     /// The arguments of [`Muon`].
     ///
     /// No optimizer is built with a negative rate, momentum, epsilon or decay, betas outside `[0, 1)`, or a hundred
-    /// repetitions or more.
+    /// iterations or more.
     pub struct MuonConfig {
         required {
             /// The learning rate; PyTorch's is 1e-3 if none is given.
             lr: f64,
         }
         optional {
-            /// How much of the parameter decays, times the learning rate.
+            /// The weight decay, multiplied by the learning rate.
             weight_decay: f64 = 0.1,
-            /// How much of the momentum is kept.
+            /// The decay rate of the momentum.
             momentum: f64 = 0.95,
-            /// Whether the step looks ahead along the momentum.
+            /// Whether to use Nesterov momentum.
             nesterov: bool = true,
             /// The coefficients `a`, `b` and `c`.
             ns_coefficients: (f64, f64, f64) = (3.4445, -4.775, 2.0315),
-            /// The smallest norm that is divided by.
+            /// The lower bound of the norm in the divisor.
             eps: f64 = 1e-7,
-            /// How often the orthogonalization repeats.
+            /// The number of iterations of the orthogonalization.
             ns_steps: usize = 5,
-            /// How the learning rate goes by the shape.
+            /// How the learning rate depends on the shape.
             adjust_lr_fn: AdjustLr = AdjustLr::Original,
-            /// Whether the parameters are moved by Muon; by AdamW otherwise.
+            /// Whether the parameters use Muon; otherwise AdamW.
             use_muon: bool = true,
-            /// How much of the first and the second moment AdamW keeps.
+            /// AdamW's decay rates of the first and second moment.
             betas: (f64, f64) = (0.9, 0.999),
-            /// What AdamW adds to the root of the second moment.
+            /// Added to the root of the second moment by AdamW.
             adamw_eps: f64 = 1e-8,
         }
     }
 }
 
-/// What [`Muon`] keeps of one parameter: the momentum, or AdamW's moments.
+/// The state of [`Muon`] for one parameter: the momentum, or AdamW's moments.
 pub struct MuonState(Kept);
 
 enum Kept {
@@ -125,11 +125,11 @@ impl ParamState for MuonState {
 }
 
 impl Muon {
-    /// With PyTorch's defaults for the rest, of a model whose parameters are all matrices.
+    /// With PyTorch's defaults for the other options, for a model whose parameters are all matrices.
     ///
     /// # Errors
     ///
-    /// A negative learning rate, a parameter that is no matrix.
+    /// A negative learning rate, a parameter that is not a matrix.
     pub fn new(model: &dyn Module, lr: f64) -> Result<Self> {
         MuonConfig::new(lr).build(model)
     }
@@ -279,10 +279,10 @@ impl MuonConfig {
         stepped.map(|()| value)
     }
 
-    /// Newton and Schulz's iteration, on the side on which the product `X·Xᵀ` is smaller.
+    /// The Newton–Schulz iteration, on the side on which the product `X·Xᵀ` is smaller.
     fn orthogonalize(&self, grad: &Tensor) -> Result<Tensor> {
         let is_tall = grad.size(0)? > grad.size(1)?;
-        // Products of halves are summed in single precision, and each result is rounded to halves once.
+        // Half-precision products are summed in single precision, and each result is rounded once.
         let half = |x: Tensor| x.to_dtype(DType::BF16)?.to_dtype(DType::F32);
         let mut x = half(if is_tall { grad.t()? } else { grad.clone() })?;
         let norm = half(x.norm(2.0, ..)?)?.clamp_min(self.eps)?;

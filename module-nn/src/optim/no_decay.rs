@@ -2,13 +2,13 @@ use std::collections::HashSet;
 
 use module_core::{Module, ModuleExt, Select};
 
-/// The modules whose weights are looked up, not multiplied.
+/// The modules whose weights are looked up rather than multiplied.
 const EMBEDDINGS: [&str; 2] = ["Embedding", "EmbeddingBag"];
 
-/// The parameters of a model that weight decay is usually kept from: those of fewer than two dimensions, which are
-/// biases and the weights and biases of norms, and all of embeddings.
+/// The parameters of a model that usually have no weight decay: those of fewer than two dimensions (biases, and weights and
+/// biases of norms), and all parameters of embeddings.
 ///
-/// A weight that is tied to an embedding, as the last layer of a language model often is, is among them.
+/// A weight that is tied to an embedding, like the last layer of many language models, is included.
 ///
 /// # Example
 ///

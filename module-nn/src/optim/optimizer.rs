@@ -4,11 +4,10 @@ use super::OptimizerError;
 
 /// Moves the parameters of a model by their gradients.
 ///
-/// State, such as momentum, is kept under the parameter's path. A model whose parameters are not
-/// those that the optimizer was built with is an error that names the paths, so that a layer that
-/// was replaced afterwards cannot stay untrained unnoticed.
+/// State, such as momentum, is kept under the parameter's path. A model whose parameters differ from those that the
+/// optimizer was built with is an error that names the paths, so that a replaced layer cannot silently stay untrained.
 ///
-/// A `Box<dyn Optimizer>` steps, and is saved and restored, as any other.
+/// A `Box<dyn Optimizer>` steps, and is saved and restored, like any other.
 ///
 /// # Example
 ///
@@ -29,31 +28,30 @@ use super::OptimizerError;
 pub trait Optimizer: Stateful {
     /// Moves every parameter that has a gradient; the gradients stay.
     ///
-    /// A parameter that is paused ([`set_requires_grad(false)`](module_core::Parameter::set_requires_grad))
-    /// is not moved, also where it has a gradient from before, by which PyTorch would move it; its state
-    /// stays. One that is frozen ([`freeze`](module_core::Parameter::freeze)) is not moved, and its state is
-    /// dropped, also that of one which was frozen and is trained again by now.
+    /// A paused parameter ([`set_requires_grad(false)`](module_core::Parameter::set_requires_grad)) is not moved, even if
+    /// it still has a gradient, by which PyTorch would move it; its state stays. A frozen one
+    /// ([`freeze`](module_core::Parameter::freeze)) is not moved, and its state is dropped, even if it has been unfrozen
+    /// since.
     ///
     /// # Errors
     ///
-    /// Other parameters than the optimizer was built with, no gradient at all; then nothing is
-    /// moved.
+    /// Parameters that differ from those that the optimizer was built with, no gradients; then nothing is moved.
     fn step(&mut self, model: &dyn Module) -> Result<()>;
 
-    /// Drops every gradient of the model: the same as `model.zero_grad()`.
+    /// Clears every gradient of the model, like `model.zero_grad()`.
     fn zero_grad(&self, model: &dyn Module) {
         model.zero_grad();
     }
 
-    /// The learning rate, of the first group where there are several.
+    /// The learning rate, of the first group if there are several.
     fn lr(&self) -> f64;
 
-    /// Sets the learning rate, as a schedule does. Where there are several groups, this is that of the first,
-    /// and the others keep their proportions to it, through a rate of 0 too.
+    /// Sets the learning rate, as a schedule does. With several groups, this is the first one's, and the others keep their
+    /// ratios to it, even through a rate of 0.
     ///
     /// # Errors
     ///
-    /// A learning rate that is negative or not a number, for any of the groups; then nothing is changed.
+    /// A learning rate that is negative or NaN, for any of the groups; then nothing is changed.
     fn set_lr(&mut self, lr: f64) -> Result<()>;
 
     /// The learning rate of each group.
@@ -65,7 +63,7 @@ pub trait Optimizer: Stateful {
     ///
     /// # Errors
     ///
-    /// A group that does not exist, a learning rate that is negative or not a number; then nothing is changed.
+    /// A group that does not exist, a learning rate that is negative or NaN; then nothing is changed.
     fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
         if group > 0 {
             let (op, groups) = ("set_group_lr", 1);
@@ -74,21 +72,21 @@ pub trait Optimizer: Stateful {
         self.set_lr(lr)
     }
 
-    /// The learning rate of each group from before the first schedule: PyTorch's
-    /// `param_groups[i]["initial_lr"]`. `None` if there was no schedule yet, and of an optimizer that keeps
-    /// none: then every schedule starts from the learning rates that it finds.
+    /// The learning rate of each group from before the first schedule: PyTorch's `param_groups[i]["initial_lr"]`. `None` if
+    /// there has been no schedule, and for an optimizer that does not keep them: every schedule then starts from the
+    /// current learning rates.
     fn initial_lrs(&self) -> Option<Vec<f64>> {
         None
     }
 
-    /// Sets the learning rates that [`initial_lrs`](Self::initial_lrs) gives, as the first schedule does. Where
-    /// new schedules are to go on from the present learning rates after others, set these before.
+    /// Sets the learning rates that [`initial_lrs`](Self::initial_lrs) returns, as the first schedule does. Set these
+    /// before building new schedules that should continue from the current learning rates.
     fn set_initial_lrs(&mut self, lrs: &[f64]) {
         let _ = lrs;
     }
 
-    /// The momentum of each group, or what a schedule moves in its place (`betas.0` of
-    /// [`AdamW`](super::AdamW)); `None` of a group that has none.
+    /// The momentum of each group, or the value that a schedule changes instead (`betas.0` of [`AdamW`](super::AdamW));
+    /// `None` for a group without one.
     fn group_momentums(&self) -> Vec<Option<f64>> {
         vec![None; self.group_lrs().len()]
     }

@@ -5,7 +5,7 @@ use module_core::{Error, Module, ModuleError, ModuleExt, Parameter, Result, Sele
 
 use super::OptimizerError;
 
-/// Options of an optimizer, with others for groups of parameters: PyTorch's `param_groups`.
+/// Options of an optimizer, with different ones for groups of parameters: PyTorch's `param_groups`.
 ///
 /// A parameter that no group selects is in the first group, number 0, which has the default options.
 ///
@@ -24,13 +24,13 @@ use super::OptimizerError;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ParamGroups<O> {
-    /// Those of each group, the default ones first.
+    /// The options of each group, the default ones first.
     options: Vec<O>,
-    /// The parameters of each group but the first.
+    /// The parameters of each group except the first.
     selections: Vec<Select>,
 }
 
-/// A group of parameters, and the options of an optimizer that hold for them.
+/// A group of parameters, and its optimizer options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParamGroup<O> {
@@ -56,8 +56,7 @@ impl<O> ParamGroups<O> {
 }
 
 impl<O: Clone> ParamGroups<O> {
-    /// One more group: the parameters that `select` covers, with the options that `change` makes of the
-    /// default ones.
+    /// Adds a group: the parameters that `select` covers, with the default options modified by `change`.
     #[must_use]
     pub fn group(mut self, select: impl Into<Select>, change: impl FnOnce(O) -> O) -> Self {
         self.options.push(change(self.options[0].clone()));
@@ -70,8 +69,7 @@ impl<O: Clone> ParamGroups<O> {
     ///
     /// # Errors
     ///
-    /// A malformed pattern; [`OptimizerError`]: a selection that selects nothing, a parameter that two groups
-    /// select.
+    /// A malformed pattern; [`OptimizerError`]: a selection that selects nothing, a parameter selected by two groups.
     pub fn resolve(&self, model: &dyn Module) -> Result<Vec<ParamGroup<O>>> {
         Ok(self.resolve_numbered(model)?.0)
     }
@@ -154,7 +152,7 @@ pub(super) fn find_scales(lrs: &[f64], scales: &mut [f64], changed: usize) {
     }
 }
 
-/// The error of a group that selects nothing.
+/// The error for a group that selects nothing.
 fn empty_group_error(error: Error) -> Error {
     match error.downcast_ref() {
         Some(ModuleError::NothingSelected {

@@ -1,10 +1,10 @@
 use indexmap::IndexMap;
 use module_core::{Result, Tensor};
 
-/// What an optimizer keeps of one parameter between steps.
+/// The state that an optimizer keeps for one parameter between steps.
 ///
-/// It is saved as tensors, each under a name, which is PyTorch's where PyTorch has such a state. A [`Tensor`]
-/// alone is a state, saved as `momentum_buffer`, and `()` is that of a rule that keeps nothing.
+/// It is saved as named tensors, with PyTorch's names if PyTorch has such a state. A [`Tensor`] alone is a state, saved as
+/// `momentum_buffer`, and `()` is the state of a rule that keeps nothing.
 ///
 /// # Example
 ///
@@ -34,29 +34,28 @@ use module_core::{Result, Tensor};
 /// }
 /// ```
 pub trait ParamState: Sized {
-    /// The names of tensors that differ from the parameter in shape or dtype, such as a number of steps.
-    /// Loading checks that all others are like the parameter, and leaves these to
-    /// [`from_slots`](Self::from_slots).
+    /// The names of tensors that differ from the parameter in shape or dtype, such as a step count. Loading checks that all
+    /// others match the parameter, and leaves these to [`from_slots`](Self::from_slots).
     const UNLIKE_PARAMETER: &'static [&'static str] = &[];
 
-    /// A tensor that is like the parameter in shape, dtype and device, if the state has one. Each step checks
-    /// that no cast or move of the parameter has left it behind.
+    /// A tensor that matches the parameter in shape, dtype and device, if the state has one. Each step checks that it still
+    /// matches after casts and moves of the parameter.
     fn tensor(&self) -> Option<&Tensor> {
         None
     }
 
-    /// The tensors that it consists of, by name.
+    /// The tensors of the state, by name.
     ///
     /// # Errors
     ///
     /// A state that cannot be saved.
     fn slots(&self) -> Result<Vec<(&'static str, Tensor)>>;
 
-    /// The state that consists of these tensors; those that it does not take are refused after.
+    /// Restores the state from these tensors; unused ones are refused afterwards.
     ///
     /// # Errors
     ///
-    /// What is wrong, in words: a tensor that is missing or does not fit.
+    /// What is wrong, in words: a tensor that is missing or does not match.
     fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String>;
 }
 
@@ -65,17 +64,17 @@ pub trait ParamState: Sized {
 pub struct Slots<'a>(pub(super) IndexMap<&'a str, Tensor>);
 
 impl Slots<'_> {
-    /// Takes a tensor out.
+    /// Removes and returns a tensor.
     ///
     /// # Errors
     ///
-    /// That there is none of this name.
+    /// There is no tensor with this name.
     pub fn take(&mut self, name: &str) -> Result<Tensor, String> {
         let found = self.take_optional(name);
         found.ok_or_else(|| format!("`{name}` is missing"))
     }
 
-    /// Takes a tensor out if there is one of this name.
+    /// Removes and returns a tensor, if there is one with this name.
     pub fn take_optional(&mut self, name: &str) -> Option<Tensor> {
         self.0.shift_remove(name)
     }

@@ -3,12 +3,12 @@ use module_core::{Module, Parameter, Result, Snapshot, StateDict, Stateful, Tens
 use super::ParamState;
 use super::step_parameters::{ParamInfo, StepParameters};
 
-/// The parameters that an optimizer was built with, by path, and its state of each.
+/// The parameters that an optimizer was built with, by path, and its state for each.
 ///
-/// It checks that a step is made on the model that the optimizer was built with, drops the states of
-/// parameters that were [frozen](Parameter::freeze), and saves and loads the states by path.
+/// It checks that a step uses the model that the optimizer was built with, drops the states of [frozen](Parameter::freeze)
+/// parameters, and saves and loads the states by path.
 ///
-/// An optimizer that moves each parameter by itself is shorter as an [`UpdateRule`](super::UpdateRule).
+/// For an optimizer that moves each parameter separately, an [`UpdateRule`](super::UpdateRule) is shorter.
 ///
 /// # Example
 ///
@@ -31,7 +31,7 @@ use super::step_parameters::{ParamInfo, StepParameters};
 /// ```
 pub struct ParamStates<S> {
     parameters: StepParameters,
-    /// That of each parameter, in the model's order.
+    /// The state of each parameter, in the model's order.
     states: Vec<Option<S>>,
 }
 
@@ -56,7 +56,7 @@ impl<S> ParamStates<S> {
         self.state_of(self.parameters.index_of(path)?)
     }
 
-    /// The state of a parameter, unless the parameter was frozen after it was made.
+    /// The state of a parameter, unless the parameter has been frozen since.
     fn state_of(&self, index: usize) -> Option<&S> {
         let state = self.states.get(index)?.as_ref()?;
         (!self.parameters.was_frozen(index)).then_some(state)
@@ -67,7 +67,7 @@ impl<S> ParamStates<S> {
         (0..self.len()).map(|index| self.state_of(index))
     }
 
-    /// Checks that a step is made on the model that the states are of.
+    /// Checks that a step uses the model that the states belong to.
     pub(super) fn check_step(&self, model: &dyn Module) -> Result<()> {
         self.parameters.check_model(model)
     }
@@ -98,15 +98,13 @@ impl<S: ParamState> ParamStates<S> {
         Self { parameters, states }
     }
 
-    /// Checks the model, then gives every parameter that is trained and has a gradient the value that
-    /// `update` makes of its value, its gradient and its state, which it may change. Nothing that `update`
-    /// does is tracked.
+    /// Checks the model, then sets every parameter that is trained and has a gradient to the value that `update` computes
+    /// from its value, its gradient and its state, which `update` may change. Nothing in `update` is tracked.
     ///
     /// # Errors
     ///
-    /// Other parameters than the states were made for, no gradient at all, a gradient or a state that a cast
-    /// or a move has left behind: then nothing is moved. What `update` raises: then the parameters before
-    /// that one are moved.
+    /// Parameters that differ from those of the states, no gradients, a gradient or a state that does not match after a
+    /// cast or a move: then nothing is moved. Errors of `update`: then the parameters before that one have been moved.
     pub fn step(
         &mut self,
         model: &dyn Module,
@@ -117,7 +115,7 @@ impl<S: ParamState> ParamStates<S> {
         })
     }
 
-    /// [`step`](Self::step) where `update` moves the parameter itself.
+    /// [`step`](Self::step) in which `update` moves the parameter itself.
     pub(super) fn step_each(
         &mut self,
         model: &dyn Module,
@@ -140,7 +138,7 @@ impl<S: ParamState> ParamStates<S> {
             })
     }
 
-    /// The states of a snapshot that was made of the same parameters, in this model's order.
+    /// The states in a snapshot of the same parameters, in this model's order.
     pub(super) fn read(&self, snapshot: &Snapshot) -> Result<LoadedStates<S>> {
         let slots = self.parameters.read_slots(snapshot, S::UNLIKE_PARAMETER)?;
         let mut states = Vec::with_capacity(slots.len());
@@ -159,7 +157,7 @@ impl<S: ParamState> ParamStates<S> {
         Ok(LoadedStates(states))
     }
 
-    /// Takes up the states that [`read`](Self::read) gave.
+    /// Restores the states that [`read`](Self::read) returned.
     pub(super) fn set(&mut self, states: LoadedStates<S>) {
         self.states = states.0;
         for index in 0..self.states.len() {
@@ -168,7 +166,7 @@ impl<S: ParamState> ParamStates<S> {
     }
 }
 
-/// The states of all parameters, in the model's order, before they are taken up.
+/// The states of all parameters, in the model's order, before they are restored.
 pub(super) struct LoadedStates<S>(Vec<Option<S>>);
 
 impl<S> LoadedStates<S> {
@@ -177,8 +175,8 @@ impl<S> LoadedStates<S> {
     }
 }
 
-/// The paths of the parameters, and each tensor of a state under the path of its parameter and its own name.
-/// Loading takes up the states of the same parameters, in any order.
+/// The paths of the parameters, and each tensor of a state under the path of its parameter and its own name. Loading
+/// restores the states of the same parameters, in any order.
 impl<S: ParamState> Stateful for ParamStates<S> {
     fn state(&self) -> Result<Snapshot> {
         let mut tensors = StateDict::new();

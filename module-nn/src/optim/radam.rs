@@ -8,7 +8,7 @@ use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
-/// [`Adam`](super::Adam) whose first steps, of which the second moment knows little, are rectified.
+/// [`Adam`](super::Adam) with rectified first steps, for which the second moment is still uncertain.
 ///
 /// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
 ///
@@ -46,22 +46,22 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the first and the second moment is kept.
+            /// The decay rates of the first and second moment.
             betas: (f64, f64) = (0.9, 0.999),
-            /// What is added to the root of the second moment.
+            /// Added to the root of the second moment.
             eps: f64 = 1e-8,
-            /// How much of the parameter decays, as `decoupled_weight_decay` says.
+            /// The weight decay, of the kind that `decoupled_weight_decay` chooses.
             weight_decay: f64 = 0.0,
-            /// Whether the parameter decays by itself, times the learning rate, instead of through its gradient.
+            /// Whether the weight decay is decoupled and multiplied by the learning rate, instead of added to the gradient.
             decoupled_weight_decay: bool = false,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`RAdam`] keeps of one parameter: the number of its steps and the moments of its gradients.
+    /// The state of [`RAdam`] for one parameter: the number of its steps and the moments of its gradients.
     pub struct RAdamState {
         /// The first moment.
         exp_avg: Tensor,
@@ -73,7 +73,7 @@ param_state! {
 }
 
 impl RAdam {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

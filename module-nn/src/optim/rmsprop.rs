@@ -46,30 +46,31 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the averages is kept.
+            /// The decay rate of the averages.
             alpha: f64 = 0.99,
-            /// What is added to the root.
+            /// Added to the root.
             eps: f64 = 1e-8,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// How much of the last step is kept.
+            /// The momentum factor.
             momentum: f64 = 0.0,
-            /// Whether the square is that of the difference from the average gradient.
+            /// Whether to subtract the average gradient (the centered form).
             centered: bool = false,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`RMSprop`] keeps of one parameter: the number of its steps, the averages of its gradients and their squares, and the momentum.
+    /// The state of [`RMSprop`] for one parameter: the number of its steps, the averages of its gradients and their
+    /// squares, and the momentum.
     pub struct RMSpropState {
         /// The average of the squares of the gradients.
         square_avg: Tensor,
         /// The momentum.
         momentum_buffer: Option<Tensor>,
-        /// The average of the gradients, of the centered form.
+        /// The average of the gradients, for the centered form.
         grad_avg: Option<Tensor>,
         /// The number of steps.
         step: u64,
@@ -77,7 +78,7 @@ param_state! {
 }
 
 impl RMSprop {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
@@ -136,7 +137,7 @@ fn step(
     state: &mut Option<RMSpropState>,
 ) -> Result<()> {
     let state = or_first(state, value)?;
-    // What an option leaves out is not kept.
+    // States that an option does not need are not kept.
     let average = keep_if(&mut state.grad_avg, options.centered, value)?;
     let momentum = keep_if(&mut state.momentum_buffer, options.momentum > 0.0, value)?;
     let (square, formula) = (&mut state.square_avg, Step { options });
@@ -167,7 +168,7 @@ impl UpdateFormula<4, 1> for Step<'_> {
 }
 
 impl Step<'_> {
-    /// The gradient with the decay, and the next average of squares.
+    /// The gradient with weight decay, and the next average of squares.
     #[inline]
     fn square<T: Real>(self, p: T, v: T, g: T) -> (T, T) {
         let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
@@ -179,14 +180,14 @@ impl Step<'_> {
         square.sqrt() + self.options.eps
     }
 
-    /// The next average of gradients, and the root of the squares without its own.
+    /// The next average of gradients, and the root of the centered average of squares.
     #[inline]
     fn center<T: Real>(self, v: T, a: T, g: T) -> (T, T) {
         let a = a.lerp(g, 1.0 - self.options.alpha);
         (a, self.root(v.add_product(-1.0, a, a)))
     }
 
-    /// The parameter and the momentum after a step by the momentum.
+    /// The parameter and the momentum after a momentum step.
     #[inline]
     fn move_along<T: Real>(self, p: T, b: T, g: T, root: T) -> (T, T) {
         let b = (b * self.options.momentum).add_quotient(1.0, g, root);

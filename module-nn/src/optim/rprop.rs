@@ -8,8 +8,8 @@ use super::state_fields::{or_insert_with, param_state};
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
-/// Steps by the sign of the gradient, of sizes that grow while the sign stays and shrink when it changes. It is
-/// meant for gradients of all samples at once.
+/// Steps by the sign of the gradient, with sizes that grow while the sign stays the same and shrink when it changes. It is
+/// meant for full-batch gradients.
 ///
 /// With gradient `g`, parameter `p`, learning rate `γ` and step `t`:
 ///
@@ -49,14 +49,14 @@ config! {
             etas: (f64, f64) = (0.5, 1.2),
             /// The smallest and the largest step.
             step_sizes: (f64, f64) = (1e-6, 50.0),
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
 }
 
 param_state! {
-    /// What [`Rprop`] keeps of one parameter: the number of its steps, the last gradient and the sizes of the steps.
+    /// The state of [`Rprop`] for one parameter: the number of its steps, the last gradient and the sizes of the steps.
     pub struct RpropState {
         /// The last gradient.
         prev: Tensor,
@@ -68,7 +68,7 @@ param_state! {
 }
 
 impl Rprop {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

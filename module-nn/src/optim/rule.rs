@@ -8,14 +8,14 @@ use super::param_groups::find_scales;
 use super::range::at_least_0;
 use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
-/// The rule by which an optimizer moves a parameter, and its options: all that an optimizer of your own needs.
+/// The rule by which an optimizer moves a parameter, and its options: everything that a custom optimizer needs.
 ///
-/// [`build`](Self::build) makes an optimizer of it, with groups of parameters, states, checkpoints and all checks
+/// [`build`](Self::build) makes an optimizer from it, with parameter groups, states, checkpoints and all checks
 /// ([`RuleOptimizer`]). The options are saved with the state, so they are `Serialize` and `Deserialize`.
 ///
 /// # Example
 ///
-/// Gradient descent by the sign of the gradient:
+/// Sign gradient descent:
 ///
 /// ```
 /// use module_nn::Tolerance;
@@ -54,15 +54,13 @@ use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, Para
 /// # Ok::<(), Error>(())
 /// ```
 pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
-    /// The name of the optimizer, which is saved with its state: a state is loaded only by an optimizer of
-    /// this name.
+    /// The name of the optimizer, which is saved with its state: a state can be loaded only by an optimizer with this name.
     const NAME: &'static str;
 
-    /// What is kept of each parameter between steps.
+    /// The state of each parameter between steps.
     type State: ParamState;
 
-    /// Refuses options outside their ranges. It is asked before an optimizer is built, and before options are
-    /// set or loaded.
+    /// Refuses options outside their ranges. Called before an optimizer is built, and before options are set or loaded.
     ///
     /// # Errors
     ///
@@ -71,18 +69,18 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         Ok(())
     }
 
-    /// Refuses a parameter that the rule cannot move. It is asked of each as an optimizer is built.
+    /// Refuses a parameter that the rule cannot move. Called for each one when an optimizer is built.
     ///
     /// # Errors
     ///
-    /// What is wrong with the parameter of this path.
+    /// What is wrong with the parameter at this path.
     fn check_parameter(&self, path: &str, value: &Tensor) -> Result<()> {
         let _ = (path, value);
         Ok(())
     }
 
-    /// Refuses states that were made with options that these cannot go on from. It is given those of all
-    /// parameters that the options hold for, before options are set or loaded.
+    /// Refuses states made with options from which these cannot continue. Called with the states of all parameters that
+    /// have the options, before options are set or loaded.
     ///
     /// # Errors
     ///
@@ -98,23 +96,23 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     /// Sets the learning rate.
     fn set_lr(&mut self, lr: f64);
 
-    /// The momentum, if there is one: what [`CyclicLR`](super::CyclicLR) and
-    /// [`OneCycleLR`](super::OneCycleLR) move against the learning rate.
+    /// The momentum, if there is one: [`CyclicLR`](super::CyclicLR) and [`OneCycleLR`](super::OneCycleLR) move it inversely
+    /// to the learning rate.
     fn momentum(&self) -> Option<f64> {
         None
     }
 
-    /// Sets the momentum, where there is one.
+    /// Sets the momentum, if there is one.
     fn set_momentum(&mut self, momentum: f64) {
         let _ = momentum;
     }
 
-    /// The next value of a parameter, of its value, its gradient and its state, which is `None` at the first
-    /// step, and after the parameter was frozen. Nothing is tracked.
+    /// The next value of a parameter, from its value, its gradient and its state, which is `None` at the first step and
+    /// after the parameter was frozen. Nothing is tracked.
     ///
     /// # Errors
     ///
-    /// Whatever the computation raises; then the state must be as it was.
+    /// Any error of the computation; then the state must be unchanged.
     fn update(
         &self,
         value: &Tensor,
@@ -132,7 +130,7 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// Options that [`check`](Self::check) refuses, parameters that [`check_parameter`](Self::check_parameter) does.
+    /// Options that [`check`](Self::check) refuses, parameters that [`check_parameter`](Self::check_parameter) refuses.
     ///
     /// # Example
     ///
@@ -149,8 +147,8 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         ParamGroups::new(self.clone()).build(model)
     }
 
-    /// Other options for the parameters that `select` covers, of which these are the defaults. More groups can
-    /// follow, and then `build`.
+    /// Different options for the parameters that `select` covers; these options are the defaults. Add more groups, and then
+    /// call `build`.
     ///
     /// # Example
     ///
@@ -177,16 +175,15 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     }
 }
 
-/// [`UpdateRule::update`] over the value, whose memory is written where no other handle shares it. It changes
-/// neither shape nor dtype nor device, and asks nothing of the parameter, which is locked meanwhile: only this
-/// crate makes one.
+/// [`UpdateRule::update`] in place, if no other handle shares the value's memory. It must keep shape, dtype and device, and
+/// must not access the parameter, which is locked meanwhile: only this crate can make one.
 pub struct UpdateInPlace<R: UpdateRule>(pub(super) StepInPlace<R>);
 
-/// Of the options, the value, its gradient and its state.
+/// A function of the options, the value, its gradient and its state.
 type StepInPlace<R> =
     fn(&R, &mut Tensor, &Tensor, &mut Option<<R as UpdateRule>::State>) -> Result<()>;
 
-/// A step in place, of a copy of the value.
+/// An in-place step, on a copy of the value.
 pub(super) fn update_copy<R: UpdateRule>(
     step: StepInPlace<R>,
     rule: &R,
@@ -199,7 +196,7 @@ pub(super) fn update_copy<R: UpdateRule>(
     Ok(value)
 }
 
-/// The optimizer that moves each parameter by an [`UpdateRule`], with the options of its group.
+/// An optimizer that moves each parameter by an [`UpdateRule`], with the options of its group.
 ///
 /// [`SGD`](super::SGD) and [`AdamW`](super::AdamW) are such optimizers. [`ParamGroups::build`] makes one.
 ///
@@ -233,7 +230,7 @@ impl<R: UpdateRule> ParamGroups<R> {
     ///
     /// # Errors
     ///
-    /// Options and parameters that the rule refuses, and as [`resolve`](Self::resolve).
+    /// Options and parameters that the rule refuses, and those of [`resolve`](Self::resolve).
     pub fn build(&self, model: &dyn Module) -> Result<RuleOptimizer<R>> {
         for options in self.options() {
             options.check()?;
@@ -256,7 +253,7 @@ impl<R: UpdateRule> ParamGroups<R> {
 }
 
 impl<R: UpdateRule> RuleOptimizer<R> {
-    /// The groups of parameters with their options; the first has those that no selection was given for.
+    /// The parameter groups with their options; the first one holds the parameters that no selection covers.
     pub fn groups(&self) -> &[ParamGroup<R>] {
         &self.groups
     }
@@ -265,8 +262,8 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     ///
     /// # Errors
     ///
-    /// A group that does not exist, options that the rule refuses, also because of the states that there are; then
-    /// nothing is changed.
+    /// A group that does not exist, options that the rule refuses, also because of existing states; then nothing is
+    /// changed.
     pub fn set_group_options(&mut self, group: usize, options: R) -> Result<()> {
         options.check()?;
         self.check_states(group, &options, self.states.all())?;
@@ -280,7 +277,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
         &self.states
     }
 
-    /// Checks options of a group against the states of its parameters, of those of all parameters.
+    /// Checks the options of a group against the states of its parameters, out of those of all parameters.
     pub(super) fn check_states<'a>(
         &self,
         group: usize,
@@ -302,8 +299,8 @@ impl<R: UpdateRule> RuleOptimizer<R> {
         found.ok_or_else(|| OptimizerError::NoGroup { op, group, groups }.into())
     }
 
-    /// Finds the proportion of a group's learning rate to that of the first group, or those of all groups to
-    /// the first. To a rate of 0 there is none, and the proportion stays as it was.
+    /// Computes the ratio of a group's learning rate to that of the first group, or those of all groups. There is no ratio
+    /// to a rate of 0; the ratio then stays the same.
     fn find_lr_scales(&mut self, changed: usize) {
         let lrs = self.group_lrs();
         find_scales(&lrs, &mut self.lr_scales, changed);
@@ -346,7 +343,7 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
     }
 
     fn group_lrs(&self) -> Vec<f64> {
-        // A loop, and not an iterator: it is compiled for each rule.
+        // A loop rather than an iterator, because it is compiled for each rule.
         let mut lrs = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
             lrs.push(group.options.lr());

@@ -1,13 +1,12 @@
-//! What a [`RuleOptimizer`] saves and loads.
+//! Saving and loading a [`RuleOptimizer`].
 
 use module_core::{Result, Snapshot, Stateful};
 
 use super::config_of::config_of;
 use super::{RuleOptimizer, UpdateRule, group_state};
 
-/// The options of each group, the learning rates of the moment in them, and the state of each parameter under
-/// its path. A state is loaded by an optimizer with the same groups; one that was saved without groups by one
-/// that has none.
+/// The options of each group, including the current learning rates, and the state of each parameter under its path. A state
+/// can be loaded by an optimizer with the same groups; one that was saved without groups, by one that has none.
 impl<R: UpdateRule> Stateful for RuleOptimizer<R> {
     fn state(&self) -> Result<Snapshot> {
         let snapshot = self.states.state()?.with("optimizer", &R::NAME)?;

@@ -8,7 +8,7 @@ use super::state_fields::keep_if;
 use super::{RuleOptimizer, UpdateRule};
 use crate::config::config;
 
-/// Stochastic gradient descent, with momentum and weight decay if wanted.
+/// Stochastic gradient descent, with optional momentum and weight decay.
 ///
 /// With gradient `g`, parameter `p` and learning rate `γ`:
 ///
@@ -40,7 +40,7 @@ pub type SGD = RuleOptimizer<SGDConfig>;
 config! {
     /// The arguments of [`SGD`].
     ///
-    /// No optimizer is built with a negative rate, momentum or decay, or with Nesterov's step without momentum or with
+    /// No optimizer is built with a negative rate, momentum or decay, or with Nesterov momentum without momentum or with
     /// dampening.
     pub struct SGDConfig {
         required {
@@ -48,15 +48,15 @@ config! {
             lr: f64,
         }
         optional {
-            /// How much of the last step is kept.
+            /// The momentum factor.
             momentum: f64 = 0.0,
-            /// How much less of a new gradient enters the momentum.
+            /// The dampening of a new gradient's contribution to the momentum.
             dampening: f64 = 0.0,
-            /// How much of the parameter is added to its gradient.
+            /// The weight decay, added to the gradient.
             weight_decay: f64 = 0.0,
-            /// Whether the step looks ahead along the momentum.
+            /// Whether to use Nesterov momentum.
             nesterov: bool = false,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
@@ -138,7 +138,7 @@ fn step(
 #[derive(Clone, Copy)]
 struct Step<'a> {
     options: &'a SGDConfig,
-    /// Whether the momentum begins with this gradient.
+    /// Whether the momentum starts with this gradient.
     is_first: bool,
 }
 

@@ -1,4 +1,4 @@
-//! States of optimizers that are written as a list of fields.
+//! Optimizer states that are written as a list of fields.
 
 use module_core::{Result, Tensor};
 
@@ -6,26 +6,26 @@ use super::Slots;
 
 /// A field of an optimizer's state, as it is saved.
 pub(super) trait StateField: Sized {
-    /// Whether it is like the parameter in shape, dtype and device.
+    /// Whether it matches the parameter in shape, dtype and device.
     const LIKE_PARAMETER: bool;
 
-    /// That of a parameter which was never moved: zero, or none of an optional field.
+    /// The initial value, for a parameter that was never moved: zero, or none for an optional field.
     fn first(value: &Tensor) -> Result<Self>;
 
-    /// The tensor that is saved; none of an optional field that is not there.
+    /// The saved tensor; none for an optional field that is absent.
     fn save(&self) -> Option<Tensor>;
 
-    /// The field, taken out of what was saved.
+    /// Restores the field from what was saved.
     fn take(slots: &mut Slots<'_>, name: &str) -> Result<Self, String>;
 }
 
-/// A state that begins with the fields' [first values](StateField::first).
+/// A state that starts with the fields' [initial values](StateField::first).
 pub(super) trait FirstState: Sized {
     /// The state of a parameter that was never moved.
     fn first(value: &Tensor) -> Result<Self>;
 }
 
-/// The state, the first one if there is none.
+/// The state, or the initial one if there is none.
 pub(super) fn or_first<'a, S: FirstState>(
     state: &'a mut Option<S>,
     value: &Tensor,
@@ -33,7 +33,7 @@ pub(super) fn or_first<'a, S: FirstState>(
     or_insert_with(state, || S::first(value))
 }
 
-/// What is there, or what it begins with.
+/// The existing value, or the initial one.
 pub(super) fn or_insert_with<T>(
     state: &mut Option<T>,
     first: impl FnOnce() -> Result<T>,
@@ -44,7 +44,7 @@ pub(super) fn or_insert_with<T>(
     })
 }
 
-/// The tensor of an optional field, zeros if it begins now; it is dropped where it is not kept.
+/// The tensor of an optional field, zeros if it starts now; it is dropped if it is not kept.
 pub(super) fn keep_if<'a>(
     field: &'a mut Option<Tensor>,
     is_kept: bool,
@@ -109,7 +109,7 @@ impl StateField for u64 {
     }
 }
 
-/// A number that PyTorch keeps as a tensor of its default dtype.
+/// A number that PyTorch stores as a tensor of its default dtype.
 impl StateField for f32 {
     const LIKE_PARAMETER: bool = false;
 
@@ -127,7 +127,7 @@ impl StateField for f32 {
     }
 }
 
-/// The fields that there are, of those of a state.
+/// The fields that are present, of those of a state.
 pub(super) fn slots_of(
     fields: &mut [(&'static str, Option<Tensor>)],
 ) -> Vec<(&'static str, Tensor)> {
@@ -137,8 +137,8 @@ pub(super) fn slots_of(
         .collect()
 }
 
-/// Writes the struct of an optimizer's state and its [`ParamState`](super::ParamState): each field is saved under
-/// its name. The first one is like the parameter, which each step checks.
+/// Writes the struct of an optimizer's state and its [`ParamState`](super::ParamState): each field is saved under its name.
+/// The first one must match the parameter, which each step checks.
 macro_rules! param_state {
     (
         $(#[$doc:meta])*

@@ -5,22 +5,22 @@ use module_core::{Error, Module, ModuleExt, Parameter, Result, Snapshot, Tensor,
 
 use super::{OptimizerError, Slots};
 
-/// Which parameter a step is at.
+/// The parameter that a step is processing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParamInfo<'a> {
     /// Its path.
     pub path: &'a str,
-    /// Its place among the parameters that the optimizer was built with.
+    /// Its index among the parameters that the optimizer was built with.
     pub index: usize,
 }
 
-/// The parameters that an optimizer was built with, by path, apart from its states of them: what is compiled once
-/// for all of their types.
+/// The parameters that an optimizer was built with, by path, without the optimizer's states: code that is compiled once for
+/// all state types.
 pub(super) struct StepParameters(IndexMap<String, Entry>);
 
-/// It holds a handle to the parameter, because an identity is an address, and a parameter made after
-/// another has gone may get its address.
+/// It holds a handle to the parameter, because an identity is an address, and a new parameter may get the address of one
+/// that was dropped.
 struct Entry {
     parameter: Parameter,
     /// How often the parameter had been frozen when the state was made.
@@ -80,7 +80,7 @@ impl StepParameters {
         self.0[index].was_frozen()
     }
 
-    /// Whether it was, for the last time: the state has been dropped, or another one taken up.
+    /// Whether that is settled: the state has been dropped, or another one restored.
     pub(super) fn forget_frozen(&mut self, index: usize) -> bool {
         let entry = &mut self.0[index];
         let was_frozen = entry.was_frozen();
@@ -88,7 +88,7 @@ impl StepParameters {
         was_frozen
     }
 
-    /// Calls `update` with the parameters of these [gradients](Self::check_gradients); nothing that it does is tracked.
+    /// Calls `update` with the parameters of these [gradients](Self::check_gradients); nothing in it is tracked.
     pub(super) fn step_each(
         &self,
         gradients: &[(usize, Tensor)],
@@ -105,9 +105,9 @@ impl StepParameters {
         })
     }
 
-    /// The model's parameters must be those that the states are of, each under its path.
+    /// The model's parameters must be those that the states belong to, each under its path.
     pub(super) fn check_model(&self, model: &dyn Module) -> Result<()> {
-        // They come in the order in which they came first, unless the model has changed.
+        // They come in their original order, unless the model has changed.
         let mut known = self.0.iter();
         let in_order = |(path, parameter): (String, &Parameter)| {
             let next = known.next();
@@ -136,9 +136,9 @@ impl StepParameters {
         }
     }
 
-    /// The gradients of the parameters that are trained and have one, each with the place of its parameter. Finds what could
-    /// keep an update from being computed, before the first one is. `state_of` gives the tensor of a parameter's state that
-    /// must be like the parameter.
+    /// The gradients of the parameters that are trained and have one, each with the index of its parameter. Finds
+    /// everything that could make an update fail, before the first one. `state_of` returns the tensor of a parameter's
+    /// state that must match the parameter.
     pub(super) fn check_gradients<'a>(
         &self,
         state_of: &dyn Fn(usize) -> Option<&'a Tensor>,
@@ -182,8 +182,8 @@ impl StepParameters {
         Ok(())
     }
 
-    /// The tensors of each parameter's state in a snapshot that was made of the same parameters, in this model's
-    /// order; all are like the parameter but those that are named.
+    /// The tensors of each parameter's state in a snapshot of the same parameters, in this model's order; all except the
+    /// named ones match the parameter.
     pub(super) fn read_slots<'a>(
         &self,
         snapshot: &'a Snapshot,
@@ -217,7 +217,7 @@ impl StepParameters {
         Ok(all)
     }
 
-    /// The error of the state that was saved for a parameter.
+    /// The error for a parameter's saved state.
     pub(super) fn refuse(&self, index: usize, problem: String) -> Error {
         let path = self.0.get_index(index).map(|(path, _)| path.as_str());
         refused(path.unwrap_or_default(), problem)
@@ -233,7 +233,7 @@ fn gradient(parameter: &Parameter) -> Option<Tensor> {
     parameter.grad().filter(|_| parameter.requires_grad())
 }
 
-/// Refuses a gradient or a state that a cast or a move of the parameter has left behind.
+/// Refuses a gradient or a state that does not match after a cast or a move of the parameter.
 fn check_like(
     op: &'static str,
     path: &str,

@@ -11,7 +11,7 @@ use module_core::{
 /// The member of a layer that is computed.
 const WEIGHT: &str = "weight";
 
-/// A layer that can run with another weight than its own.
+/// A layer that can run with a weight other than its own.
 ///
 /// # Example
 ///
@@ -26,7 +26,7 @@ const WEIGHT: &str = "weight";
 /// # Ok::<(), Error>(())
 /// ```
 pub trait WithWeight<Input = Tensor>: Forward<Input> {
-    /// What the layer is called with a computed weight: `ParametrizedLinear`.
+    /// The printed name of the layer with a computed weight: `ParametrizedLinear`.
     const PARAMETRIZED: &'static str;
 
     /// The layer's own weight, its member `weight`.
@@ -40,11 +40,11 @@ pub trait WithWeight<Input = Tensor>: Forward<Input> {
     fn forward_with(&self, input: Input, weight: &Tensor) -> Result<Self::Output>;
 }
 
-/// Computes a weight from one or more parameters, called its originals, as in PyTorch.
+/// Computes a weight from one or more parameters, called its originals as in PyTorch.
 ///
 /// # Example
 ///
-/// A weight that is symmetric whatever the optimizer does:
+/// A weight that stays symmetric, whatever the optimizer does:
 ///
 /// ```
 /// use module_nn::parametrize::{Parametrization, parametrize};
@@ -76,12 +76,12 @@ pub trait Parametrization: Module {
     /// Originals that the computation refuses.
     fn compute(&self, originals: &[Tensor]) -> Result<Tensor>;
 
-    /// The originals that give a layer's weight, of which one may be the same parameter; by default
-    /// it is the only one.
+    /// The originals that give a layer's weight; one of them may be the weight's own parameter, which by default is the
+    /// only one.
     ///
     /// # Errors
     ///
-    /// A weight that the computation does not give.
+    /// A weight that the computation cannot produce.
     fn originals(&self, weight: &Parameter) -> Result<Vec<Parameter>> {
         Ok(vec![weight.share()])
     }
@@ -91,8 +91,8 @@ pub trait Parametrization: Module {
 ///
 /// # State dict
 ///
-/// That of the layer with `parametrizations.weight.original`, or `original0`, `original1`, …, in the
-/// place of `weight`, and `parametrizations.weight.0.…` for what the computation keeps.
+/// That of the layer with `parametrizations.weight.original`, or `original0`, `original1`, …, instead of `weight`, and
+/// `parametrizations.weight.0.…` for the state of the computation.
 ///
 /// # Errors
 ///
@@ -111,10 +111,10 @@ pub trait Parametrization: Module {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Parametrized<L, P> {
-    /// Its own weight is one of the originals, or takes no part.
+    /// Its own weight is one of the originals, or unused.
     layer: L,
     name: &'static str,
-    /// Of the one key `weight`.
+    /// A dict with the single key `weight`.
     parametrizations: IndexMap<String, ParametrizationList<P>>,
 }
 
@@ -128,7 +128,7 @@ pub struct ParametrizationList<P> {
 ///
 /// # Errors
 ///
-/// Those of the computation, and a weight of another shape than the layer's.
+/// Those of the computation, and a weight whose shape differs from the layer's.
 ///
 /// # Example
 ///
@@ -199,8 +199,7 @@ impl<L: Module, P: Parametrization> Parametrized<L, P> {
 
     /// The plain layer, whose weight is the computed one.
     ///
-    /// Its parameter is the original of the same shape, if there is one, so that an optimizer goes on
-    /// with it.
+    /// Its parameter is the original of the same shape, if there is one, so that an optimizer keeps its state.
     ///
     /// # Errors
     ///
@@ -227,7 +226,7 @@ where
     }
 }
 
-/// Written by hand, because the layer's members but its weight are this module's own.
+/// Written by hand, because the layer's members, except its weight, are this module's own.
 impl<L: Module, P: Parametrization> Module for Parametrized<L, P> {
     fn kind(&self) -> &'static str {
         self.name
@@ -269,12 +268,12 @@ impl<P: Parametrization> Module for ParametrizationList<P> {
     }
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl<L: Module, P: Parametrization> Describe for Parametrized<L, P> {
     const FIELDS: &'static [FieldInfo] = &[];
 }
 
-/// The keys are known at run time only.
+/// The keys are known only at run time.
 impl<P: Parametrization> Describe for ParametrizationList<P> {
     const FIELDS: &'static [FieldInfo] = &[];
 }
@@ -330,7 +329,7 @@ impl<'a> Visitor<'a> for WithoutWeight<'_, 'a> {
     }
 }
 
-/// Shows everything but the weight, exclusively.
+/// Shows everything but the weight, mutably.
 struct WithoutWeightMut<'v, 'a>(&'v mut dyn VisitorMut<'a>);
 
 impl<'a> VisitorMut<'a> for WithoutWeightMut<'_, 'a> {

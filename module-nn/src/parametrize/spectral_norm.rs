@@ -10,11 +10,11 @@ use module_core::{
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
 use crate::config::{check_above_zero, check_positive, check_steps, config};
 
-/// How many steps the first estimate takes.
+/// The number of steps of the first estimate.
 const FIRST_ITERATIONS: usize = 15;
 
-/// A weight divided by its greatest singular value, which is estimated by power iteration: one step at
-/// each call in training. A weight of one dimension is divided by its length.
+/// Divides a weight by its largest singular value, which is estimated by power iteration: by default, one step in each
+/// training call. A one-dimensional weight is divided by its length.
 ///
 /// Source: Miyato et al., *Spectral Normalization for Generative Adversarial Networks* (2018).
 ///
@@ -24,7 +24,7 @@ const FIRST_ITERATIONS: usize = 15;
 ///
 /// # Initialization
 ///
-/// `_u`, then `_v`, normal, of length 1, then 15 steps and those of one call.
+/// `_u`, then `_v`: normal draws scaled to length 1, then 15 power iterations and those of one call.
 ///
 /// # Example
 ///
@@ -51,7 +51,7 @@ config! {
     /// ```
     pub struct SpectralNormConfig {
         optional {
-            /// How many steps a call in training takes.
+            /// The number of power iterations per training call.
             n_power_iterations: usize = 1_usize,
             /// The lower bound of each norm, which avoids a division by zero.
             eps: f64 = 1e-12,
@@ -65,7 +65,7 @@ config! {
 ///
 /// # Errors
 ///
-/// No step, an `eps` that is not above 0, a dimension that the weight does not have.
+/// Zero steps, an `eps` that is not above 0, a dimension that the weight does not have.
 ///
 /// # Example
 ///
@@ -149,7 +149,7 @@ fn normalize_vector(x: &Tensor, eps: f64) -> Result<Tensor> {
     x.div(&x.norm(2.0, ..)?.clamp_min(eps)?)
 }
 
-/// Both vectors after some steps of the power method.
+/// Both vectors after some power iterations.
 fn iterate(
     matrix: &Tensor,
     mut u: Tensor,

@@ -4,7 +4,7 @@ use module_core::{ExtraState, Forward, Marker, Module, ModuleExt, Parameter, Res
 use super::{Parametrization, WithWeight, parametrize};
 use crate::layers::Identity;
 
-/// A layer with a member of every kind that is visited by a method of its own.
+/// A layer with a member of every kind that has a separate visitor method.
 #[derive(Module)]
 struct Tagged {
     weight: Parameter,
@@ -90,7 +90,7 @@ fn a_parametrized_layer_shows_its_marker() {
     assert_eq!(markers.0, 1);
 }
 
-/// Takes the boxed layers, which `module` then does not see.
+/// Takes the boxed layers, so that `module` does not see them.
 #[derive(Default)]
 struct Boxes {
     layers: Vec<String>,

@@ -10,31 +10,30 @@ use module_core::{
 
 use super::{Parametrization, Parametrized, WithWeight, parametrize};
 
-/// A direction and a length instead of a weight: `w = g · v / ‖v‖`, the length over all dimensions but
-/// one, or over all.
+/// A direction and a length instead of a weight: `w = g · v / ‖v‖`, with the length over all dimensions except one, or over
+/// all.
 ///
 /// Source: Salimans and Kingma, *Weight Normalization: A Simple Reparameterization to Accelerate
 /// Training of Deep Neural Networks* (2016).
 ///
 /// # State dict
 ///
-/// `original0` is `g`, of size 1 in all dimensions but the one that is left out, or without
-/// dimensions; `original1` is `v`, in the shape of the weight.
+/// `original0` is `g`, of size 1 in all dimensions except the excluded one, or without dimensions; `original1` is `v`, in
+/// the shape of the weight.
 ///
 /// # Initialization
 ///
-/// `v` as the layer's weight, `g` its length, so that the weight is the same.
+/// `v` is the layer's weight and `g` its length, so that the weight is unchanged.
 ///
 /// # Example
 ///
 /// See [`weight_norm`].
 pub struct WeightNorm {
-    /// The dimension of which each part has a length of its own.
+    /// The dimension whose slices have separate lengths.
     dim: Option<usize>,
 }
 
-/// The layer with a [`WeightNorm`] of each part along `dim`, PyTorch's default being `Some(0)`, or of
-/// the whole weight.
+/// The layer with a [`WeightNorm`] of each slice along `dim` (PyTorch's default is `Some(0)`), or of the whole weight.
 ///
 /// # Errors
 ///
@@ -63,7 +62,7 @@ pub fn weight_norm<I, L: WithWeight<I>>(
     parametrize(layer, WeightNorm { dim })
 }
 
-/// The length over all dimensions but `dim`, which stay with size 1; over all without one.
+/// The length over all dimensions except `dim`, kept with size 1; over all if there is none.
 fn length(v: &Tensor, dim: Option<usize>) -> Result<Tensor> {
     match dim {
         None => v.norm(2.0, ..),
@@ -118,7 +117,7 @@ impl Parametrization for WeightNorm {
     }
 }
 
-/// The shape of what [`length`] gives.
+/// The shape of the result of [`length`].
 fn lengths(shape: &Shape, dim: Option<usize>) -> Shape {
     let Some(kept) = dim else {
         return Shape::from([]);
@@ -129,7 +128,7 @@ fn lengths(shape: &Shape, dim: Option<usize>) -> Shape {
         .collect()
 }
 
-/// The length of what the direction, whose turn is next, will draw: both are drawn anew together.
+/// The length of the values that the direction, drawn next, will get: both are redrawn together.
 struct LengthOfNext {
     next: Arc<dyn Init>,
     /// Of the direction.

@@ -1,28 +1,28 @@
-//! Axes: where numbers lie, and which of them are named.
+//! Axes: where numbers are placed, and which of them are labeled.
 
-/// About how many numbers an axis names.
+/// The approximate number of labels on an axis.
 const TICKS: f64 = 6.0;
 
-/// A range of numbers along a line, from 0 to 1.
+/// A range of numbers mapped to 0 to 1.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     /// The ends, as [`scaled`](Self::scaled).
     low: f64,
     high: f64,
     is_log: bool,
-    /// The numbers that are named, and their names.
+    /// The labeled numbers, and their labels.
     pub(super) ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
-    /// From the least to the greatest of the numbers; `wide` up to the next named ones.
+    /// From the smallest to the largest of the numbers; `wide` extends to the next labels.
     pub(super) fn linear(numbers: &mut dyn Iterator<Item = f64>, wide: bool) -> Self {
         let (mut low, mut high) = ends(numbers.filter(|x| x.is_finite())).unwrap_or((0.0, 1.0));
         if low == high {
             let around = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
             (low, high) = (low - around, high + around);
         }
-        // Halves, because the difference of two numbers may be none.
+        // Halves, because the difference of the two numbers may overflow.
         let step = nice((high / TICKS - low / TICKS).max(f64::MIN_POSITIVE));
         let wider = ((low / step).floor() * step, (high / step).ceil() * step);
         if wide && wider.0.is_finite() && wider.1.is_finite() {
@@ -40,7 +40,7 @@ impl Axis {
         }
     }
 
-    /// The same by powers of ten, of the numbers above 0.
+    /// The same in powers of ten, for the numbers above 0.
     pub(super) fn log(numbers: &mut dyn Iterator<Item = f64>) -> Self {
         let positive = numbers.filter(|x| x.is_finite() && *x > 0.0);
         let (low, high) = ends(positive).unwrap_or((1.0, 10.0));
@@ -61,7 +61,7 @@ impl Axis {
         let mut ticks = Vec::new();
         for power in (first..=last).filter(|power| power.rem_euclid(every) == 0) {
             for factor in factors {
-                // By its text, because a power of ten that is computed may miss it by a bit.
+                // Parsed from text, because a computed power of ten may be off by a bit.
                 let at = format!("{factor}e{power}").parse().unwrap_or(0.0);
                 if at > 0.0 && (low..=high).contains(&f64::log10(at)) {
                     ticks.push((at, log_name(at)));
@@ -76,7 +76,7 @@ impl Axis {
         }
     }
 
-    /// Where a number lies between the ends; nowhere if the axis has no place for it.
+    /// The position of a number between the ends; `None` if the axis has no position for it.
     pub(super) fn place(&self, number: f64) -> Option<f64> {
         let scaled = if self.is_log { number.log10() } else { number };
         let place = (scaled / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0);
@@ -98,7 +98,7 @@ fn nice(step: f64) -> f64 {
     next.filter(|step| step.is_normal()).unwrap_or(step)
 }
 
-/// A number of an axis with as many digits as its steps tell apart.
+/// A number with as many digits as the steps of the axis need.
 fn name(at: f64, step: f64, largest: f64) -> String {
     if at == 0.0 {
         return "0".to_owned();

@@ -4,22 +4,22 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::svg::{begin, escape, width};
 
-/// The least side of a cell.
+/// The minimum side of a cell.
 const CELL: f64 = 48.0;
 
-/// The color of a share of 0, and that of a share of 1, in red, green and blue.
+/// The colors of a fraction of 0 and of 1, in red, green and blue.
 const COLORS: [[f64; 3]; 2] = [[239.0, 246.0, 255.0], [29.0, 78.0, 216.0]];
 
-/// A drawing of a confusion matrix, rows of true and columns of predicted classes: what the entries are, colored by
-/// their share of the row.
+/// Draws a confusion matrix with rows of true and columns of predicted classes; the entries are colored by their fraction
+/// of the row.
 ///
-/// `matrix` is `[C, C]`, of counts or of shares, as
-/// [`ConfusionMatrix`](crate::metrics::ConfusionMatrix) computes it. `names` are those of the classes; without any, the
-/// classes are numbered.
+/// `matrix` is `[C, C]`, counts or fractions, as computed by [`ConfusionMatrix`](crate::metrics::ConfusionMatrix). `names`
+/// are the names of the classes; without names, the classes are numbered.
 ///
 /// # Errors
 ///
-/// A matrix that is not square, or has entries below 0 or not finite; another number of names than of classes.
+/// A matrix that is not square, or has entries that are negative or not finite; a number of names that differs from the
+/// classes.
 ///
 /// # Example
 ///
@@ -74,7 +74,7 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
     let cell = cell.fold(CELL, f64::max);
     let side = cell * classes as f64;
     let (left, top) = (44.0 + named, 16.0);
-    // Names of columns run down to the left.
+    // Column names are slanted, down to the left.
     let below = 24.0 + named * 0.71;
     let mut svg = begin(left + side + 16.0, top + side + below + 28.0);
     for (row, entries) in entries.chunks_exact(classes).enumerate() {
@@ -121,7 +121,7 @@ pub fn confusion_matrix(matrix: &Tensor, names: &[&str]) -> Result<String> {
     Ok(svg)
 }
 
-/// The color of a share.
+/// The color of a fraction.
 fn color(share: f64) -> String {
     let [of_none, of_all] = COLORS;
     let mut color = "#".to_owned();

@@ -3,17 +3,17 @@ use std::fmt::Write as _;
 use super::axis::Axis;
 use super::svg::{begin, escape, width};
 
-/// Colors that are told apart on light and on dark pages.
+/// Colors that can be distinguished on light and dark pages.
 const COLORS: [&str; 8] = [
     "#3b82f6", "#ef4444", "#16a34a", "#d97706", "#8b5cf6", "#0891b2", "#db2777", "#65a30d",
 ];
 
-/// Lines of the curves after the first eight, second eight, …
+/// Line styles for the first eight curves, the second eight, …
 const DASHES: [&str; 4] = ["", "6 3", "2 3", "8 3 2 3"];
 
-/// Curves in one drawing, as of losses over steps.
+/// Several curves in one chart, such as losses over steps.
 ///
-/// Where a number is not finite, or on a logarithmic axis not above 0, the curve has a gap.
+/// A curve has a gap where a number is not finite or, on a logarithmic axis, not above 0.
 ///
 /// # Example
 ///
@@ -56,12 +56,12 @@ pub fn curves(curves: &[(&str, &[(f64, f64)])]) -> String {
 }
 
 impl Curves {
-    /// Without a curve.
+    /// No curves.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more curve, through points `(x, y)` in the order given.
+    /// Adds a curve through points `(x, y)` in the given order.
     #[must_use]
     pub fn curve(mut self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points = points.into_iter().collect();
@@ -69,42 +69,42 @@ impl Curves {
         self
     }
 
-    /// With a title.
+    /// Sets the title.
     #[must_use]
     pub fn title(self, title: &str) -> Self {
         let title = title.to_owned();
         Self { title, ..self }
     }
 
-    /// With a name of the horizontal axis.
+    /// Sets the label of the horizontal axis.
     #[must_use]
     pub fn x_label(mut self, label: &str) -> Self {
         self.labels[0] = label.to_owned();
         self
     }
 
-    /// With a name of the vertical axis.
+    /// Sets the label of the vertical axis.
     #[must_use]
     pub fn y_label(mut self, label: &str) -> Self {
         self.labels[1] = label.to_owned();
         self
     }
 
-    /// With a logarithmic horizontal axis.
+    /// Makes the horizontal axis logarithmic.
     #[must_use]
     pub fn log_x(mut self) -> Self {
         self.is_log[0] = true;
         self
     }
 
-    /// With a logarithmic vertical axis.
+    /// Makes the vertical axis logarithmic.
     #[must_use]
     pub fn log_y(mut self) -> Self {
         self.is_log[1] = true;
         self
     }
 
-    /// The drawing as a file for browsers.
+    /// The chart as an SVG file.
     pub fn to_svg(&self) -> String {
         let area = self.area();
         let legend = self.curves.iter().map(|(name, _)| width(name));
@@ -264,7 +264,7 @@ impl Area {
     }
 }
 
-/// How the curve of an index is drawn.
+/// The style of the curve with this index.
 fn line(index: usize) -> String {
     let color = COLORS[index % COLORS.len()];
     match DASHES[index / COLORS.len() % DASHES.len()] {
@@ -273,7 +273,7 @@ fn line(index: usize) -> String {
     }
 }
 
-/// The points on the page, apart where there is a gap.
+/// The points on the page, split at gaps.
 fn runs(area: &Area, points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     let placed = points
         .iter()

@@ -1,5 +1,4 @@
-//! Drawings of numbers, as SVG that is readable on light and on dark pages: [`Curves`] over steps, and a
-//! [`confusion_matrix`].
+//! Charts as SVG that is readable on light and dark pages: [`Curves`] over steps, and a [`confusion_matrix`].
 
 mod axis;
 mod confusion_matrix;

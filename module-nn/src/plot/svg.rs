@@ -1,4 +1,4 @@
-//! What drawings have in common.
+//! Code that the charts share.
 
 /// The font and the colors of a page, light or dark.
 pub(super) const STYLE: &str = "\
@@ -8,7 +8,7 @@ text{font-family:Inter,'Segoe UI',Helvetica,Arial,sans-serif;font-size:12px;fill
 @media (prefers-color-scheme:dark){.page{fill:#111827}.grid{stroke:#374151}.frame{stroke:#6b7280}\
 text{fill:#e5e7eb}}";
 
-/// The width of a letter, on average and a bit.
+/// The approximate average width of a letter.
 pub(super) const LETTER: f64 = 7.0;
 
 /// The width of a text.
@@ -16,7 +16,7 @@ pub(super) fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// The beginning of a drawing, up to the page that it is on.
+/// The beginning of a drawing, including its background.
 pub(super) fn begin(width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
@@ -25,7 +25,7 @@ pub(super) fn begin(width: f64, height: f64) -> String {
     )
 }
 
-/// Text as XML has it.
+/// Text escaped for XML.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -34,7 +34,7 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // What XML has no place for.
+            // Characters that XML does not allow.
             letter if letter.is_control() && letter != '\n' => escaped.push('\u{fffd}'),
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),

@@ -1,13 +1,12 @@
-//! Weights in fewer bits: the storage of a weight changes, and its place does not.
+//! Weights in fewer bits: only the storage of a weight changes.
 //!
-//! [`quantize`](quantize()) packs the weights of [`Linear`](crate::Linear) layers that are selected, and
-//! [`dequantize`] unpacks them. A packed weight stands under its path as before; it is not trained, gradients pass
-//! through it to the input, and whatever cannot compute with it says so
-//! ([`DTypeError::Packed`](crate::DTypeError::Packed)). Saving writes codes and scales as plain tensors
-//! ([`StateDict::split_packed`](crate::StateDict::split_packed)), and loading joins them, into a quantized
-//! model as into one that is not.
+//! [`quantize`](quantize()) packs the weights of the selected [`Linear`](crate::Linear) layers, and [`dequantize`] unpacks
+//! them. A packed weight keeps its path. It is not trained, gradients pass through it to the input, and operations that
+//! cannot compute with it return an error ([`DTypeError::Packed`](crate::DTypeError::Packed)). Saving writes codes and
+//! scales as plain tensors ([`StateDict::split_packed`](crate::StateDict::split_packed)), and loading joins them, into a
+//! quantized model or a plain one.
 //!
-//! Products with a packed weight read fewer bytes; those of `Int8Dynamic` are also computed in whole numbers.
+//! Products with a packed weight read fewer bytes; those of `Int8Dynamic` also compute with integers.
 //!
 //! # Example
 //!
@@ -37,14 +36,14 @@ use module_core::{Error, ModuleError, ModuleExt, Parameter, Result, Select, Tens
 pub use report::QuantizeReport;
 pub use scheme::Scheme;
 
-/// Packs the weights of the [`Linear`](crate::Linear) layers among the selected parameters; the others stay as they
-/// are, and are listed in the report. Those of attention's output projection are layers of this kind too.
+/// Packs the weights of the [`Linear`](crate::Linear) layers among the selected parameters; the others are unchanged and
+/// listed in the report. Attention's output projection is such a layer too.
 ///
 /// # Errors
 ///
-/// A selection that matches nothing, or no weight of such a layer: then the kinds that it matches are named. A weight
-/// that is tied to a layer of another kind, such as `Embedding`; one that the scheme cannot pack, or that is packed
-/// already. Then nothing has changed.
+/// A selection that matches nothing, or no weight of such a layer: the error names the kinds that it matches. A weight that
+/// is tied to a layer of another kind, such as `Embedding`; one that the scheme cannot pack, or that is already packed.
+/// Then nothing is changed.
 pub fn quantize<M: ModuleExt + ?Sized>(
     model: &M,
     select: impl Into<Select>,
@@ -53,12 +52,12 @@ pub fn quantize<M: ModuleExt + ?Sized>(
     of_owners(&Owner::all(model), &select.into(), scheme)
 }
 
-/// Unpacks the weights among the selected parameters that are packed, and returns their paths. They have the values
-/// that the codes stand for.
+/// Unpacks the packed weights among the selected parameters, and returns their paths. They get the values that the codes
+/// represent.
 ///
 /// # Errors
 ///
-/// A selection that matches nothing that is packed; not enough memory.
+/// A selection that matches nothing packed; not enough memory.
 pub fn dequantize<M: ModuleExt + ?Sized>(
     model: &M,
     select: impl Into<Select>,
@@ -71,12 +70,12 @@ struct Owner<'a> {
     path: String,
     /// The type of its module.
     kind: &'static str,
-    /// Whether it is the weight of a layer that computes with packed ones.
+    /// Whether it is the weight of a layer that can compute with packed weights.
     takes_packed: bool,
     parameter: &'a Parameter,
 }
 
-/// The layers whose weight may be packed.
+/// The layers whose weight can be packed.
 const KINDS: [&str; 2] = ["Linear", "NonDynamicallyQuantizableLinear"];
 
 impl<'a> Owner<'a> {
@@ -162,7 +161,7 @@ fn unpack(owners: &[Owner<'_>], select: &Select) -> Result<Vec<String>> {
     Ok(chosen.iter().map(|owner| owner.path.clone()).collect())
 }
 
-/// The error of a selection in which there is nothing to pack.
+/// The error for a selection without anything to pack.
 fn nothing(select: &Select, skipped: &[(String, &'static str)]) -> Error {
     let Some((path, kind)) = skipped.first() else {
         return nothing_selected(select, None);

@@ -1,12 +1,12 @@
 use std::fmt;
 
-/// What [`quantize`](super::quantize()) has done.
+/// The result of [`quantize`](super::quantize()).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuantizeReport {
-    /// The paths of the weights that are packed now.
+    /// The paths of the weights that are now packed.
     pub quantized: Vec<String>,
-    /// The paths of selected parameters that stay as they are, with the type of the module that they belong to.
+    /// The paths of selected parameters that are unchanged, with the type of their module.
     pub skipped: Vec<(String, &'static str)>,
     /// The bytes of the packed weights before.
     pub bytes_before: usize,

@@ -3,46 +3,47 @@ use module_core::backend::{
 };
 use module_core::{DType, Error, Layout, Result, Tensor};
 
-/// How the elements of a weight `[out_features, in_features]` are packed. Each page of a storage has its formula.
+/// How the elements of a weight `[out_features, in_features]` are packed. The documentation of each storage has its
+/// formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scheme {
     /// 8 bits with a scale for each row, and products that round their inputs to 8 bits, row by row
     /// ([`Int8Storage`]).
     ///
-    /// The numbers of PyTorch's `quantize_dynamic` with `per_channel_dynamic_qconfig`, which chooses one scale for all
-    /// rows of the inputs; each row here is as if it came alone. Gradients to the input are those of the unrounded
+    /// The numbers of PyTorch's `quantize_dynamic` with `per_channel_dynamic_qconfig`, except that PyTorch chooses one
+    /// scale for all input rows; here each row is quantized separately. Gradients to the input are those of the unrounded
     /// product.
     Int8Dynamic,
     /// 8 bits with a scale for each row ([`Int8Storage`]).
     Int8,
     /// 8 bits with a scale for each group of a row ([`Int8Storage`]).
     Int8Grouped {
-        /// The elements of a group, which divides `in_features`.
+        /// The number of elements in a group, which divides `in_features`.
         group_size: usize,
     },
     /// 4 bits with a scale and a zero point for each group of a row ([`Int4Storage`]).
     Int4 {
-        /// The elements of a group, a multiple of 32 that divides `in_features`.
+        /// The number of elements in a group, a multiple of 32 that divides `in_features`.
         group_size: usize,
     },
-    /// 4 bits as `NormalFloat4` of bitsandbytes ([`Nf4Storage`]).
+    /// 4 bits as bitsandbytes' `NormalFloat4` ([`Nf4Storage`]).
     Nf4 {
-        /// The elements of a block, which may go from one row to the next.
+        /// The number of elements in a block, which may extend over several rows.
         block_size: usize,
-        /// Whether the greatest absolute values of blocks are rounded to 8 bits too.
+        /// Whether the maximum absolute values of blocks are rounded to 8 bits too.
         double_quantization: bool,
     },
 }
 
 impl Scheme {
-    /// `NormalFloat4` as QLoRA has it: blocks of 64 and double quantization.
+    /// `NormalFloat4` as in QLoRA: blocks of 64 and double quantization.
     pub const NF4: Self = Self::Nf4 {
         block_size: 64,
         double_quantization: true,
     };
 
-    /// The name, as [`Packed::scheme`](module_core::backend::Packed::scheme) has it.
+    /// The name, as in [`Packed::scheme`](module_core::backend::Packed::scheme).
     pub fn name(self) -> &'static str {
         match self {
             Self::Int8Dynamic => "int8_dynamic",
@@ -56,8 +57,8 @@ impl Scheme {
     ///
     /// # Errors
     ///
-    /// Other than two dimensions, elements that are packed already or not finite, a dtype other than `F32`, `F16` and
-    /// `BF16`, groups that do not divide the columns.
+    /// A tensor that is not two-dimensional, elements that are already packed or not finite, a dtype other than `F32`,
+    /// `F16` and `BF16`, groups that do not divide the columns.
     ///
     /// # Example
     ///
@@ -72,7 +73,7 @@ impl Scheme {
     pub fn pack(self, x: &Tensor) -> Result<Tensor> {
         let [_, columns] = x.dims()?;
         let dtype = x.dtype();
-        // Else the cast would hide it.
+        // Otherwise the cast would hide it.
         if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
             let problem = "must be float32, float16 or bfloat16; cast with `to_dtype`";
             return Err(Error::argument(self.name(), "dtype", dtype, problem));
@@ -102,7 +103,7 @@ impl Scheme {
         packed.to_device(&x.device())
     }
 
-    /// Checks that groups do not go from one row to the next.
+    /// Checks that groups do not extend over several rows.
     fn check_groups(self, size: usize, columns: usize) -> Result<()> {
         if size > 0 && columns.is_multiple_of(size) {
             return Ok(());

@@ -10,9 +10,9 @@ module_core::options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PackOptions {
         optional {
-            /// Whether the batch stands before the steps.
+            /// Whether the batch comes before the steps.
             batch_first: bool = false,
-            /// Whether the sequences must stand sorted, the longest first; otherwise they are sorted here.
+            /// Whether the sequences must be sorted, longest first; otherwise they are sorted here.
             enforce_sorted: bool = true,
         }
     }
@@ -23,8 +23,8 @@ module_core::options! {
 ///
 /// # Errors
 ///
-/// Fewer than two dimensions, another number of lengths than of sequences, a length of 0 or beyond the
-/// padded one, and lengths that grow although `enforce_sorted` is true.
+/// Fewer than two dimensions, a number of lengths that differs from the sequences, a length of 0 or beyond the padded one,
+/// increasing lengths if `enforce_sorted` is true.
 ///
 /// # Example
 ///
@@ -76,7 +76,7 @@ fn pack(
     } else {
         order.sort_by_key(|&i| std::cmp::Reverse(lengths[i]));
     }
-    // A view of few elements may have more steps than memory can list.
+    // A view of a few elements may have more steps than fit in memory.
     let total = lengths
         .iter()
         .try_fold(0_usize, |sum, &length| sum.checked_add(length));
@@ -112,22 +112,22 @@ module_core::options! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PadPackedOptions {
         optional {
-            /// Whether the batch stands before the steps.
+            /// Whether the batch comes before the steps.
             batch_first: bool = false,
-            /// What stands behind the sequences that are shorter.
+            /// The padding after shorter sequences.
             padding_value: f64 = 0.0,
-            /// How many steps to pad to; as many as the longest sequence has, if not given.
+            /// The number of steps to pad to; by default, that of the longest sequence.
             total_length: Option<usize> = None,
         }
     }
 }
 
-/// Packed sequences as one tensor, `[length, batch, …]` or with `batch_first` `[batch, length, …]`, in
-/// their first order, and their lengths.
+/// Packed sequences as one tensor, `[length, batch, …]` or with `batch_first` `[batch, length, …]`, in their original
+/// order, and their lengths.
 ///
 /// # Errors
 ///
-/// A `total_length` below the longest sequence's, sizes beyond memory.
+/// A `total_length` below the longest sequence's, sizes that exceed memory.
 ///
 /// # Example
 ///
@@ -195,11 +195,11 @@ fn lengthen(padded: &Tensor, more: usize, options: PadPackedOptions) -> Result<T
     Tensor::cat(&[padded, &behind], dim as isize)
 }
 
-/// Packs sequences `[length, …]`, the longest first.
+/// Packs sequences `[length, …]`, sorted longest first.
 ///
 /// # Errors
 ///
-/// No sequence, one without a step, further dimensions that differ, and sequences that grow: those are for
+/// No sequences, one without steps, different further dimensions, increasing lengths, for which there is
 /// [`pack_sequence_unsorted`].
 ///
 /// # Example
@@ -215,11 +215,11 @@ pub fn pack_sequence(sequences: &[Tensor]) -> Result<PackedSequence> {
     pack_list(sequences, true)
 }
 
-/// Packs sequences `[length, …]` in any order, which are sorted first: `enforce_sorted=False`.
+/// Packs sequences `[length, …]` in any order; they are sorted first: `enforce_sorted=False`.
 ///
 /// # Errors
 ///
-/// No sequence, one without a step, further dimensions that differ.
+/// No sequences, one without steps, different further dimensions.
 ///
 /// # Example
 ///
@@ -244,11 +244,11 @@ fn pack_list(sequences: &[Tensor], enforce_sorted: bool) -> Result<PackedSequenc
     pack_padded_sequence(&padded, &lengths, options)
 }
 
-/// The sequences that were packed, in their first order.
+/// The packed sequences, in their original order.
 ///
 /// # Errors
 ///
-/// Sizes beyond memory.
+/// Sizes that exceed memory.
 ///
 /// # Example
 ///

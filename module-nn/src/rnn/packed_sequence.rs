@@ -1,11 +1,10 @@
 use module_core::hooks::Tensors;
 use module_core::{DType, Error, Result, Tensor};
 
-/// Sequences of several lengths, step after step without padding: what recurrent layers take in place
-/// of a padded tensor.
+/// Sequences of different lengths, step by step without padding: an input of recurrent layers instead of a padded tensor.
 ///
-/// The first rows of the data are the first step of every sequence, the longest sequence first, then the
-/// second step of those that have one, and so on.
+/// The first rows of the data are the first step of every sequence, the longest sequence first, then the second step of
+/// those that have one, and so on.
 ///
 /// # Example
 ///
@@ -26,12 +25,12 @@ pub struct PackedSequence {
 }
 
 impl PackedSequence {
-    /// From rows `[Σ batch_sizes, …]`, how many sequences have each step, and where sequence `i` of the
-    /// packed ones stood before they were sorted by length, if they were.
+    /// From rows `[Σ batch_sizes, …]`, the number of sequences that have each step, and the original position of each
+    /// packed sequence, if they were sorted by length.
     ///
     /// # Errors
     ///
-    /// Sizes that grow, are 0 or do not sum up to the rows; indices that are no permutation.
+    /// Sizes that increase, are 0 or do not sum up to the rows; indices that are not a permutation.
     pub fn new(
         data: Tensor,
         batch_sizes: impl Into<Vec<usize>>,
@@ -76,22 +75,22 @@ impl PackedSequence {
         &self.data
     }
 
-    /// How many sequences have each step.
+    /// The number of sequences that have each step.
     pub fn batch_sizes(&self) -> &[usize] {
         &self.batch_sizes
     }
 
-    /// Where each packed sequence stood before they were sorted by length, if they were.
+    /// The original position of each packed sequence, if they were sorted by length.
     pub fn sorted_indices(&self) -> Option<&Tensor> {
         self.orders.as_ref().map(|[sorted, _]| sorted)
     }
 
-    /// Where each sequence stands among the packed ones, if they were sorted by length.
+    /// The position of each sequence among the packed ones, if they were sorted by length.
     pub fn unsorted_indices(&self) -> Option<&Tensor> {
         self.orders.as_ref().map(|[_, unsorted]| unsorted)
     }
 
-    /// The lengths of the sequences in their first order.
+    /// The lengths of the sequences in their original order.
     pub(super) fn lengths(&self) -> Result<Vec<usize>> {
         let mut lengths = vec![0; self.batch_sizes[0]];
         for &size in &self.batch_sizes {
@@ -110,7 +109,7 @@ impl PackedSequence {
     ///
     /// # Errors
     ///
-    /// Another number of rows.
+    /// A different number of rows.
     pub fn with_data(&self, data: Tensor) -> Result<Self> {
         if data.rank() == 0 || data.size(0)? != self.data.size(0)? {
             let expected = format!("{} rows", self.data.size(0)?);
@@ -126,7 +125,7 @@ impl PackedSequence {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::to_dtype`].
+    /// Those of [`Tensor::to_dtype`].
     pub fn to_dtype(&self, dtype: DType) -> Result<Self> {
         self.with_data(self.data.to_dtype(dtype)?)
     }
@@ -147,7 +146,7 @@ impl Tensors for PackedSequence {
 ///
 /// # Errors
 ///
-/// Indices that are not `I64` with one dimension, or no permutation.
+/// Indices that are not `I64` with one dimension, or not a permutation.
 ///
 /// # Example
 ///

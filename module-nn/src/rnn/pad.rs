@@ -2,10 +2,10 @@ use module_core::{Error, Lengths, Result, Tensor};
 
 use super::{check_lengths, gather_rows};
 
-/// Where shorter sequences are padded.
+/// The side on which shorter sequences are padded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaddingSide {
-    /// Behind them.
+    /// After them.
     #[default]
     Right,
     /// Before them.
@@ -17,11 +17,11 @@ module_core::options! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PadSequenceOptions {
         optional {
-            /// Whether the batch stands before the steps.
+            /// Whether the batch comes before the steps.
             batch_first: bool = false,
-            /// What stands beside the sequences that are shorter.
+            /// The padding of shorter sequences.
             padding_value: f64 = 0.0,
-            /// Where it stands.
+            /// The side of the padding.
             padding_side: PaddingSide = PaddingSide::Right,
         }
     }
@@ -32,8 +32,7 @@ module_core::options! {
 ///
 /// # Errors
 ///
-/// No sequence, one without dimensions, further dimensions, dtypes or devices that differ, sizes
-/// beyond memory.
+/// No sequences, one without dimensions, different further dimensions, dtypes or devices, sizes that exceed memory.
 ///
 /// # Example
 ///
@@ -60,7 +59,7 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
             return Err(sequence.shape().error(NAME, expected));
         };
         starts.push((total, length));
-        // What does not exist twice cannot sum up beyond a number: `cat` refuses views that do.
+        // Only views of shared memory can overflow the sum; `cat` refuses these.
         total = length.saturating_add(total);
         longest = length.max(longest);
     }
@@ -84,8 +83,7 @@ pub fn pad_sequence(sequences: &[Tensor], options: PadSequenceOptions) -> Result
 ///
 /// # Errors
 ///
-/// Fewer than two dimensions, another number of lengths than of sequences, a length beyond the padded
-/// one.
+/// Fewer than two dimensions, a number of lengths that differs from the sequences, a length beyond the padded one.
 ///
 /// # Example
 ///
@@ -108,7 +106,7 @@ pub fn unpad_sequence<'a>(
 ///
 /// # Errors
 ///
-/// As [`unpad_sequence`].
+/// Those of [`unpad_sequence`].
 ///
 /// # Example
 ///

@@ -2,7 +2,7 @@ use super::{Device, StorageData};
 use crate::layout::Shape;
 use crate::{DType, ErrorKind};
 
-/// The storage of a tensor whose values are still to come; kernels refuse it.
+/// The storage of a tensor that has no values yet; kernels refuse it.
 pub(crate) struct Absent {
     dtype: DType,
     shape: Shape,
@@ -19,7 +19,7 @@ impl Absent {
         }
     }
 
-    /// The error of a kernel that is given this.
+    /// The error of a kernel that is given this storage.
     pub(super) fn error(&self) -> crate::Error {
         let what = format!("a parameter of shape {}", self.shape);
         ErrorKind::NoValues { what }.into()

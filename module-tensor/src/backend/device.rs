@@ -23,8 +23,8 @@ use crate::{DeviceError, Error, Result};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Device(BackendIndex);
 
-/// The backend: 0 for the CPU, then one more than the index in [`OTHERS`]. Every tensor holds it,
-/// so it is small.
+/// The backend: 0 for the CPU, otherwise one more than the index in [`OTHERS`]. Every tensor holds a device, so it is
+/// small.
 type BackendIndex = u16;
 
 /// The maximum number of other devices.
@@ -42,12 +42,12 @@ impl Device {
         Self(0)
     }
 
-    /// Makes a device of a backend, which lives as long as the program: tensors can be made there, and its
-    /// name leads to it. The same backend again is the same device.
+    /// Makes a device of a backend, which lives as long as the program. Tensors can then be made there, and the device is
+    /// found by its name. Registering the same backend again returns the same device.
     ///
     /// # Errors
     ///
-    /// Another backend of this kind and index, a kind that is no name.
+    /// Another backend with this kind and index, an invalid kind.
     pub fn register(backend: &'static dyn Backend) -> Result<Self> {
         let (kind, index) = (backend.kind(), backend.index());
         check_kind(kind)?;
@@ -68,8 +68,7 @@ impl Device {
         Ok(Self(all.len() as BackendIndex))
     }
 
-    /// The devices that there are: the CPU, then those that were [registered](Self::register), in their
-    /// order.
+    /// All devices: the CPU, then those that were [registered](Self::register), in order.
     pub fn all() -> Vec<Self> {
         let others = OTHERS.iter().take_while(|slot| slot.get().is_some());
         (0..).map(Self).take(others.count() + 1).collect()
@@ -89,20 +88,19 @@ impl Device {
         self.backend().index()
     }
 
-    /// Waits until everything that was asked of the device has been done, and reports what has failed: what
-    /// PyTorch calls `torch.cuda.synchronize`.
+    /// Waits until the device has done everything requested, and reports errors: like PyTorch's `torch.cuda.synchronize`.
     ///
     /// # Errors
     ///
-    /// A failure of an earlier operation, since the last call.
+    /// An error of an earlier operation, since the last call.
     pub fn synchronize(&self) -> Result<()> {
         self.backend().synchronize()
     }
 
     /// Returns the memory that the device caches for new tensors to the system.
     ///
-    /// The CPU keeps freed blocks of 8 KiB to 1 GiB, up to 512 MiB in total, because a training step
-    /// asks for the same sizes again and again.
+    /// The CPU keeps freed blocks of 8 KiB to 1 GiB, up to 512 MiB in total, because a training step requests the same
+    /// sizes again and again.
     pub fn empty_cache(&self) {
         self.backend().empty_cache();
     }
@@ -115,13 +113,13 @@ impl Device {
         self.0.checked_sub(1).and_then(other).unwrap_or(&cpu::CPU)
     }
 
-    /// The backend as its own type, for what only that knows.
+    /// The backend as its own type, for backend-specific methods.
     pub fn backend_as<B: Backend>(&self) -> Option<&'static B> {
         let backend: &'static dyn Any = self.backend();
         backend.downcast_ref()
     }
 
-    /// The error for something that this device does not do.
+    /// The error for something that this device does not support.
     pub fn unavailable(&self, op: &'static str) -> Error {
         let device = self.to_string();
         DeviceError::Unavailable { op, device }.into()
@@ -141,7 +139,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// Prints the name of the device: `cpu`, of which there is one, or `cuda:1`.
+/// Prints the name of the device: `cpu`, of which there is only one, or `cuda:1`.
 fn name(kind: &str, index: usize) -> String {
     match (kind, index) {
         ("cpu", 0) => kind.to_owned(),
@@ -160,7 +158,7 @@ fn check_kind(kind: &str) -> Result<()> {
     Err(Error::argument("device", "kind", kind, problem))
 }
 
-/// A device by its name, as PyTorch writes it: `cpu`, `cuda:1`; without a number the first.
+/// A device by its name, as PyTorch writes it: `cpu`, `cuda:1`; without an index, the first of its kind.
 ///
 /// # Example
 ///
@@ -211,18 +209,17 @@ thread_local! {
     static DEFAULT: Cell<Device> = const { Cell::new(Device(0)) };
 }
 
-/// The device of new tensors on this thread where their options name none: the CPU unless
-/// [`with_default_device`] says otherwise.
+/// The device of new tensors on this thread if their options name none: the CPU unless [`with_default_device`] changes it.
 pub fn default_device() -> Device {
     DEFAULT.with(Cell::get)
 }
 
-/// Runs `f` with another device for new tensors and parameters on this thread, as under PyTorch's
+/// Runs `f` with another default device for new tensors and parameters on this thread, like PyTorch's
 /// `with torch.device(…)`.
 ///
-/// It is the device of what is made by a rule or drawn ([`Tensor::zeros`](crate::Tensor::zeros),
-/// [`randn`](crate::Tensor::randn), …). Values that the program has ([`from_vec`](crate::Tensor::from_vec),
-/// `Tensor::from`) lie in host memory and stay there until they are moved.
+/// It is the device of tensors that are computed by a rule or drawn ([`Tensor::zeros`](crate::Tensor::zeros),
+/// [`randn`](crate::Tensor::randn), …). Values supplied by the program ([`from_vec`](crate::Tensor::from_vec),
+/// `Tensor::from`) are in host memory and stay there until they are moved.
 ///
 /// # Example
 ///

@@ -12,7 +12,7 @@ macro_rules! dispatch {
     };
 }
 
-/// [`dispatch`] for the dtypes that are computed with; the others are an error of `$op`.
+/// [`dispatch`] for the dtypes with arithmetic; the others are an error of `$op`.
 macro_rules! dispatch_computed {
     ($op:expr, $dtype:expr, $t:ident => $body:expr) => {
         $crate::backend::dispatch::types!(
@@ -23,7 +23,7 @@ macro_rules! dispatch_computed {
     };
 }
 
-/// [`dispatch`] for the dtypes in which elements are moved, inside of `by_width` (`cpu/map.rs`).
+/// [`dispatch`] for the dtypes in which elements are moved, inside `by_width` (`cpu/map.rs`).
 macro_rules! dispatch_moved {
     ($op:expr, $dtype:expr, $t:ident => $body:expr) => {
         $crate::backend::dispatch::types!(
@@ -35,7 +35,7 @@ macro_rules! dispatch_moved {
     };
 }
 
-/// What the macros above have in common: each dtype with its type, and what the others lead to.
+/// The part that the macros above share: each dtype with its type, and the result for the others.
 macro_rules! types {
     (
         $dtype:expr, $t:ident => $body:expr; $($variant:ident $type:ty),*;

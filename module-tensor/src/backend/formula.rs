@@ -1,8 +1,8 @@
 //! Elementwise formulas, which a kernel computes in one pass over several tensors.
 
-/// An operation of a [`Formula`], of up to three elements `a`, `b` and `c`.
+/// An operation of a [`Formula`], on up to three elements `a`, `b` and `c`.
 ///
-/// Each rounds once to the dtype of the elements, but for the roundings within that its formula has in PyTorch.
+/// Each rounds once to the dtype of the elements, except for the intermediate roundings that its formula has in PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FormulaOp {
@@ -24,7 +24,7 @@ pub enum FormulaOp {
     Mul,
     /// `a / b`
     Div,
-    /// The greater one; NaN if either is.
+    /// The greater one; NaN if either is NaN.
     Maximum,
     /// `a + s`
     AddNumber(f64),
@@ -40,14 +40,13 @@ pub enum FormulaOp {
     AddProduct(f64),
     /// `a + (s·b)/c`
     AddQuotient(f64),
-    /// `a + w·(b - a)`, or `b + (w - 1)·(b - a)` where `w` is at least a half, which rounds less.
+    /// `a + w·(b - a)`, or `b + (w - 1)·(b - a)` if `w` is at least ½, which rounds less.
     Lerp(f64),
     /// `b` where `a` is above 0, else `c`.
     WherePositive,
 }
 
-/// A step of a [`Formula`]: its operation, and the numbers of the values that it takes. What an operation does not
-/// take repeats the first.
+/// A step of a [`Formula`]: its operation, and the numbers of its operands. Unused operands repeat the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FormulaStep {
     /// What is computed.
@@ -56,10 +55,10 @@ pub struct FormulaStep {
     pub inputs: [usize; 3],
 }
 
-/// An elementwise formula of several tensors of one shape and dtype.
+/// An elementwise formula of several tensors of the same shape and dtype.
 ///
-/// Its values are numbered: first the elements of the tensors that are written, then of those that are read, then
-/// the results of the steps, each of which takes earlier values.
+/// Its values are numbered: first the elements of the written tensors, then those of the tensors that are only read, then
+/// the results of the steps, each of which uses earlier values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// How many tensors are written.

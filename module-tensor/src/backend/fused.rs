@@ -1,5 +1,4 @@
-//! Kernels that do several steps at once, family by family: what a device may have, and what they read and
-//! return.
+//! Kernels that do several steps at once, family by family: what a device may implement, and what they read and return.
 
 use super::{
     AttentionGeometry, CrossEntropyGeometry, Formula, NormGeometry, Operand, RecurrentGeometry,
@@ -7,7 +6,7 @@ use super::{
 };
 use crate::{DType, Result};
 
-/// The gradient of softmax, and `ln Σ eˣ`: of half precision computed in `F32`. Kernels fail as
+/// The gradient of softmax, and `ln Σ eˣ`; half precision is computed in `F32`. Errors are those of
 /// [`Backend::unary`](super::Backend::unary).
 pub trait SoftmaxKernels {
     /// The gradient of [`Backend::softmax`](super::Backend::softmax) from that of its output `y`.
@@ -32,12 +31,12 @@ pub trait SoftmaxKernels {
     ) -> Result<Storage>;
 }
 
-/// Normalization. Kernels fail as [`Backend::unary`](super::Backend::unary).
+/// Normalization. Errors are those of [`Backend::unary`](super::Backend::unary).
 pub trait NormKernels {
-    /// The normalized elements in the dtype of `x`, and the statistics if they are asked for.
+    /// The normalized elements in the dtype of `x`, and the statistics if requested.
     fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalized>;
 
-    /// The gradients, from what [`forward`](Self::forward) saved of the same inputs.
+    /// The gradients, from what [`forward`](Self::forward) saved for the same inputs.
     fn backward(
         &self,
         grad: Operand,
@@ -47,8 +46,8 @@ pub trait NormKernels {
     ) -> Result<NormGradients>;
 }
 
-/// Cross-entropy of logits and classes. Kernels fail as [`Backend::unary`](super::Backend::unary), and
-/// of a class that is out of range.
+/// Cross-entropy of logits and classes. Errors are those of [`Backend::unary`](super::Backend::unary), and classes that are
+/// out of range.
 pub trait CrossEntropyKernels {
     /// The loss of each element in the dtype of the computation, because losses are summed before they
     /// are rounded.
@@ -68,10 +67,9 @@ pub trait CrossEntropyKernels {
     ) -> Result<Storage>;
 }
 
-/// Attention. Kernels fail as [`Backend::unary`](super::Backend::unary).
+/// Attention. Errors are those of [`Backend::unary`](super::Backend::unary).
 pub trait AttentionKernels {
-    /// `softmax(query · keyᵀ · scale + mask) · value`, in the dtype of the query. A row that is masked
-    /// entirely is 0.
+    /// `softmax(query · keyᵀ · scale + mask) · value`, in the dtype of the query. A fully masked row is 0.
     fn forward(
         &self,
         inputs: AttentionInputs,
@@ -88,7 +86,7 @@ pub trait AttentionKernels {
     ) -> Result<[Storage; 3]>;
 }
 
-/// The steps of recurrent layers. Kernels fail as [`Backend::unary`](super::Backend::unary).
+/// The steps of recurrent layers. Errors are those of [`Backend::unary`](super::Backend::unary).
 pub trait RecurrentKernels {
     /// The states after each step, in the dtype of the gates.
     fn forward(
@@ -97,8 +95,8 @@ pub trait RecurrentKernels {
         geometry: &RecurrentGeometry,
     ) -> Result<RecurrentStates>;
 
-    /// The gradients, of the parameters those that are `needed`, from the gradients of the states
-    /// `h′` and `c′`: none where nothing used them.
+    /// The gradients (for the parameters, only those that are `needed`) from the gradients of the states `h′` and `c′`,
+    /// which are `None` if nothing used the states.
     fn backward(
         &self,
         grads: [Option<Operand>; 2],
@@ -109,16 +107,16 @@ pub trait RecurrentKernels {
     ) -> Result<RecurrentGradients>;
 }
 
-/// Elementwise formulas over several tensors, in one pass, as optimizers need them. They fail as
+/// Elementwise formulas over several tensors, in one pass, for optimizers. Errors are those of
 /// [`Backend::unary`](super::Backend::unary).
 pub trait UpdateKernels {
-    /// Whether tensors of a dtype are updated. What is not served is composed of other operations, with a rounding
-    /// after each step of the formula.
+    /// Whether updates of this dtype are supported. Others are composed of operations, with a rounding after each step of
+    /// the formula.
     fn serves(&self, dtype: DType) -> bool;
 
-    /// Writes the results of a formula over its first tensors. Those and the tensors that it reads have one dtype and
-    /// number of elements, in the same order: what is written lies from the start of its memory. It is changed where
-    /// it lies, or replaced where other handles share its memory; an error leaves it as it was.
+    /// Writes the results of a formula over its first tensors. These and the tensors that it reads have the same dtype and
+    /// number of elements, in the same order; written elements start at the beginning of their memory. Memory is written in
+    /// place, or replaced if other handles share it; an error leaves it unchanged.
     fn update(
         &self,
         written: &mut [&mut Storage],
@@ -144,7 +142,7 @@ pub struct NormInputs {
 pub struct Normalized {
     /// The normalized input, in its shape.
     pub output: Storage,
-    /// The means and the biased variances in the dtype of the computation, if they are asked for.
+    /// The means and the biased variances in the dtype of the computation, if requested.
     pub statistics: Option<[Storage; 2]>,
     /// The memory that the gradient needs.
     pub saved: Saved,
@@ -180,8 +178,7 @@ pub struct AttentionInputs {
     pub key: Operand,
     /// `[batch / repeats, keys, value width]`
     pub value: Operand,
-    /// What is added to the scores: any number of dimensions that multiply to `batch`, then
-    /// `length` and `keys`.
+    /// Added to the scores: any number of dimensions that multiply to `batch`, then `length` and `keys`.
     pub mask: Option<Operand>,
 }
 

@@ -31,7 +31,7 @@ pub struct ConvGeometry {
     pub groups: usize,
 }
 
-/// The sizes and steps of the windows that are laid side by side as columns.
+/// The sizes and strides of the windows that are laid out side by side as columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfoldGeometry {
     /// The shape of the input, `[batch, channels, size…]`.
@@ -48,7 +48,7 @@ pub struct UnfoldGeometry {
     pub dilation: Vec<usize>,
 }
 
-/// The values of pixels outside of an image.
+/// The values of pixels outside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outside {
     /// A zero.
@@ -80,7 +80,7 @@ pub struct SampleGeometry {
     pub taps: usize,
     /// The offset of the first neighbor from the floor of the location.
     pub first: i64,
-    /// The values outside of the image.
+    /// The values outside the image.
     pub outside: Outside,
 }
 
@@ -103,7 +103,7 @@ pub enum NormOver {
     Row,
     /// A group over the whole batch.
     Batch,
-    /// As [`Batch`](Self::Batch), by statistics that are given and do not depend on the input.
+    /// Like [`Batch`](Self::Batch), but with given statistics, which do not depend on the input.
     Given,
 }
 
@@ -123,11 +123,11 @@ pub struct NormGeometry {
     pub inner: usize,
     /// The elements that share statistics.
     pub over: NormOver,
-    /// Whether the mean is subtracted; otherwise it is 0, and the variance the mean square.
+    /// Whether the mean is subtracted; otherwise the mean is 0, and the variance is the mean square.
     pub centered: bool,
     /// The number that is added to the variance.
     pub eps: f64,
-    /// Whether means and variances are results, for running statistics.
+    /// Whether means and variances are returned, for running statistics.
     pub with_statistics: bool,
     /// The dtype to compute in, whatever dtypes the operands have.
     pub compute: DType,
@@ -148,8 +148,7 @@ impl NormGeometry {
     }
 }
 
-/// Logits `[outer, classes, inner]` and what the cross-entropy with classes `[outer, inner]` needs
-/// to know.
+/// The logits `[outer, classes, inner]` and the options of a cross-entropy with classes `[outer, inner]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossEntropyGeometry {
     /// The product of the sizes before the classes.
@@ -160,7 +159,7 @@ pub struct CrossEntropyGeometry {
     pub inner: usize,
     /// A class whose elements have loss 0.
     pub ignore_index: i64,
-    /// The share of the target that is spread uniformly over all classes.
+    /// The fraction of the target that is spread uniformly over all classes.
     pub label_smoothing: f64,
     /// The dtype to compute in, whatever dtypes the operands have.
     pub compute: DType,
@@ -174,23 +173,23 @@ pub struct AttentionGeometry {
     pub repeats: usize,
     /// The factor of the products of queries and keys.
     pub scale: f64,
-    /// Which keys each query sees; all if absent.
+    /// Which keys each query attends to; all if absent.
     pub causal: Option<CausalGeometry>,
     /// The dtype to compute in, whatever dtypes the operands have.
     pub compute: DType,
 }
 
-/// The keys that the queries of an attention see: query `i` those up to key `past + i`, its own.
+/// The keys that the queries of an attention attend to: query `i` up to its own key `past + i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CausalGeometry {
-    /// The number of keys before the own one of the first query.
+    /// The number of keys before that of the first query.
     pub past: usize,
-    /// The number of keys that a query sees at most, of which its own is the last.
+    /// The maximum number of keys that a query attends to, ending with its own.
     pub window: Option<usize>,
 }
 
 impl CausalGeometry {
-    /// The keys that a query sees, of so many.
+    /// The keys that a query attends to, out of this many.
     pub fn seen(self, query: usize, keys: usize) -> Range<usize> {
         let end = self.past.saturating_add(query).saturating_add(1);
         let start = self.window.map_or(0, |window| end.saturating_sub(window));
@@ -198,11 +197,11 @@ impl CausalGeometry {
     }
 }
 
-/// The steps of a recurrent layer over sequences of several lengths, the longest first: the rows of a
-/// step are those of the sequences that reach it, and the rows of the steps follow each other.
+/// The steps of a recurrent layer over sequences of different lengths, longest first: the rows of a step are those of the
+/// sequences that reach it, and the rows of the steps follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecurrentGeometry {
-    /// The cell that a step computes.
+    /// The cell of each step.
     pub op: RecurrentOp,
     /// The size of a gate, and of the state `c`.
     pub hidden: usize,
@@ -241,8 +240,7 @@ impl RecurrentGeometry {
         steps
     }
 
-    /// For each row the row whose state it starts from; the first states are counted as rows behind
-    /// all others.
+    /// For each row, the row whose state it starts from; the initial states count as rows after all others.
     pub fn previous(&self) -> Vec<usize> {
         let rows = self.rows();
         let mut previous = vec![0; rows];
@@ -258,7 +256,7 @@ impl RecurrentGeometry {
         previous
     }
 
-    /// For each sequence the row of its last state, in the order of computation.
+    /// For each sequence, the row of its final state, in the order of computation.
     pub fn last(&self) -> Vec<usize> {
         let mut last = vec![0; self.batch()];
         for step in self.steps() {

@@ -21,7 +21,7 @@ pub enum HostData {
     I32(Vec<i32>),
     /// Bytes.
     U8(Vec<u8>),
-    /// Truth values.
+    /// Booleans.
     Bool(Vec<bool>),
     /// 8-bit signed integers.
     I8(Vec<i8>),
@@ -76,7 +76,7 @@ impl HostData {
         with_values!(self, values => values.len())
     }
 
-    /// The bytes of memory behind the elements, those in reserve included.
+    /// The allocated bytes behind the elements, including spare capacity.
     pub(super) fn capacity_in_bytes(&self) -> usize {
         self.dtype().size_in_bytes() * with_values!(self, values => values.capacity())
     }
@@ -88,7 +88,7 @@ mod sealed {
 
 /// A Rust type that tensors hold; sealed, one for each [`DType`].
 pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + 'static {
-    /// The dtype that it is.
+    /// Its dtype.
     const DTYPE: DType;
 
     /// Wraps a vector.
@@ -106,32 +106,32 @@ pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + '
     /// The bytes of the elements, little-endian, as checkpoint files hold them.
     fn to_le_bytes(values: &[Self]) -> Vec<u8>;
 
-    /// The elements from their little-endian bytes; bytes that fill no whole element are left out.
+    /// The elements from their little-endian bytes; bytes of an incomplete element are ignored.
     fn from_le_bytes(bytes: &[u8]) -> Vec<Self>;
 
-    /// The elements where their little-endian bytes lie, if these lie as memory holds elements:
-    /// aligned, on a little-endian machine, and valid whatever they are.
+    /// The elements in place of their little-endian bytes, if these are stored as in memory: aligned, on a little-endian
+    /// machine, and valid whatever they are.
     fn in_bytes(bytes: &[u8]) -> Option<&[Self]>;
 
-    /// The little-endian bytes of the elements where they lie, on a little-endian machine.
+    /// The little-endian bytes of the elements in place, on a little-endian machine.
     fn as_le_bytes(values: &[Self]) -> Option<&[u8]>;
 }
 
-/// Turns the bytes of elements between the order of memory and that of files, which is little-endian.
+/// Converts the bytes of elements between the order of memory and that of files, which is little-endian.
 ///
-/// `width` is that of the numbers that an element consists of.
+/// `width` is the size of the numbers in an element.
 fn swap_bytes(bytes: &mut [u8], width: usize) {
     if cfg!(target_endian = "big") && width > 1 {
         bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
     }
 }
 
-/// Whether memory holds numbers of this width as files do.
+/// Whether memory stores numbers of this width as files do.
 fn is_memory_order(width: usize) -> bool {
     cfg!(target_endian = "little") || width == 1
 }
 
-/// The bytes of elements that are numbers of `$part`, or consist of them.
+/// The bytes of elements that are numbers of type `$part`, or consist of them.
 macro_rules! number_bytes {
     ($part:ty) => {
         fn to_le_bytes(values: &[Self]) -> Vec<u8> {
@@ -159,7 +159,7 @@ macro_rules! number_bytes {
     };
 }
 
-/// The bytes of truth values, which are 0 and 1; whatever else a byte is stands for 1.
+/// The bytes of booleans, which are 0 and 1; any other byte becomes 1.
 macro_rules! bool_bytes {
     () => {
         fn to_le_bytes(values: &[Self]) -> Vec<u8> {
@@ -170,7 +170,7 @@ macro_rules! bool_bytes {
             bytes.iter().map(|&byte| byte != 0).collect()
         }
 
-        // Bytes other than 0 and 1 are no truth values.
+        // Bytes other than 0 and 1 are not booleans.
         fn in_bytes(_: &[u8]) -> Option<&[Self]> {
             None
         }
@@ -233,8 +233,8 @@ impl HostData {
         with_values!(self, values => Element::to_le_bytes(values))
     }
 
-    /// The memory of the elements as bytes, if any little-endian bytes may be written there: on a
-    /// little-endian machine, and not for truth values.
+    /// The memory of the elements as bytes, if any little-endian bytes may be written there: on a little-endian machine,
+    /// and not for booleans.
     pub fn le_bytes_mut(&mut self) -> Option<&mut [u8]> {
         if self.dtype().size_in_bytes() > 1 && cfg!(target_endian = "big") {
             return None;
@@ -254,7 +254,7 @@ impl HostData {
             Self::F8E4M3(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::F8E5M2(values) => bytemuck::try_cast_slice_mut(values).ok(),
             Self::Complex64(values) => bytemuck::try_cast_slice_mut(values).ok(),
-            // Bytes other than 0 and 1 are not truth values.
+            // Bytes other than 0 and 1 are not booleans.
             Self::Bool(_) => None,
         }
     }

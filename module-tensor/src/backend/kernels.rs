@@ -1,4 +1,4 @@
-//! What is asked of every device.
+//! The kernels that every device must implement.
 
 use std::any::Any;
 
@@ -14,44 +14,44 @@ use crate::{DType, Result, Scalar};
 
 /// The kernels of a device, one method for each family.
 ///
-/// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous. Kernels that
-/// say nothing of errors fail as [`unary`](Self::unary).
-/// What a device does not serve, such as a dtype, is [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) or
+/// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous. Kernels without an errors
+/// section have the errors of [`unary`](Self::unary).
+/// If a device does not support something, such as a dtype, the error is
+/// [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) or
 /// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
 pub trait Backend: Any + Send + Sync {
-    /// The kind of the device, as PyTorch calls it: `cpu`, `cuda`.
+    /// The kind of the device, in PyTorch's terms: `cpu`, `cuda`.
     fn kind(&self) -> &str;
 
-    /// Which of the devices of its kind it is, counted from 0.
+    /// The index of the device among those of its kind, counted from 0.
     fn index(&self) -> usize {
         0
     }
 
-    /// Waits until everything that was asked for has been done. A device that works on while its caller
-    /// goes on reports here, at the latest, what has failed meanwhile.
+    /// Waits until everything requested has been done. An asynchronous device reports its errors here at the latest.
     ///
     /// # Errors
     ///
-    /// What has failed since the last time.
+    /// Errors since the last call.
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Copies elements of another device in row-major order, if this one can get at them without a way
-    /// through host memory; `None` has them downloaded and uploaded.
+    /// Copies elements of another device in row-major order, if this device can access them without going through host
+    /// memory; with `None`, they are downloaded and uploaded.
     ///
     /// # Errors
     ///
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
         let _ = x;
         Ok(None)
     }
 
-    /// Gives memory that is kept for tensors to come back to the system.
+    /// Returns cached memory to the system.
     fn empty_cache(&self) {}
 
-    /// A source of random numbers of this device's own; `None` has them drawn on the CPU and uploaded.
+    /// This device's own source of random numbers; with `None`, they are drawn on the CPU and uploaded.
     fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
         let _ = seed;
         None
@@ -64,12 +64,12 @@ pub trait Backend: Any + Send + Sync {
     /// [`DeviceError::OutOfMemory`](crate::DeviceError::OutOfMemory), [`DeviceError::Failed`](crate::DeviceError::Failed).
     fn upload(&self, data: HostData) -> Result<Storage>;
 
-    /// Elements that lie in host memory, little-endian, and stay there for as long as they are
-    /// needed: a device that reads host memory need not copy them.
+    /// Uses elements in host memory, little-endian, which stay there as long as they are needed: a device that can read
+    /// host memory need not copy them.
     ///
     /// # Errors
     ///
-    /// As [`upload`](Self::upload).
+    /// Those of [`upload`](Self::upload).
     fn borrow(&self, bytes: SharedBytes, dtype: DType) -> Result<Storage> {
         self.upload(HostData::from_le_bytes(dtype, bytes.as_ref()))
     }
@@ -78,7 +78,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// A device that fails.
+    /// A device error.
     fn download(&self, x: &Operand) -> Result<HostData>;
 
     /// `numel` elements of one value.
@@ -92,22 +92,21 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full).
+    /// Those of [`full`](Self::full).
     fn contiguous(&self, x: Operand) -> Result<Storage>;
 
-    /// The same elements as another dtype; of a complex number, which is only asked for truth values, the
-    /// real part.
+    /// The same elements as another dtype; for a complex number, which is only cast to booleans, the real part.
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full).
+    /// Those of [`full`](Self::full).
     fn cast(&self, x: Operand, dtype: DType) -> Result<Storage>;
 
-    /// One element to one element.
+    /// A function of one element.
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full), and a dtype that the operation does not serve.
+    /// Those of [`full`](Self::full), and a dtype that the operation does not support.
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage>;
 
     /// A function of each element of `x`, times `factor`, which has its shape and dtype: a gradient in one pass.
@@ -117,10 +116,10 @@ pub trait Backend: Any + Send + Sync {
         self.binary(BinaryOp::Mul, Operand { storage, layout }, factor)
     }
 
-    /// Two elements to one, for layouts of one shape.
+    /// A function of two elements, for layouts of the same shape.
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage>;
 
-    /// `value` where `x` lies in the region, else the other element, for layouts of one shape.
+    /// `value` where `x` is in the region, otherwise the other element, for layouts of the same shape.
     fn fill_in_range(
         &self,
         region: FillRange,
@@ -129,36 +128,36 @@ pub trait Backend: Any + Send + Sync {
         other: Operand,
     ) -> Result<Storage>;
 
-    /// An element and a number, which has the precision of the computation, to one element.
+    /// A function of an element and a number, which has the precision of the computation.
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage>;
 
-    /// `a + α·b`, for layouts of one shape; over the memory of `a`, if nobody else holds it.
+    /// `a + α·b`, for layouts of the same shape; in the memory of `a`, if nothing else holds it.
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage>;
 
-    /// Two elements to a truth value, for layouts of one shape.
+    /// A comparison of two elements, for layouts of the same shape.
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage>;
 
-    /// An element and a number, which the dtype of `x` holds exactly, to a truth value.
+    /// A comparison of an element and a number, which the dtype of `x` holds exactly.
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage>;
 
-    /// The element of `a` where `condition` is true, else that of `b`, for layouts of one shape.
+    /// The element of `a` where `condition` is true, otherwise that of `b`, for layouts of the same shape.
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
-    /// The number, which the dtype of `x` holds exactly, where `mask` is `on`, else the element of `x`, for
-    /// layouts of one shape.
+    /// The number, which the dtype of `x` holds exactly, where `mask` is `on`, otherwise the element of `x`, for layouts of
+    /// the same shape.
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage>;
 
-    /// Folds the dimensions `dims`.
+    /// Reduces the dimensions `dims`.
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage>;
 
-    /// The sums of the squares along the dimensions `dims`.
+    /// The sums of squares along the dimensions `dims`.
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
         let layout = Layout::contiguous(x.layout.shape().clone());
         let storage = self.binary(BinaryOp::Mul, x.clone(), x)?;
         self.reduce(ReduceOp::Sum, Operand { storage, layout }, dims)
     }
 
-    /// The place of an extreme element along `dim`, as `I64`.
+    /// The index of an extreme element along `dim`, as `I64`.
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage>;
 
     /// The sums along `dim` up to each element, or from each element on if `reverse`.
@@ -167,12 +166,11 @@ pub trait Backend: Any + Send + Sync {
     /// The products along `dim` up to each element.
     fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage>;
 
-    /// The places of the first `count` elements along the last dimension in stable order, as `I64`;
-    /// NaN is the greatest.
+    /// The indices of the first `count` elements along the last dimension in stable order, as `I64`; NaN is the greatest.
     fn argsort(&self, x: Operand, count: usize, descending: bool) -> Result<Storage>;
 
-    /// `numel` elements `fill`, with those of `x` written where `layout`, which has its shape, says;
-    /// where places of `layout` coincide, elements are added to a `fill` of 0.
+    /// `numel` elements `fill`, with those of `x` written at the positions of `layout`, which has its shape; if positions
+    /// coincide, elements are added to a `fill` of 0.
     fn as_strided_scatter(
         &self,
         x: Operand,
@@ -181,8 +179,8 @@ pub trait Backend: Any + Send + Sync {
         fill: Scalar,
     ) -> Result<Storage>;
 
-    /// Elements in another order along each dimension, some perhaps several times: flips, and padding by
-    /// what is there. Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
+    /// Elements in another order along each dimension, possibly repeated: flips, and padding with existing elements.
+    /// Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
     fn gather_along(
         &self,
         op: LinearOp,
@@ -190,19 +188,19 @@ pub trait Backend: Any + Send + Sync {
         geometry: &GatherAlongGeometry,
     ) -> Result<Storage>;
 
-    /// `[…, m, k]` times `[…, k, n]`, with the same sizes before them. A factor that was stretched over some
-    /// of these has strides of 0 there.
+    /// `[…, m, k]` times `[…, k, n]`, with the same leading sizes. A factor that was broadcast over some of these has
+    /// strides of 0 there.
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage>;
 
     /// `[m, k]` times `[k, n]` plus a row of `n` added to each of the `m`.
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage>;
 
-    /// `[m, k]` times packed `[k, n]`, plus a row of `n` added to each of the `m` if there is one, in the dtype of
-    /// `a`. By default the packed factor is unpacked first.
+    /// `[m, k]` times packed `[k, n]`, plus a row of `n` added to each of the `m` if there is one, in the dtype of `a`. By
+    /// default the packed factor is unpacked first.
     ///
     /// # Errors
     ///
-    /// As [`full`](Self::full), and those of [`Packed::unpack`](super::Packed::unpack).
+    /// Those of [`full`](Self::full), and those of [`Packed::unpack`](super::Packed::unpack).
     fn packed_matmul(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
         let b = self.unpacked(b, a.storage.dtype())?;
         match row {
@@ -215,7 +213,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`packed_matmul`](Self::packed_matmul).
+    /// Those of [`packed_matmul`](Self::packed_matmul).
     fn unpacked(&self, x: Operand, dtype: DType) -> Result<Operand> {
         let Some(packed) = x.storage.packed() else {
             return Ok(x);
@@ -237,14 +235,14 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`unary`](Self::unary), and an index that is out of range.
+    /// Those of [`unary`](Self::unary), and an index that is out of range.
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
 
     /// A copy of `x` with `x[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn scatter_add(
         &self,
         x: Operand,
@@ -253,20 +251,19 @@ pub trait Backend: Any + Send + Sync {
         source: Operand,
     ) -> Result<Storage>;
 
-    /// A copy of `x` with `x[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; of several
-    /// the last stays.
+    /// A copy of `x` with `x[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; of several, the last one stays.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
 
-    /// A copy of `x` with `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]` in the place of
-    /// the former, along `dim`.
+    /// A copy of `x` in which elements are replaced by `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]`, along
+    /// `dim`.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn scatter_reduce(
         &self,
         op: ReduceOp,
@@ -276,30 +273,28 @@ pub trait Backend: Any + Send + Sync {
         source: Operand,
     ) -> Result<Storage>;
 
-    /// The slices of dimension `dim` that an index with one dimension names.
+    /// The slices of dimension `dim` selected by a one-dimensional index.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage>;
 
-    /// A copy of `x` with the slices of `source` added to those of dimension `dim` that an index with
-    /// one dimension names.
+    /// A copy of `x` with the slices of `source` added to those of dimension `dim` selected by a one-dimensional index.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather).
+    /// Those of [`gather`](Self::gather).
     fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
     -> Result<Storage>;
 
-    /// The places of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their
-    /// count.
+    /// The indices of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their count.
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)>;
 
-    /// The parts one after the other along `dim`.
+    /// The parts concatenated along `dim`.
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage>;
 
-    /// A convolution or one of its two gradients; `a` and `b` are what [`ConvOp`] says.
+    /// A convolution or one of its two gradients; [`ConvOp`] describes `a` and `b`.
     fn convolution(
         &self,
         op: ConvOp,
@@ -308,23 +303,23 @@ pub trait Backend: Any + Send + Sync {
         geometry: &ConvGeometry,
     ) -> Result<Storage>;
 
-    /// The windows of a convolution laid side by side, or added back.
+    /// The windows of a convolution laid out side by side, or added back.
     fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage>;
 
-    /// The greatest element of each window, of the shape `geometry.output`. Of equal ones the first in row-major
-    /// order is the greatest; NaN is greater than any number, and the last of several.
+    /// The maximum of each window, in the shape `geometry.output`. Of equal elements, the first in row-major order is the
+    /// maximum; NaN is greater than any number, and of several NaN the last one counts.
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage>;
 
-    /// [`max_pool`](Self::max_pool), and the place of each element in the flattened spatial dimensions of the
-    /// input, as `I64`.
+    /// [`max_pool`](Self::max_pool), and the index of each maximum in the flattened spatial dimensions of the input, as
+    /// `I64`.
     fn max_pool_with_indices(
         &self,
         x: Operand,
         geometry: &PoolGeometry,
     ) -> Result<(Storage, Storage)>;
 
-    /// The gradient of max pooling: zeros of the shape `geometry.input`, to which each element of `grad`, of the
-    /// shape `geometry.output`, is added at the place that `indices` names in its plane.
+    /// The gradient of max pooling: zeros of the shape `geometry.input`, to which each element of `grad`, of the shape
+    /// `geometry.output`, is added at its index in `indices`.
     fn max_pool_backward(
         &self,
         grad: Operand,
@@ -333,8 +328,7 @@ pub trait Backend: Any + Send + Sync {
     ) -> Result<Storage>;
 
     /// The sum of each window over the divisor. Backward, `x` has the shape `geometry.output` and the result
-    /// `geometry.input`: each element is divided by the divisor of its window and added to every place that
-    /// the window sees.
+    /// `geometry.input`: each element is divided by the divisor of its window and added to every position in the window.
     fn avg_pool(
         &self,
         op: LinearOp,
@@ -343,12 +337,12 @@ pub trait Backend: Any + Send + Sync {
         divisor: PoolDivisor,
     ) -> Result<Storage>;
 
-    /// Images at another size. Backward, `x` has the shape `geometry.output` and the result
-    /// `geometry.input`: each element is added to every place that it was computed from, times its weight.
+    /// Resized images. Backward, `x` has the shape `geometry.output` and the result `geometry.input`: each element is added
+    /// to every position that it was computed from, times its weight.
     fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage>;
 
-    /// Images read at locations between places, or one of its two gradients; `a` and `b` are what
-    /// [`SampleOp`] says, and the locations, `[batch, dimensions, locations]`, have no gradient here.
+    /// Images sampled between pixels, or one of the two gradients; [`SampleOp`] describes `a` and `b`, and the locations,
+    /// `[batch, dimensions, locations]`, have no gradient here.
     fn sample(
         &self,
         op: SampleOp,
@@ -358,8 +352,7 @@ pub trait Backend: Any + Send + Sync {
         geometry: &SampleGeometry,
     ) -> Result<Storage>;
 
-    // Families of kernels that do several steps at once. What a device lacks is composed of the kernels
-    // above.
+    // Families of kernels that do several steps at once. Missing ones are composed of the kernels above.
 
     /// The gradient of softmax, and `ln Σ eˣ`.
     fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {

@@ -1,11 +1,11 @@
-//! Memory of devices.
+//! Device memory.
 
 use std::any::Any;
 
 use super::{Device, Packed};
 use crate::DType;
 
-/// Memory of a device that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
+/// Device memory that holds the elements of tensors; made by the device's [`Backend`](super::Backend).
 pub trait StorageData: Any + Send + Sync {
     /// The type of the elements.
     fn dtype(&self) -> DType;

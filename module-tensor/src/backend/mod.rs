@@ -1,13 +1,13 @@
 //! The interface between tensors and devices.
 //!
-//! A backend owns memory and kernels; it knows nothing of gradients, and nothing above it knows
-//! how it computes. An accelerator is another crate that implements [`Backend`].
+//! A backend owns memory and kernels; it knows nothing about gradients, and nothing above it knows how it computes. An
+//! accelerator is another crate that implements [`Backend`].
 //!
-//! The kernels of fused families, such as [`NormKernels`], are given operands in the dtypes that the tensors
-//! have, each in its own, and the dtype to compute in (`compute` of the geometry). How a device gets from one
-//! to the other is its own affair: the CPU widens half precision, computes, and rounds each result once.
-//! Outputs come back in the dtype of the input, gradients in the dtype of what they are the gradients of. What
-//! a gradient needs of the forward pass is [`Saved`], whose form the device chooses and which nobody else reads.
+//! The kernels of fused families, such as [`NormKernels`], get operands in the dtypes that the tensors have, each in its
+//! own, and the dtype to compute in (`compute` of the geometry). Each device decides how to convert: the CPU widens half
+//! precision, computes, and rounds each result once. Outputs come back in the dtype of the input, gradients in the dtype of
+//! the tensor that they belong to. What a gradient needs from the forward pass is [`Saved`], whose form the device chooses
+//! and which nothing else reads.
 
 mod absent;
 pub(crate) mod cpu;

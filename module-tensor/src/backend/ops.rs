@@ -1,6 +1,6 @@
 use crate::Scalar;
 
-/// Operations from two elements to one.
+/// Operations on two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BinaryOp {
@@ -14,15 +14,15 @@ pub enum BinaryOp {
     Div,
     /// `aᵇ`
     Pow,
-    /// The greater, NaN if either is
+    /// The greater, NaN if either is NaN
     Maximum,
-    /// The smaller, NaN if either is
+    /// The smaller, NaN if either is NaN
     Minimum,
-    /// The greatest whole number that is at most `a/b`; of integers, `b` is not 0
+    /// `a/b` rounded down to an integer; for integers, `b` is not 0
     FloorDivide,
-    /// What a [`FloorDivide`](Self::FloorDivide) leaves, with the sign of `b`
+    /// The remainder of [`FloorDivide`](Self::FloorDivide), with the sign of `b`
     Remainder,
-    /// What a division rounded toward 0 leaves, with the sign of `a`
+    /// The remainder of a division rounded toward 0, with the sign of `a`
     Fmod,
     /// The angle of the point `(b, a)`
     Atan2,
@@ -33,7 +33,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// What errors call it.
+    /// The name in errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -53,7 +53,7 @@ impl BinaryOp {
     }
 }
 
-/// Where a function of straight pieces is flat; the bounds have the dtype of the elements.
+/// The flat region of a piecewise linear function; the bounds have the dtype of the elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FillRange {
@@ -61,7 +61,7 @@ pub enum FillRange {
     Within(Scalar, Scalar),
     /// `x ≤ low` or `x ≥ high`
     Outside(Scalar, Scalar),
-    /// Not `low < x < high`, as it is with NaN
+    /// Not `low < x < high`, which includes NaN
     NotBetween(Scalar, Scalar),
 }
 
@@ -83,22 +83,22 @@ pub enum CompareOp {
     Ge,
 }
 
-/// Folds.
+/// Reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReduceOp {
-    /// The sum; 0 of nothing.
+    /// The sum; 0 without elements.
     Sum,
-    /// The product; 1 of nothing.
+    /// The product; 1 without elements.
     Prod,
-    /// The greatest, NaN if any is.
+    /// The maximum, NaN if any element is NaN.
     Max,
-    /// The smallest, NaN if any is.
+    /// The minimum, NaN if any element is NaN.
     Min,
 }
 
 impl ReduceOp {
-    /// What errors call it.
+    /// The name in errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -109,18 +109,18 @@ impl ReduceOp {
     }
 }
 
-/// Places of extremes.
+/// Indices of extremes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgReduceOp {
-    /// The first place of the greatest, or of the first NaN.
+    /// The first index of the maximum, or of the first NaN.
     Max,
-    /// The first place of the smallest, or of the first NaN.
+    /// The first index of the minimum, or of the first NaN.
     Min,
 }
 
 impl ArgReduceOp {
-    /// What errors call it.
+    /// The name in errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Max => "argmax",
@@ -140,7 +140,7 @@ pub enum SoftmaxOp {
 }
 
 impl SoftmaxOp {
-    /// What errors call it.
+    /// The name in errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Softmax => "softmax",
@@ -149,42 +149,42 @@ impl SoftmaxOp {
     }
 }
 
-/// A convolution `y = x ∗ w` is linear in `x` and in `w`; each of the three computes one tensor
-/// from the other two, so that they are each other's gradients.
+/// A convolution `y = x ∗ w` is linear in `x` and in `w`; each of the three operations computes one tensor from the other
+/// two, so they are each other's gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConvOp {
     /// `y` from `a = x` and `b = w`.
     Forward,
-    /// The gradient of `x` from `a = y`'s and `b = w`: the transposed convolution.
+    /// The gradient of `x` from `a`, the gradient of `y`, and `b = w`: the transposed convolution.
     Input,
-    /// The gradient of `w` from `a = x` and `b = y`'s.
+    /// The gradient of `w` from `a = x` and `b`, the gradient of `y`.
     Weight,
 }
 
-/// An image read between places is linear in the image and in the weights of its places; each of the
-/// three computes one tensor from the other two, so that they are each other's gradients.
+/// Sampling an image between pixels is linear in the image and in the weights of its pixels; each of the three operations
+/// computes one tensor from the other two, so they are each other's gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleOp {
-    /// What is read, from `a`, the image, and `b`, the weights.
+    /// The sampled values, from `a`, the image, and `b`, the weights.
     Forward,
-    /// The gradient of the image, from that of what was read, `a`, and `b`, the weights.
+    /// The gradient of the image, from `a`, the gradient of the sampled values, and `b`, the weights.
     Input,
-    /// The gradient of the weights, from `a`, the image, and `b`, the gradient of what was read.
+    /// The gradient of the weights, from `a`, the image, and `b`, the gradient of the sampled values.
     Weight,
 }
 
-/// Which way a linear operation on one tensor runs; each of the two is the other's gradient.
+/// The direction of a linear operation on one tensor; each direction is the other's gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinearOp {
     /// From an input to the output.
     Forward,
-    /// From the gradient of the output to that of the input: with the transposed matrix, so that each
-    /// element of the output adds its share to every element of the input that it was computed from.
+    /// From the gradient of the output to that of the input: with the transposed matrix, so that each element of the output
+    /// adds its share to every element of the input that it was computed from.
     Backward,
 }
 
 impl LinearOp {
-    /// The gradient's way.
+    /// The direction of the gradient.
     #[must_use]
     pub fn reversed(self) -> Self {
         match self {
@@ -194,17 +194,17 @@ impl LinearOp {
     }
 }
 
-/// Windows laid side by side; each of the two is the other's gradient.
+/// Windows laid out side by side; each direction is the other's gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnfoldOp {
     /// `[batch, channels, size…]` to columns, `[batch, channels · kernel, windows]`.
     Unfold,
-    /// Columns added to the places that they came from.
+    /// Columns added at the positions that they came from.
     Fold,
 }
 
-/// The steps of recurrent layers: the next state `h′` from the state `h` and the sums `x` and `s` of the
-/// input and of the state, each with its own weights and bias.
+/// The steps of recurrent layers: the next state `h′` from the state `h` and the sums `x` and `s` of the input and of the
+/// state, each with its own weights and bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecurrentOp {
     /// `h′ = tanh(x + s)`
@@ -213,13 +213,12 @@ pub enum RecurrentOp {
     Relu,
     /// `c′ = σ(f)·c + σ(i)·tanh(g)` and `h′ = σ(o)·tanh(c′)`, where `[i, f, g, o] = x + s`
     Lstm,
-    /// `h′ = (1 - z)·n + z·h`, where `[r, z] = σ(x + s)` and `n = tanh(x + r·s)`, each of its third of
-    /// `x` and `s`
+    /// `h′ = (1 - z)·n + z·h`, where `[r, z] = σ(x + s)` and `n = tanh(x + r·s)`, each from its third of `x` and `s`
     Gru,
 }
 
 impl RecurrentOp {
-    /// How many numbers a step sums for each element of the state.
+    /// The number of gates of each element of the state.
     pub fn gates(self) -> usize {
         match self {
             Self::Tanh | Self::Relu => 1,

@@ -4,22 +4,21 @@ use super::{Device, Storage};
 pub use crate::simd::CodeTables;
 use crate::{DTypeError, Error, Result};
 
-/// Elements that do not lie one by one in a storage, as those of quantized blocks, which have a scheme
-/// and a length in bytes of their own.
+/// Elements that are not stored one by one, such as those of quantized blocks; they have their own scheme and length in
+/// bytes.
 ///
-/// A storage says so by [`StorageData::packed`](super::StorageData::packed), and
-/// [`Tensor::from_storage`](crate::Tensor::from_storage) makes a tensor of it. The tensor has the dtype and the shape
-/// that its elements have when they are unpacked. Its layout counts the unpacked elements, so that views
-/// of it are as those of any tensor: [`Tensor::unpack`](crate::Tensor::unpack) of a transpose is the
-/// transpose of what is unpacked.
+/// A storage declares this by [`StorageData::packed`](super::StorageData::packed), and
+/// [`Tensor::from_storage`](crate::Tensor::from_storage) makes a tensor of it. The tensor has the dtype and the shape that
+/// its elements have when they are unpacked. Its layout counts the unpacked elements, so views of it are like those of any
+/// tensor: [`Tensor::unpack`](crate::Tensor::unpack) of a transpose is the transpose of the unpacked tensor.
 ///
-/// [`Tensor::linear`](crate::Tensor::linear) takes a packed weight, and [`Tensor::matmul`](crate::Tensor::matmul) a
-/// packed matrix on the right; the gradient flows to the other factor. The CPU computes from the packed elements
-/// where they are unpacked in runs ([`runs`](Self::runs)), and other devices from what [`unpack`](Self::unpack) gives.
+/// [`Tensor::linear`](crate::Tensor::linear) takes a packed weight, and [`Tensor::matmul`](crate::Tensor::matmul) a packed
+/// matrix on the right; the gradient flows to the other factor. The CPU computes from the packed elements if they can be
+/// unpacked in runs ([`runs`](Self::runs)); other devices [`unpack`](Self::unpack) them first.
 ///
-/// Operations of one's own find the memory by [`Storage::downcast_ref`], and say which layouts they
-/// serve. What needs plain elements, as every other operation of this crate does, answers
-/// [`DTypeError::Packed`](crate::DTypeError::Packed). A packed tensor carries no gradient.
+/// Custom operations find the memory with [`Storage::downcast_ref`], and state which layouts they support. Operations that
+/// need plain elements, which all others in this crate do, return [`DTypeError::Packed`](crate::DTypeError::Packed). A
+/// packed tensor has no gradient.
 pub trait Packed {
     /// The name of the scheme, such as `q4_0`.
     fn scheme(&self) -> &'static str;
@@ -37,7 +36,7 @@ pub trait Packed {
     /// Not enough memory, a device that fails.
     fn unpack(&self) -> Result<Storage>;
 
-    /// The elements in runs, if they lie in host memory; then products do not unpack the whole matrix.
+    /// The elements in runs, if they are in host memory; then products do not unpack the whole matrix.
     fn runs(&self) -> Option<&dyn PackedRuns> {
         None
     }
@@ -57,22 +56,21 @@ pub trait Packed {
 
 /// Packed elements in host memory that can be unpacked a few at a time.
 ///
-/// They are counted in row-major order. A run starts at a multiple of [`group`](Self::group) and ends at another
-/// or at the last element; it may go from one row to the next.
+/// Elements are counted in row-major order. A run starts at a multiple of [`group`](Self::group) and ends at another one or
+/// at the last element; it may extend over several rows.
 pub trait PackedRuns: Sync {
     /// The number of elements that are unpacked together.
     fn group(&self) -> usize;
 
-    /// Writes a run of elements to `out`, which is as long.
+    /// Writes a run of elements to `out`, which has its length.
     fn unpack_run(&self, run: Range<usize>, out: &mut [f32]);
 
-    /// The rows as numbers of 8 bits, if products round their inputs to such numbers too.
+    /// The rows as 8-bit integers, if products also round their inputs to such numbers.
     fn rounding_inputs(&self) -> Option<Int8Rows<'_>> {
         None
     }
 
-    /// All elements as codes of 4 bits, if that is what they are; then products of few rows look them up where they
-    /// lie.
+    /// All elements as 4-bit codes, if they are; products of few rows then look them up in place.
     fn coded_rows(&self) -> Option<CodedRows<'_>> {
         None
     }
@@ -102,10 +100,10 @@ pub enum CodeOrder {
     LowerHalfFirst,
 }
 
-/// A matrix of `scales[i] · codes[i, j]`, which is multiplied by inputs that are rounded to 8 bits.
+/// A matrix of `scales[i] · codes[i, j]`, whose products round their inputs to 8 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Int8Rows<'a> {
-    /// All rows, one after the other.
+    /// All rows, one after another.
     pub codes: &'a [i8],
     /// One for each row.
     pub scales: &'a [f32],

@@ -21,7 +21,7 @@ pub enum Distribution {
         /// The standard deviation.
         std: f64,
     },
-    /// The normal distribution within `[low, high]`; values outside are drawn again.
+    /// The normal distribution within `[low, high]`; values outside are redrawn.
     TruncNormal {
         /// The mean of the whole distribution.
         mean: f64,
@@ -32,7 +32,7 @@ pub enum Distribution {
         /// The upper bound.
         high: f64,
     },
-    /// The same distribution by the inverse of its cumulative distribution function, one draw a value.
+    /// The same distribution by inverting its cumulative distribution function, with one draw per value.
     TruncNormalByInverse {
         /// The mean of the whole distribution.
         mean: f64,
@@ -43,7 +43,7 @@ pub enum Distribution {
         /// The upper bound.
         high: f64,
     },
-    /// `-ln(1 - u) / λ` of an even `u`.
+    /// `-ln(1 - u) / λ` for a uniform `u`.
     Exponential {
         /// `λ`
         lambda: f64,
@@ -60,9 +60,9 @@ pub enum Distribution {
     },
     /// The integers of `[low, high)`, as `I64`.
     Integers {
-        /// The least.
+        /// The smallest integer.
         low: i64,
-        /// One more than the greatest.
+        /// One more than the largest integer.
         high: i64,
     },
     /// A random permutation of `0..n` for `n` elements, as `I64`.
@@ -91,31 +91,31 @@ pub trait DeviceGenerator: Send {
     /// Starts over with this seed.
     fn manual_seed(&mut self, seed: u64);
 
-    /// The seed given last, whatever was drawn since.
+    /// The last seed, regardless of draws since.
     fn initial_seed(&self) -> u64;
 
-    /// Everything that decides the draws to come.
+    /// The state that determines all future draws.
     fn get_state(&self) -> Vec<u8>;
 
-    /// Takes up what [`get_state`](Self::get_state) gave.
+    /// Restores what [`get_state`](Self::get_state) returned.
     ///
     /// # Errors
     ///
-    /// Bytes that are no such state. The generator is unchanged then.
+    /// Bytes that are not such a state. The generator is then unchanged.
     fn set_state(&mut self, state: &[u8]) -> Result<()>;
 
-    /// `numel` values on the device, rounded to `dtype`; what they are depends on the state alone.
+    /// `numel` values on the device, rounded to `dtype`; they depend only on the state.
     ///
     /// # Errors
     ///
-    /// Numbers that are no such distribution, a dtype that is not served, not enough memory.
+    /// Invalid parameters of the distribution, an unsupported dtype, not enough memory.
     fn draw(&mut self, distribution: Distribution, numel: usize, dtype: DType) -> Result<Storage>;
 
-    /// Goes on as if the values had been drawn.
+    /// Advances as if the values had been drawn.
     ///
     /// # Errors
     ///
-    /// As [`draw`](Self::draw).
+    /// Those of [`draw`](Self::draw).
     fn skip(&mut self, distribution: Distribution, numel: usize, dtype: DType) -> Result<()> {
         self.draw(distribution, numel, dtype).map(drop)
     }

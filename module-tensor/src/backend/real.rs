@@ -1,13 +1,12 @@
-//! Numbers that formulas are written with.
+//! The number types that formulas are generic over.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A number that an [`UpdateFormula`](UpdateFormula) computes with: an element of a tensor, or a result of
-/// elements.
+/// A number in an [`UpdateFormula`](UpdateFormula): an element of a tensor, or a result computed from elements.
 ///
-/// It is a number of the CPU or the record of a computation, which other devices carry out; a formula does not
-/// know which. Each operation has the rounding of the [`Tensor`](crate::Tensor)'s operation of its name; a number beside it is
-/// rounded to the dtype first.
+/// It is a number of the CPU or the record of a computation that other devices carry out; a formula does not know which.
+/// Each operation rounds like the [`Tensor`](crate::Tensor) operation of the same name; a scalar operand is rounded to the
+/// dtype first.
 pub trait Real:
     Copy
     + Neg<Output = Self>
@@ -32,7 +31,7 @@ pub trait Real:
     /// 1, -1 or 0, as it is above 0, below or neither.
     fn sign(self) -> Self;
 
-    /// The greater one; NaN if either is.
+    /// The greater one; NaN if either is NaN.
     fn maximum(self, other: Self) -> Self;
 
     /// At least `min` and at most `max`; NaN stays.
@@ -50,15 +49,15 @@ pub trait Real:
     /// `x + w·(y - x)`, from the side that rounds less.
     fn lerp(self, y: Self, w: f64) -> Self;
 
-    /// `y` where this is above 0, else `z`.
+    /// `y` where this is above 0, otherwise `z`.
     fn where_positive(self, y: Self, z: Self) -> Self;
 }
 
-/// A formula for [`update_elements`](crate::fused::update_elements): what becomes of the elements of `W` tensors that are written, by themselves and
-/// those of `R` tensors that are read.
+/// A formula for [`update_elements`](crate::fused::update_elements): computes the new elements of `W` written tensors from
+/// their elements and those of `R` tensors that are only read.
 ///
-/// It holds the numbers of the formula. Its result must depend on them and on the elements alone.
+/// It holds the numbers of the formula. Its result must depend only on them and on the elements.
 pub trait UpdateFormula<const W: usize, const R: usize>: Copy + Sync {
-    /// The elements that are written. Mark it `#[inline]`, so that it becomes one loop of vector instructions.
+    /// The new elements of the written tensors. Mark it `#[inline]`, so that it becomes one vectorized loop.
     fn apply<T: Real>(self, written: [T; W], read: [T; R]) -> [T; W];
 }

@@ -3,9 +3,9 @@ use smallvec::SmallVec;
 use super::Storage;
 use crate::{Error, Result};
 
-/// The memory that a kernel keeps of its forward pass for the gradient, in the form that its device computes with.
+/// Memory that a kernel keeps from its forward pass for the gradient, in the form in which its device computes.
 ///
-/// Operations keep it and hand it back to the same device, and never look into it.
+/// Operations keep it and pass it back to the same device, and never look inside.
 ///
 /// # Example
 ///
@@ -29,11 +29,11 @@ impl Saved {
         Self(storages.into_iter().collect())
     }
 
-    /// The memory in the order in which it was kept, for the kernel `op`.
+    /// The memory in the order in which it was saved, for the kernel `op`.
     ///
     /// # Errors
     ///
-    /// Another number of storages than `N`: it was kept by another kernel.
+    /// A number of storages other than `N`: it was saved by another kernel.
     pub fn storages<const N: usize>(&self, op: &'static str) -> Result<[&Storage; N]> {
         let all: SmallVec<[&Storage; 3]> = self.0.iter().collect();
         (*all).try_into().map_err(|_| {

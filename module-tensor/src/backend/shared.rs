@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that storages borrow instead of copying them, as those of a file that is mapped into memory.
+/// Bytes that storages borrow instead of copying, such as those of a memory-mapped file.
 ///
 /// It is a handle: every storage that borrows keeps the owner alive.
 ///
@@ -23,14 +23,14 @@ pub struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// All the bytes of an owner, which must give the same ones every time.
+    /// All the bytes of an owner, which must always return the same ones.
     pub fn new(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         let range = 0..owner.as_ref().len();
         let owner = Arc::new(owner);
         Self { owner, range }
     }
 
-    /// A part of these bytes, counted from their start; `None` if it leaves them.
+    /// A part of these bytes, counted from their start; `None` if it is out of bounds.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         self.as_ref().get(range.clone())?;

@@ -1,4 +1,4 @@
-//! Handles to the memory of devices.
+//! Handles to device memory.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::{DType, DTypeError, DeviceError, Result};
 #[derive(Clone)]
 pub struct Storage {
     data: Arc<dyn StorageData>,
-    // Asked for by every operation, so they are read once.
+    // Every operation needs these, so they are read once.
     dtype: DType,
     is_packed: bool,
     device: Device,
 }
 
 impl Storage {
-    /// A handle to fresh memory.
+    /// A handle to new memory.
     pub fn new(data: impl StorageData) -> Self {
         let (dtype, device) = (data.dtype(), data.device());
         let is_packed = data.packed().is_some();
@@ -49,7 +49,7 @@ impl Storage {
         }
     }
 
-    /// Checks that the elements lie one by one.
+    /// Checks that the elements are stored one by one.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Storage {
     ///
     /// # Errors
     ///
-    /// Elements that are packed ([`DTypeError::Packed`]) or still to come
+    /// Elements that are packed ([`DTypeError::Packed`]) or do not exist yet
     /// ([`ErrorKind::NoValues`](crate::ErrorKind::NoValues)), memory of another device.
     pub fn data<S: StorageData>(&self, op: &'static str, device: Device) -> Result<&S> {
         self.check_plain(op)?;
@@ -90,12 +90,12 @@ impl Storage {
         })
     }
 
-    /// The error of a kernel that finds none of its device's memory here, if the elements are still to come.
+    /// The error of a kernel that finds another device's memory here, if the elements do not exist yet.
     pub(super) fn absent_error(&self) -> Option<crate::Error> {
         self.downcast_ref().map(Absent::error)
     }
 
-    /// The memory as its backend's own type, to be written, if no other handle shares it.
+    /// The memory as its backend's own type, for writing, if no other handle shares it.
     pub fn downcast_mut<S: StorageData>(&mut self) -> Option<&mut S> {
         let data: &mut dyn Any = Arc::get_mut(&mut self.data)?;
         data.downcast_mut()
@@ -106,8 +106,7 @@ impl Storage {
         Arc::ptr_eq(&self.data, &other.data)
     }
 
-    /// Whether no other handle shares the memory; one that another thread drops meanwhile may be
-    /// counted still.
+    /// Whether no other handle shares the memory; a handle that another thread is dropping may still be counted.
     pub fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.data) == 1
     }
@@ -120,8 +119,7 @@ impl Storage {
 
 /// An operand of a kernel: memory and the layout of the elements in it.
 ///
-/// It is passed by value, so that a kernel can write its result over memory that nobody else
-/// shares.
+/// It is passed by value, so that a kernel can write its result in place if nothing else shares the memory.
 #[derive(Clone)]
 pub struct Operand {
     /// The memory.

@@ -1,10 +1,10 @@
-//! The functions of one element: what every backend is told of them, and what the CPU computes.
+//! Elementwise functions of one input: their description for every backend, and the CPU's formulas.
 
-/// The list of them: a line of documentation, the variant with its numbers, the name in errors, and what the
-/// CPU computes of the operand `x`, whose elements are of the type `T`.
+/// The list of operations: a line of documentation, the variant with its numbers, the name in errors, and what the CPU
+/// computes from the operand `x`, whose elements have type `T`.
 ///
-/// [`UnaryOp`] is written from what stands before `=>`. What stands behind it is code of `cpu/unary.rs`, which
-/// says what it is made of; nothing else reads it.
+/// [`UnaryOp`] is generated from the part before `=>`. The part after it is code for `cpu/unary.rs`, which says what it
+/// consists of; nothing else reads it.
 macro_rules! unary_ops {
     ($write:ident! $($with:ident)*) => {
         $write! { $($with)* x T;
@@ -63,7 +63,7 @@ macro_rules! unary_ops {
         Erfinv "erfinv" => call(x, erfinv);
         /// `ln |Γ(x)|`
         Lgamma "lgamma" => call(x, libm::lgamma);
-        /// The derivative of this order of the derivative of `ln Γ(x)`
+        /// The derivative of this order of the digamma function
         Polygamma {
             /// How often the digamma function is differentiated
             order: u32,
@@ -71,20 +71,20 @@ macro_rules! unary_ops {
             0 => call(x, digamma),
             _ => map1(x, move |v: T| polygamma(order, v.to_f64()) as T),
         };
-        /// The greatest whole number that is at most `x`
+        /// `x` rounded down to an integer
         Floor "floor" => formula!(x, |v| v.floor());
-        /// The smallest whole number that is at least `x`
+        /// `x` rounded up to an integer
         Ceil "ceil" => formula!(x, |v| v.ceil());
-        /// The nearest whole number, the even one of two
+        /// `x` rounded to the nearest integer, ties to even
         Round "round" => formula!(x, |v| v.round_ties_even());
-        /// The whole number before the decimal point
+        /// `x` rounded toward 0
         Trunc "trunc" => call(x, f64::trunc);
         /// `tanh x`
         Tanh "tanh" => map1_wide(x, tanh);
         /// `1/(1 + e⁻ˣ)`
         Sigmoid "sigmoid" => map1_wide(x, T::sigmoid);
         /// `max(x, 0)`, NaN kept
-        // Only what is below zero is replaced: -0.0 and NaN stay, as in PyTorch.
+        // Only values below zero are replaced: -0.0 and NaN stay, as in PyTorch.
         Relu "relu" => formula!(x, |v| if v < 0.0 { 0.0 } else { v });
         /// `x · ½ (1 + erf(x/√2))`
         Gelu "gelu" => formula!(x, |v| gelu(v));
@@ -111,9 +111,9 @@ macro_rules! unary_ops {
             /// The upper bound, not NaN
             high: f64,
         } "clamp" => formula!(x, (low = low, high = high) |v| v.clamped([low, high]));
-        /// The derivative of [`Sigmoid`](Self::Sigmoid), of its result
+        /// The derivative of [`Sigmoid`](Self::Sigmoid), as a function of its result
         SigmoidGrad "sigmoid" => map1(x, |y: T| y * (1.0 - y));
-        /// The derivative of [`Tanh`](Self::Tanh), of its result
+        /// The derivative of [`Tanh`](Self::Tanh), as a function of its result
         TanhGrad "tanh" => map1(x, |y: T| 1.0 - y * y);
         /// The derivative of [`Gelu`](Self::Gelu)
         GeluGrad "gelu" => formula!(x, |v| gelu_grad(v));
@@ -150,7 +150,7 @@ macro_rules! unary_ops {
             threshold: f64,
         } "softplus" => formula!(x, (beta = beta, threshold = threshold) |v| {
             let scaled = v * beta;
-            // ln(1 + u) of a u of at most 1, with what the sum lost made up for.
+            // ln(1 + u) for u of at most 1, with a correction for the rounding of the sum.
             let u = exp(-scaled.abs());
             let sum = 1.0 + u;
             let log = if sum == 1.0 { u } else { ln(sum) * (u / (sum - 1.0)) };
@@ -171,7 +171,7 @@ macro_rules! unary_ops {
             input_scale: f64,
         } "elu" => formula!(x, (below = alpha * scale, above = scale, inner = input_scale) |v| {
             let z = v * inner;
-            // eᶻ - 1 by t = tanh z/2, which loses nothing near 0 and below.
+            // eᶻ - 1 from t = tanh z/2, which is accurate at and below 0.
             let t = tanh(0.5 * z);
             let bent = if z < 0.5 { 2.0 * t / (1.0 - t) } else { exp(z) - 1.0 };
             if v < 0.0 { bent * below } else { v * above }
@@ -181,13 +181,13 @@ macro_rules! unary_ops {
 }
 pub(in crate::backend) use unary_ops;
 
-/// Writes [`UnaryOp`] from the list.
+/// Generates [`UnaryOp`] from the list.
 macro_rules! variants {
     ($x:ident $t:ident; $(
         $(#[$doc:meta])*
         $op:ident $({ $($(#[$about:meta])* $number:ident: $type:ty),* $(,)? })? $name:literal => $kernel:expr;
     )*) => {
-        /// Operations from one element to one; the numbers that some take are rounded to the dtype.
+        /// Operations on one element; their numbers are rounded to the dtype.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum UnaryOp {
@@ -195,7 +195,7 @@ macro_rules! variants {
         }
 
         impl UnaryOp {
-            /// What errors call it.
+            /// The name in errors.
             pub fn name(self) -> &'static str {
                 match self {
                     Self::Polygamma { order: 0 } => "digamma",

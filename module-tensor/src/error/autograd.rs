@@ -15,7 +15,7 @@ pub enum AutogradError {
     /// `backward` on a tensor that nothing tracks.
     BackwardUntracked,
 
-    /// A question about the gradient of a tensor that nothing tracks.
+    /// An operation on the gradient of an untracked tensor.
     Untracked {
         /// The operation.
         op: &'static str,
@@ -43,7 +43,7 @@ pub enum AutogradError {
         source: Box<super::Error>,
     },
 
-    /// A gradient with an infinity or a NaN, where anomalies are looked for.
+    /// A gradient with an infinity or a NaN, if anomalies are checked for.
     NonFinite {
         /// The operation in whose backward it appeared.
         op: &'static str,
@@ -67,9 +67,9 @@ pub enum AutogradError {
         got: usize,
     },
 
-    /// Operations that are computed again in the backward pass, and are not those of the first time.
+    /// Operations whose recomputation in the backward pass differs from the first run.
     Recomputed {
-        /// The operation whose gradient was asked for.
+        /// The operation whose gradient was requested.
         op: &'static str,
         /// The first difference.
         problem: String,
@@ -81,9 +81,9 @@ pub enum AutogradError {
         input: usize,
         /// The index of the element in row-major order.
         element: usize,
-        /// The slope by the gradient.
+        /// The derivative according to the gradient.
         analytic: f64,
-        /// The slope by the central difference.
+        /// The derivative according to the central difference.
         numeric: f64,
     },
 }

@@ -16,7 +16,7 @@ pub enum DeviceError {
         rhs: String,
     },
 
-    /// Something that a backend does not do.
+    /// Something that a backend does not support.
     Unavailable {
         /// The operation.
         op: &'static str,
@@ -32,7 +32,7 @@ pub enum DeviceError {
         known: String,
     },
 
-    /// Two backends that would be one device.
+    /// Two backends for the same device.
     Taken {
         /// The device.
         device: String,
@@ -42,11 +42,11 @@ pub enum DeviceError {
     OutOfMemory {
         /// The device.
         device: String,
-        /// The number of bytes that were asked for.
+        /// The number of requested bytes.
         bytes: usize,
     },
 
-    /// Any other error of a device, perhaps of an earlier operation.
+    /// Any other error of a device, possibly of an earlier operation.
     Failed {
         /// The device.
         device: String,

@@ -1,4 +1,4 @@
-//! The message of each kind of error, and what lies behind it.
+//! The message of each kind of error, and its source.
 
 use std::error::Error;
 use std::fmt;
@@ -36,7 +36,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Most kinds read as the errors in them, so that what is behind those is behind them.
+/// Most kinds print as the error inside them, so they have its source.
 impl Error for ErrorKind {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {

@@ -17,7 +17,7 @@ pub enum DTypeError {
         rhs: DType,
     },
 
-    /// A dtype that the operation does not serve.
+    /// A dtype that the operation does not support.
     Unsupported {
         /// The operation.
         op: &'static str,

@@ -1,4 +1,4 @@
-//! What becomes an error by `?` or `into`.
+//! Conversions into an error, for `?` and `into`.
 
 use super::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, RngError, ShapeError};
 
@@ -74,7 +74,7 @@ impl From<std::io::Error> for ErrorKind {
     }
 }
 
-/// So that `?` passes on what the operating system says.
+/// So that `?` passes on errors of the operating system.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         ErrorKind::Io(error).into()

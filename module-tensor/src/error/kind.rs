@@ -1,17 +1,16 @@
 use super::{AutogradError, DTypeError, DeviceError, RngError, ShapeError};
 
-/// What can go wrong, by domain. Messages are lower case, quote the values and say what to do where
-/// there is something to do.
+/// What can go wrong, by domain. Messages are lower case, quote the values and say what to do if there is a remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A shape, a dimension or an index that does not fit.
+    /// A shape, a dimension or an index that does not match.
     Shape(ShapeError),
 
-    /// A dtype, or a form of storage, that an operation does not take.
+    /// A dtype, or a form of storage, that an operation does not accept.
     DType(DTypeError),
 
-    /// A device that is not the one needed, or an error of its own.
+    /// A device other than the required one, or an error of the device itself.
     Device(DeviceError),
 
     /// A gradient that cannot be computed, or is wrong.
@@ -39,7 +38,7 @@ pub enum ErrorKind {
         problem: String,
     },
 
-    /// A tensor whose values are still to come.
+    /// A tensor that has no values yet.
     NoValues {
         /// Its key or its shape.
         what: String,
@@ -48,10 +47,10 @@ pub enum ErrorKind {
     /// A draw that the generator refuses.
     Random(RngError),
 
-    /// An error of the operating system without a file name, as user code raises it by `?`.
+    /// An error of the operating system without a file name, as user code returns it with `?`.
     Io(std::io::Error),
 
-    /// The error of another crate, or anything that user code raises from a `forward`, a hook or an
-    /// initializer; [`Error::downcast_ref`](super::Error::downcast_ref) finds its type.
+    /// The error of another crate, or anything that user code returns from a `forward`, a hook or an initializer;
+    /// [`Error::downcast_ref`](super::Error::downcast_ref) finds its type.
     Custom(Box<dyn std::error::Error + Send + Sync>),
 }

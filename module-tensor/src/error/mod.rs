@@ -1,4 +1,4 @@
-//! The one error type: a boxed, typed enum with the values in it.
+//! The one error type: a boxed, typed enum that holds the offending values.
 
 mod autograd;
 mod device;
@@ -23,12 +23,12 @@ pub use random::RngError;
 pub use shape::ShapeError;
 pub use trace::Trace;
 
-/// The result of everything in these crates that can fail.
+/// The result type of everything in these crates that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error with its values, and the path of the module in which it happened.
 ///
-/// It is one pointer wide, so that a `Result` costs nothing where all goes well.
+/// It is one pointer wide, so that a `Result` costs nothing if there is no error.
 ///
 /// # Example
 ///
@@ -79,8 +79,8 @@ impl Error {
         of(op, name, &value, problem.into())
     }
 
-    /// Anything else that user code raises from a `forward`, a hook or an initializer: a message or
-    /// another crate's error.
+    /// Any other error that user code returns from a `forward`, a hook or an initializer: a message or another crate's
+    /// error.
     ///
     /// # Example
     ///
@@ -126,8 +126,8 @@ impl Error {
         self.0.kind
     }
 
-    /// The path of the module in which it happened, seen from the outermost `call`: `layer1.conv2`.
-    /// `None` when no `call` was left by the error.
+    /// The path of the module in which it happened, relative to the outermost `call`: `layer1.conv2`. `None` if the error
+    /// left no `call`.
     pub fn module_path(&self) -> Option<&str> {
         self.0.trace.as_ref().map(Trace::path)
     }
@@ -153,7 +153,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// A failed `main` or `unwrap` prints this, so it reads as the message does.
+/// A failed `main` or `unwrap` prints this, so it reads like the message.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {

@@ -3,9 +3,9 @@
 
 use std::fmt::{self, Write};
 
-/// The most characters of a name that a message quotes.
+/// The maximum number of characters of a name in a message.
 const NAME: usize = 120;
-/// The most characters of a longer passage, which may quote several names.
+/// The maximum number of characters of a longer passage, which may quote several names.
 const PASSAGE: usize = 4000;
 
 /// Quotes a key, a path or a value: at most 120 characters, with control characters escaped.
@@ -14,8 +14,8 @@ pub fn quote(name: &str) -> Quote<'_> {
     Quote { text: name, most }
 }
 
-/// Quotes a description of a problem, which may quote names itself: at most 4000 characters, with control
-/// characters escaped.
+/// Quotes a description of a problem, which may itself quote names: at most 4000 characters, with control characters
+/// escaped.
 pub fn passage(text: &str) -> Quote<'_> {
     let most = PASSAGE;
     Quote { text, most }

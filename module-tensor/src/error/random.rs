@@ -55,16 +55,16 @@ pub enum RngError {
         /// The number of elements asked for.
         n: usize,
     },
-    /// A state blob of another length than PyTorch's.
+    /// State bytes whose length differs from PyTorch's.
     StateLength {
         /// The length in bytes that a state has.
         expected: usize,
         /// The length given.
         found: usize,
     },
-    /// A state whose position lies outside its words, or that was never seeded.
+    /// A state whose position is outside its words, or that was never seeded.
     StatePosition {
-        /// Words left before the block is renewed, plus one.
+        /// The number of words left before the block is renewed, plus one.
         left: i32,
         /// The index of the next word.
         next: u32,

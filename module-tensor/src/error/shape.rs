@@ -3,7 +3,7 @@ use std::fmt;
 use super::quote::passage;
 use crate::layout::{MAX_RANK, Shape};
 
-/// Why a shape, a dimension or an index does not fit.
+/// Why a shape, a dimension or an index does not match.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ShapeError {
@@ -17,7 +17,7 @@ pub enum ShapeError {
         rhs: Shape,
     },
 
-    /// Two shapes that do not fit each other for another reason than broadcasting.
+    /// Two shapes that are incompatible for a reason other than broadcasting.
     Mismatch {
         /// The operation.
         op: &'static str,
@@ -67,7 +67,7 @@ pub enum ShapeError {
         shape: Shape,
     },
 
-    /// More dimensions than a tensor has.
+    /// More dimensions than a tensor can have.
     Rank {
         /// The operation.
         op: &'static str,

@@ -5,7 +5,7 @@ use std::io;
 use super::{AutogradError, DTypeError, DeviceError, Error, ErrorKind, RngError, ShapeError};
 use crate::{DType, Shape, Tensor};
 
-/// A key of a hostile file: long, and with what steers a terminal.
+/// A key from a hostile file: long, and with terminal control characters.
 fn key() -> String {
     format!("\u{1b}[2J\n\r\u{9b}\u{202e}{}", "k".repeat(1 << 20))
 }
@@ -154,7 +154,7 @@ fn other_errors() -> [ErrorKind; 6] {
     ]
 }
 
-/// Every kind of error, made of hostile text wherever it holds text.
+/// Every kind of error, with hostile text wherever it contains text.
 fn kinds() -> Vec<ErrorKind> {
     let shapes = shape_errors().map(ErrorKind::from).into_iter();
     shapes
@@ -165,7 +165,7 @@ fn kinds() -> Vec<ErrorKind> {
         .collect()
 }
 
-/// A variant that is new is missing here until it stands in [`kinds`] too.
+/// A new variant is missing here until it is added to [`kinds`] too.
 fn place(kind: &ErrorKind) -> usize {
     use ErrorKind as K;
     match kind {

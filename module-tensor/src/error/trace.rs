@@ -1,11 +1,10 @@
 use std::any::TypeId;
 use std::fmt;
 
-/// The position of an error: the innermost module whose `call` it left, and its path from the
-/// outermost one so far.
+/// The position of an error: the innermost module whose `call` it left, and its path so far, relative to the outermost one.
 ///
-/// Nothing is recorded while all goes well: each `call` that an error leaves looks for the
-/// previous one among its own descendants.
+/// Nothing is recorded unless there is an error: each `call` that an error leaves looks for the previous one among its own
+/// descendants.
 #[derive(Clone, Debug)]
 pub struct Trace {
     kind: &'static str,

@@ -4,8 +4,8 @@ use super::sizes::DimVec;
 use crate::{Result, ShapeError};
 
 impl Shape {
-    /// The shape to which both broadcast: sizes are compared from the last dimension, and a size
-    /// of 1 or a missing dimension stretches.
+    /// The shape to which both broadcast: sizes are compared from the last dimension, and a size of 1 or a missing
+    /// dimension is expanded.
     pub(crate) fn broadcast(&self, op: &'static str, other: &Self) -> Result<Self> {
         if self == other {
             return Ok(self.clone());
@@ -36,7 +36,7 @@ impl Shape {
 }
 
 impl Layout {
-    /// This layout stretched to `shape`; stretched dimensions get stride 0.
+    /// This layout broadcast to `shape`; broadcast dimensions get stride 0.
     pub(crate) fn broadcast_to(&self, op: &'static str, shape: &Shape) -> Result<Self> {
         let fail = || {
             let (lhs, rhs) = (self.shape.clone(), shape.clone());

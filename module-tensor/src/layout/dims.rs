@@ -69,8 +69,8 @@ impl From<&DimVec> for Dims {
     }
 }
 
-/// The dimension that an operation runs along: one, which counts from the end if it is negative, or `..`
-/// for all of them as one, in row-major order.
+/// The dimension that an operation runs along: a single one (negative ones count from the end), or `..` for all of them as
+/// one, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
     /// All of them.

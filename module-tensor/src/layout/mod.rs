@@ -1,4 +1,4 @@
-//! Shapes, strides and the arithmetic of views; free of devices and dtypes.
+//! Shapes, strides and the arithmetic of views; independent of devices and dtypes.
 
 mod broadcast;
 mod dims;
@@ -19,8 +19,8 @@ use sizes::DimVec;
 
 /// The layout of a tensor's elements in its storage.
 ///
-/// **Invariant:** every index inside `shape` maps to `offset + Σ index·stride`, which lies inside
-/// the storage. The constructors of [`Tensor`](crate::Tensor) establish it and every view keeps it.
+/// **Invariant:** every index inside `shape` maps to `offset + Σ index·stride`, which is inside the storage. The
+/// constructors of [`Tensor`](crate::Tensor) establish it and every view preserves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     shape: Shape,
@@ -29,7 +29,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The row-major layout of a fresh storage.
+    /// The row-major layout of a new storage.
     pub fn contiguous(shape: Shape) -> Self {
         let mut strides = DimVec::from_elem(1, shape.rank());
         let mut step = 1_usize;
@@ -65,9 +65,9 @@ impl Layout {
         self.shape.rank()
     }
 
-    /// Whether the elements lie one after the other in row-major order.
+    /// Whether the elements are contiguous in row-major order.
     pub fn is_contiguous(&self) -> bool {
-        // One loop, because every operation asks several times.
+        // One loop, because every operation checks this several times.
         let (mut step, mut fits) = (1_usize, true);
         for (&size, &stride) in self.shape.iter().zip(self.strides.iter()).rev() {
             // Without elements there is no order; the other sizes may multiply to anything.
@@ -80,11 +80,10 @@ impl Layout {
         fits
     }
 
-    /// The dimensions from the slowest to the fastest in memory, and the permutation that takes
-    /// them back.
+    /// The dimensions from the slowest to the fastest in memory, and the inverse permutation.
     ///
-    /// A dimension with stride 0 says nothing about the order and stays where it is: this is how
-    /// PyTorch lays out a tensor that is to be like another, in `infer_dense_strides`.
+    /// A dimension with stride 0 does not affect the order and stays in its position: this is how PyTorch lays out a tensor
+    /// like another one, in `infer_dense_strides`.
     pub(crate) fn memory_order(&self) -> (DimVec, DimVec) {
         let compare = |a: usize, b: usize| match (self.strides[a], self.strides[b]) {
             (0, _) | (_, 0) => None,

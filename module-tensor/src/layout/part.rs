@@ -3,7 +3,7 @@ use super::{Layout, Shape};
 
 /// Views of parts that repeat or skip elements; callers have checked every range.
 impl Layout {
-    /// Every `step`-th of `length` elements of dimension `dim` from `start` on.
+    /// Every `step`-th of `length` elements of dimension `dim`, starting at `start`.
     pub(crate) fn slice(&self, dim: usize, start: usize, length: usize, step: usize) -> Self {
         let mut sizes = DimVec::from_slice(&self.shape);
         let mut strides = self.strides.clone();
@@ -32,8 +32,8 @@ impl Layout {
         }
     }
 
-    /// `length` elements along the dimensions `a` and `b` at once from `start` on, as a new last
-    /// dimension that replaces both.
+    /// `length` elements along the dimensions `a` and `b` simultaneously, starting at `start`, as a new last dimension that
+    /// replaces both.
     pub(crate) fn diagonal(&self, [a, b]: [usize; 2], start: [usize; 2], length: usize) -> Self {
         let offset = self.start_at(a, start[0], length) - self.offset
             + (self.start_at(b, start[1], length) - self.offset);
@@ -49,8 +49,8 @@ impl Layout {
         }
     }
 
-    /// `count` windows of `size` elements along `dim`, each `step` after the one before; the elements
-    /// of a window are a new last dimension.
+    /// `count` windows of `size` elements along `dim`, each `step` after the previous one; the elements of a window are a
+    /// new last dimension.
     pub(crate) fn windows(&self, dim: usize, count: usize, size: usize, step: usize) -> Self {
         let mut windows = self.slice(dim, 0, count, step);
         let sizes: DimVec = windows.shape.iter().copied().chain([size]).collect();
@@ -59,7 +59,7 @@ impl Layout {
         windows
     }
 
-    /// A layout with any strides, unless it reaches past a storage of `count` elements.
+    /// A layout with any strides, unless it reaches beyond a storage of `count` elements.
     pub fn within(shape: Shape, strides: &[usize], offset: usize, count: usize) -> Option<Self> {
         if strides.len() != shape.rank() {
             return None;
@@ -104,7 +104,7 @@ impl Layout {
         false
     }
 
-    /// The offset of element `start` of dimension `dim`; without elements the offset of the layout.
+    /// The offset of element `start` of dimension `dim`; without elements, the offset of the layout.
     fn start_at(&self, dim: usize, start: usize, length: usize) -> usize {
         if length == 0 {
             self.offset

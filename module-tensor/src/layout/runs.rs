@@ -2,14 +2,13 @@ use smallvec::SmallVec;
 
 use super::Layout;
 
-/// Walks several layouts of one shape together, in row-major order, run by run.
+/// Walks several layouts of the same shape together, in row-major order, run by run.
 ///
-/// A run is the longest stretch along which every layout has one step; dimensions that lie as one
-/// in all of them are joined first, so that runs are long where memory allows.
-/// An image `[2, 3, 8, 8]` beside one value per channel, `[3]` stretched to it, is six runs of 64:
-/// step 1 in the image, step 0 in the channels.
+/// A run is the longest stretch along which every layout has a constant step. Dimensions that can be merged in all layouts
+/// are merged first, so that runs are as long as memory allows. An image `[2, 3, 8, 8]` with one value per channel, `[3]`
+/// broadcast to it, is six runs of 64: step 1 in the image, step 0 in the channels.
 pub(crate) struct Runs<const N: usize> {
-    /// The joined dimensions before the last, with the steps of each layout.
+    /// The merged dimensions before the last, with the steps of each layout.
     outer: SmallVec<[(usize, [usize; N]); 4]>,
     position: SmallVec<[usize; 4]>,
     offsets: [usize; N],
@@ -26,7 +25,7 @@ pub(crate) struct Run<const N: usize> {
     pub(crate) length: usize,
 }
 
-/// The offsets of all elements in row-major order, from that of the first.
+/// The offsets of all elements in row-major order, relative to that of the first.
 pub(crate) fn offsets(first: usize, shape: &[usize], strides: &[usize]) -> Vec<usize> {
     let mut all = vec![first];
     for (&size, &stride) in shape.iter().zip(strides) {
@@ -41,14 +40,14 @@ pub(crate) fn offsets(first: usize, shape: &[usize], strides: &[usize]) -> Vec<u
     all
 }
 
-/// A dimension, or several that lie as one.
+/// A dimension, or several merged ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MergedDim {
     pub(crate) size: usize,
     pub(crate) stride: usize,
 }
 
-/// The dimensions of a layout, with those joined that lie as one; at least one.
+/// The dimensions of a layout after merging; at least one.
 pub(crate) fn merge_dims(layout: &Layout) -> SmallVec<[MergedDim; 4]> {
     let runs = Runs::new([layout]);
     let outer = runs.outer.iter();
@@ -63,7 +62,7 @@ pub(crate) fn merge_dims(layout: &Layout) -> SmallVec<[MergedDim; 4]> {
 }
 
 impl<const N: usize> Runs<N> {
-    /// The layouts have one shape.
+    /// The layouts must have the same shape.
     pub(crate) fn new(layouts: [&Layout; N]) -> Self {
         let shape = layouts
             .first()
@@ -106,7 +105,7 @@ impl<const N: usize> Runs<N> {
     }
 }
 
-/// Runs cut into pieces; a type of its own, so that it is compiled once and not with each kernel.
+/// Runs split into pieces; a separate type, so that it is compiled once rather than for each kernel.
 pub(crate) struct Pieces<const N: usize> {
     runs: Runs<N>,
     /// The rest of a run.

@@ -1,4 +1,4 @@
-//! A shape among the arguments of a configuration: one size, or a list of them.
+//! A shape as an argument of a configuration: one size, or a list of sizes.
 
 use std::fmt;
 

@@ -7,8 +7,8 @@ use super::dims::Dims;
 use super::sizes::DimVec;
 use crate::{Result, ShapeError};
 
-/// The most dimensions that a tensor has, whatever makes it: PyTorch's operations and NumPy's arrays
-/// have no more.
+/// The maximum number of dimensions of a tensor, however it is made: PyTorch's operations and NumPy's arrays have the same
+/// limit.
 pub const MAX_RANK: usize = 64;
 
 /// The size of each dimension of a tensor; it prints at most 16 of them.
@@ -34,17 +34,16 @@ impl Shape {
 
     /// The number of elements.
     ///
-    /// It does not overflow for the shape of a tensor, nor does any part of it, because its
-    /// creation checked it.
+    /// It does not overflow for the shape of a tensor, nor for any part of it, because the tensor's creation checked it.
     pub fn numel(&self) -> usize {
         self.0.iter().product()
     }
 
-    /// The number of elements, after checking that it and the number of bytes can be addressed and that
-    /// there are at most [`MAX_RANK`] dimensions. Every function that makes a tensor calls this first.
+    /// The number of elements, after checking that it and the number of bytes are addressable and that there are at most
+    /// [`MAX_RANK`] dimensions. Every function that makes a tensor calls this first.
     ///
-    /// A size of 0 counts as 1 in these checks, so that the product of any subset of the sizes fits too: a
-    /// reduction may remove the dimension of size 0.
+    /// A size of 0 counts as 1 in these checks, so that the product of any subset of the sizes is safe too: a reduction may
+    /// remove the dimension of size 0.
     ///
     /// # Errors
     ///
@@ -205,10 +204,10 @@ impl fmt::Debug for Shape {
     }
 }
 
-/// Sizes as they are asked for, in which `-1` may stand for one that is known otherwise.
+/// Requested sizes, in which `-1` may stand for one that is inferred or kept.
 ///
-/// Numbers of the usual types become sizes by themselves: one, an array, a slice or a `Vec` of them,
-/// `()` for none, and a tuple of up to six that differ in type. So does a [`Shape`].
+/// Numbers of the usual types convert to sizes: a single number, an array, a slice or a `Vec` of them, `()` for none, and a
+/// tuple of up to six of different types. So does a [`Shape`].
 ///
 /// # Example
 ///
@@ -221,13 +220,13 @@ impl fmt::Debug for Shape {
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub trait IntoSizes {
-    /// The sizes in order; those beyond `isize`, which no tensor has, are the greatest that is.
+    /// The sizes in order; those beyond `isize`, which no tensor has, become `isize::MAX`.
     fn into_sizes(self) -> SmallVec<[isize; 4]>;
 }
 
-/// One size among others of a tuple: an integer of a type that lists of sizes have.
+/// One size in a tuple: an integer of a type that is allowed in lists of sizes.
 pub trait IntoSize {
-    /// The size; one beyond `isize`, which no tensor has, is the greatest that is.
+    /// The size; one beyond `isize`, which no tensor has, becomes `isize::MAX`.
     fn into_size(self) -> isize;
 }
 

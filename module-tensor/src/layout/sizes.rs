@@ -4,11 +4,11 @@ use std::ops::{Deref, DerefMut};
 /// The number of sizes that are stored inline.
 const INLINE: usize = 4;
 
-/// One number per dimension, such as sizes or strides. Up to four are stored inline, so that small tensors
-/// allocate nothing for them.
+/// One number per dimension, such as sizes or strides. Up to four are stored inline, so that small tensors do not allocate
+/// for them.
 ///
-/// Every operation makes several. The inline array is copied as a whole, because its length is known to
-/// the compiler: a copy of variable length would be a call to `memcpy`.
+/// Every operation makes several. The inline array is copied as a whole, because its length is known to the compiler: a
+/// copy of variable length would be a call of `memcpy`.
 #[derive(Clone, Debug)]
 pub(crate) enum DimVec {
     Inline { len: u8, sizes: [usize; INLINE] },

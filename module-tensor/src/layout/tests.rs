@@ -67,7 +67,7 @@ fn minus_one_is_inferred_once() {
     assert!(infer(&[0, -1]).is_err());
 }
 
-/// The elements of a layout in row-major order, as places in the storage.
+/// The elements of a layout in row-major order, as offsets in the storage.
 fn places<const N: usize>(layouts: [&Layout; N]) -> Vec<[usize; N]> {
     let mut places = Vec::new();
     for run in Runs::new(layouts) {
@@ -78,7 +78,7 @@ fn places<const N: usize>(layouts: [&Layout; N]) -> Vec<[usize; N]> {
     places
 }
 
-/// The same by arithmetic on every index.
+/// The same, with arithmetic for every index.
 fn reference(layout: &Layout) -> Vec<usize> {
     (0..layout.shape().numel())
         .map(|mut i| {

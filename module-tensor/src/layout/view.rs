@@ -3,7 +3,7 @@ use super::shape::{Shape, check_rank};
 use super::sizes::DimVec;
 use crate::{Error, Result, ShapeError};
 
-/// Views: each returns the layout of the same elements seen differently.
+/// Views: each returns a layout of the same elements in another form.
 impl Layout {
     /// The layout with dimension `i` taken from `order[i]`, which must be a permutation.
     pub(crate) fn permute(&self, order: &[usize]) -> Self {
@@ -42,7 +42,7 @@ impl Layout {
         }
     }
 
-    /// The same elements in row-major order as `shape`, or `None` if that takes a copy.
+    /// The same elements in row-major order as `shape`, or `None` if that requires a copy.
     pub(crate) fn reshape(&self, shape: &Shape) -> Option<Self> {
         if shape.contains(&0) || self.is_contiguous() {
             let contiguous = Self::contiguous(shape.clone());
@@ -51,7 +51,7 @@ impl Layout {
                 ..contiguous
             });
         }
-        // Runs of old dimensions that lie as one are split into new dimensions.
+        // Mergeable runs of old dimensions are split into new dimensions.
         let old: DimVec = (0..self.rank())
             .filter(|&dim| self.shape[dim] != 1)
             .collect();
@@ -79,7 +79,7 @@ impl Layout {
             }
             end = start;
         }
-        // Leading dimensions that are left have size 1, whose stride does not matter.
+        // Remaining leading dimensions have size 1, whose stride does not matter.
         Some(Self {
             shape: shape.clone(),
             strides,
@@ -88,7 +88,7 @@ impl Layout {
     }
 }
 
-/// The shape `sizes`, in which at most one `-1` stands for what is left of `numel` elements.
+/// The shape `sizes`, in which at most one `-1` is inferred from `numel` elements.
 pub(crate) fn infer(op: &'static str, from: &Shape, sizes: &[isize]) -> Result<Shape> {
     check_rank(op, sizes.len())?;
     let numel = from.numel();

@@ -14,7 +14,7 @@ impl Tensor {
         plain && alike && whole && self.storage.is_unshared()
     }
 
-    /// `self + α·other`, in the memory of `self` where its backend can. Both tensors must be untracked and of the
+    /// `self + α·other`, in the memory of `self` if the backend supports it. Both tensors must be untracked and have the
     /// same shape, dtype and device.
     pub(crate) fn add_in_place(self, other: &Self, alpha: f64) -> Result<Self> {
         let Self {

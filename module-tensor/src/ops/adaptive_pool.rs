@@ -39,7 +39,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    /// Those of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
     ///
     /// # Example
     ///
@@ -54,12 +54,12 @@ impl Tensor {
         self.adaptive_avg_pool::<1>(output_size)
     }
 
-    /// The greatest elements of windows that cut a sequence into a given size, as
-    /// [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d) chooses them; NaN counts as the greatest.
+    /// The maxima of windows that cut a sequence into a given size, as [`adaptive_avg_pool1d`](Self::adaptive_avg_pool1d)
+    /// chooses them; NaN counts as the greatest.
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a spatial dimension without elements.
+    /// A wrong number of dimensions, a spatial dimension without elements.
     ///
     /// # Example
     ///
@@ -79,7 +79,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_max_pool1d`](Self::adaptive_max_pool1d).
+    /// Those of [`adaptive_max_pool1d`](Self::adaptive_max_pool1d).
     ///
     /// # Example
     ///
@@ -110,8 +110,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a spatial dimension without elements, a dtype that is not
-    /// floating-point.
+    /// A wrong number of dimensions, a spatial dimension without elements, a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -126,12 +125,12 @@ impl Tensor {
         self.adaptive_avg_pool::<2>(output_size)
     }
 
-    /// The greatest elements of windows that cut an image into a given size, as
-    /// [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d) chooses them; NaN counts as the greatest.
+    /// The maxima of windows that cut an image into a given size, as [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d)
+    /// chooses them; NaN counts as the greatest.
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a spatial dimension without elements.
+    /// A wrong number of dimensions, a spatial dimension without elements.
     ///
     /// # Example
     ///
@@ -151,7 +150,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
+    /// Those of [`adaptive_max_pool2d`](Self::adaptive_max_pool2d).
     ///
     /// # Example
     ///
@@ -179,7 +178,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
+    /// Those of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d).
     ///
     /// # Example
     ///
@@ -194,12 +193,12 @@ impl Tensor {
         self.adaptive_avg_pool::<3>(output_size)
     }
 
-    /// The greatest elements of windows that cut a volume into a given size, as
-    /// [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d) chooses them; NaN counts as the greatest.
+    /// The maxima of windows that cut a volume into a given size, as [`adaptive_avg_pool3d`](Self::adaptive_avg_pool3d)
+    /// chooses them; NaN counts as the greatest.
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a spatial dimension without elements.
+    /// A wrong number of dimensions, a spatial dimension without elements.
     ///
     /// # Example
     ///
@@ -219,7 +218,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_max_pool3d`](Self::adaptive_max_pool3d).
+    /// Those of [`adaptive_max_pool3d`](Self::adaptive_max_pool3d).
     ///
     /// # Example
     ///
@@ -259,7 +258,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`adaptive_avg_pool2d`](Self::adaptive_avg_pool2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///
@@ -302,7 +301,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_max_pool2d`](Self::adaptive_max_pool2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`adaptive_max_pool2d`](Self::adaptive_max_pool2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///
@@ -333,7 +332,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`adaptive_max_pool`](Self::adaptive_max_pool).
+    /// Those of [`adaptive_max_pool`](Self::adaptive_max_pool).
     ///
     /// # Example
     ///

@@ -5,7 +5,7 @@ use crate::tensor::Tensor;
 use crate::{Result, Scalar, ShapeError};
 
 impl Tensor {
-    /// `β·self + α·(mat1 · mat2)`; with `β = 0` the elements of `self` do not count, not even NaN.
+    /// `β·self + α·(mat1 · mat2)`; with `β = 0` the elements of `self` are ignored, even NaN.
     ///
     /// # Shapes
     ///
@@ -44,7 +44,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`addmm`](Self::addmm).
+    /// Those of [`addmm`](Self::addmm).
     ///
     /// # Example
     ///
@@ -75,7 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`addmm`](Self::addmm), and batches of different sizes.
+    /// Those of [`addmm`](Self::addmm), and batches of different sizes.
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`baddbmm`](Self::baddbmm).
+    /// Those of [`baddbmm`](Self::baddbmm).
     ///
     /// # Example
     ///
@@ -141,7 +141,7 @@ impl Tensor {
         beta: Scalar,
         alpha: Scalar,
     ) -> Result<Self> {
-        // PyTorch's list has none of vectors.
+        // PyTorch's autocast list has no matrix-vector products.
         let policy = match name {
             "addmv" => AutocastPolicy::Unchanged,
             _ => AutocastPolicy::LowerPrecision,
@@ -199,7 +199,7 @@ impl Tensor {
     }
 }
 
-/// Two batches of one size.
+/// Two batches of equal size.
 fn batches<'a>(op: &'static str, a: &'a Tensor, b: &'a Tensor) -> Result<[&'a Tensor; 2]> {
     let pair = [a.of_rank(op, 3)?, b.of_rank(op, 3)?];
     if a.shape().first() == b.shape().first() {

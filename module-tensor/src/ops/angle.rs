@@ -5,14 +5,14 @@ use crate::backend::BinaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 
 impl Tensor {
-    /// The angle of the point `(other, self)` in `[-π, π]`, elementwise with broadcasting, of
-    /// floating-point tensors: `arctan(self / other)` in the right quadrant.
+    /// The angle of the point `(other, self)` in `[-π, π]`, elementwise with broadcasting, for floating-point tensors:
+    /// `arctan(self / other)` in the correct quadrant.
     ///
     /// At the point `(0, 0)` the gradients are 0, as in PyTorch.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and a dtype that is not floating-point.
+    /// Those of [`add`](Self::add), and a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -41,7 +41,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`atan2`](Self::atan2).
+    /// Those of [`atan2`](Self::atan2).
     ///
     /// # Example
     ///
@@ -118,7 +118,7 @@ impl Function for Atan2 {
         let Self { y, x } = self;
         let square = y.square()?.add(&x.square()?)?;
         let zero = square.eq(0.0)?;
-        // Inside as well, so that second derivatives do not multiply 0 with an infinity.
+        // Inside as well, so that second derivatives do not multiply 0 by an infinity.
         let square = square.masked_fill(&zero, 1.0)?;
         let grad = ctx.grad().div(&square)?.masked_fill(&zero, 0.0)?;
         two(

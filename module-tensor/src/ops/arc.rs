@@ -24,7 +24,7 @@ impl Tensor {
         self.pointwise_by_output(UnaryOp::Tan, |y| y.square()?.add(1.0))
     }
 
-    /// `arcsin x`, elementwise, of a floating-point tensor; NaN outside of [-1, 1].
+    /// `arcsin x`, elementwise, of a floating-point tensor; NaN outside [-1, 1].
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Tensor {
         self.pointwise(UnaryOp::Asin, |x| x.square()?.neg()?.add(1.0)?.rsqrt())
     }
 
-    /// `arccos x`, elementwise, of a floating-point tensor; NaN outside of [-1, 1].
+    /// `arccos x`, elementwise, of a floating-point tensor; NaN outside [-1, 1].
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ impl Tensor {
             return Ok((self.operand(), other.operand(), self.shape().clone()));
         }
         let shape = self.shape().broadcast(name, other.shape())?;
-        // Each side may be small and the result may not be.
+        // The result may be large even if each side is small.
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
         let a = self.operand_as(name, &shape)?;
         Ok((a, other.operand_as(name, &shape)?, shape))
@@ -57,7 +57,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), with a number `alpha`.
+    /// Those of [`add`](Self::add), with a number `alpha`.
     ///
     /// # Example
     ///
@@ -93,12 +93,12 @@ impl Tensor {
         }))
     }
 
-    /// `self + other`, elementwise with broadcasting; of truth values, whether one of the two is true.
+    /// `self + other`, elementwise with broadcasting; for booleans, whether at least one is true.
     ///
     /// # Errors
     ///
-    /// Shapes that do not broadcast, different dtypes or devices, a floating-point number beside
-    /// integers, any number but a truth value beside truth values.
+    /// Shapes that do not broadcast, different dtypes or devices, a floating-point number with integers, any number but a
+    /// boolean with booleans.
     ///
     /// # Example
     ///
@@ -137,7 +137,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     ///
     /// # Example
     ///
@@ -170,11 +170,11 @@ impl Tensor {
         }))
     }
 
-    /// `self · other`, elementwise with broadcasting; of truth values, whether both are true.
+    /// `self · other`, elementwise with broadcasting; for booleans, whether both are true.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     ///
     /// # Example
     ///
@@ -213,7 +213,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and integers, whose quotients would round.
+    /// Those of [`add`](Self::add), and integers, whose quotients would be rounded.
     ///
     /// # Example
     ///
@@ -265,7 +265,7 @@ impl Function for Add {
     }
 }
 
-/// An operation with a number, whose slope is 1 or the number's own.
+/// An operation with a number, whose derivative is 1 or the number itself.
 struct WithNumber {
     name: &'static str,
     op: BinaryOp,

@@ -42,8 +42,7 @@ impl Tensor {
         self.gather_dims("flip", (0..self.rank()).map(order).collect())
     }
 
-    /// Shifts the elements by `shift` along `dim`; those that leave at the end come in
-    /// at the beginning.
+    /// Shifts the elements by `shift` along `dim`; those shifted out at the end reappear at the beginning.
     ///
     /// # Errors
     ///
@@ -64,7 +63,7 @@ impl Tensor {
         if size == 0 {
             return Ok(self.clone());
         }
-        // A size fits `isize`, as does everything that is in memory.
+        // A size fits `isize`, like everything in memory.
         let cut = size - shift.rem_euclid(size as isize) as usize;
         let (before, after) = (self.narrow(dim, 0..cut)?, self.narrow(dim, cut..size)?);
         Self::cat(&[&after, &before], dim)
@@ -72,7 +71,7 @@ impl Tensor {
 
     /// The elements of matrices on and below a diagonal, 0 above it.
     ///
-    /// The diagonal 0 is the main one; positive ones lie above it.
+    /// Diagonal 0 is the main one; positive ones are above it.
     ///
     /// # Errors
     ///
@@ -95,7 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`tril`](Self::tril).
+    /// Those of [`tril`](Self::tril).
     ///
     /// # Example
     ///
@@ -110,8 +109,7 @@ impl Tensor {
         self.triangle("triu", diagonal, |column, on| column.lt(on))
     }
 
-    /// The elements, but 0 where the comparison of an element's column with that of the diagonal says
-    /// that it lies outside.
+    /// The elements, with 0 where comparing an element's column with that of the diagonal shows that it is outside.
     fn triangle(
         &self,
         name: &'static str,
@@ -121,8 +119,8 @@ impl Tensor {
         let &[.., rows, columns] = &**self.shape() else {
             return Err(self.shape().error(name, "at least two dimensions"));
         };
-        // Sizes fit `i64`, as does everything that is in memory. A diagonal that misses the matrix is
-        // as good as the nearest that does.
+        // Sizes fit `i64`, like everything in memory. A diagonal that misses the matrix is equivalent to the nearest one
+        // that does.
         let (rows, columns) = (rows as i64, columns as i64);
         let diagonal = diagonal.clamp(-rows, columns);
         let column = Self::arange(0, columns, ())?.to_device(&self.device())?;
@@ -130,8 +128,7 @@ impl Tensor {
         self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
     }
 
-    /// This tensor laid out side by side, `repeats` times along each dimension; more repeats than
-    /// dimensions add dimensions in front.
+    /// This tensor tiled `repeats` times along each dimension; more repeats than dimensions add leading dimensions.
     ///
     /// # Errors
     ///
@@ -162,15 +159,15 @@ impl Tensor {
         let pairs = || repeats.iter().copied().zip(sizes());
         let apart: Shape = pairs().flat_map(|(n, size)| [n, size]).collect();
         apart.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        // Each dimension behind a new one that is stretched, and then both as one.
+        // Each dimension gets a new one before it that is broadcast, and then both are merged.
         self.reshape_to(&sizes().flat_map(|size| [1, size]).collect())?
             .expand(apart)?
             .reshape_to(&pairs().map(|(n, size)| n * size).collect())
     }
 
-    /// The differences of neighbors along `dim`, taken `n` times.
+    /// The differences of neighboring elements along `dim`, taken `n` times.
     ///
-    /// Truth values differ where they are not equal.
+    /// Booleans differ where they are not equal.
     ///
     /// # Errors
     ///

@@ -11,25 +11,25 @@ use crate::{DType, Error, Result, Shape};
 
 crate::options! {
     /// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults; `causal_with` and
-    /// `sliding_window` are what PyTorch has as `torch.nn.attention.bias.causal_lower_right` and writes as masks.
+    /// `sliding_window` correspond to PyTorch's `torch.nn.attention.bias.causal_lower_right` and to masks.
     #[derive(Clone, Copy, Debug)]
     pub struct AttentionOptions<'a> {
         optional {
-            /// Where `Bool`, true where a key may be attended to; else what is added to the scores.
+            /// A `Bool` mask, true where a key may be attended to, or numbers that are added to the scores.
             attn_mask: Option<&'a Tensor> = None,
-            /// The probability with which an attention weight is dropped.
+            /// The dropout probability of attention weights.
             dropout_p: f64 = 0.0,
-            /// Whether query `i` attends only to the keys up to `i`. As in PyTorch, no mask is taken beside it.
+            /// Whether query `i` attends only to the keys up to `i`. As in PyTorch, no mask is allowed with it.
             is_causal: bool = false,
             /// The number of keys before that of the first query: query `i` attends only to the keys up to `past + i`, as
-            /// in a sequence of which the first `past` elements were seen before. A mask is applied too.
+            /// in a sequence whose first `past` elements were processed before. A mask is applied too.
             causal_with: Option<usize> = None,
-            /// The number of keys that a query attends to at most, of which the last is its own: it is causal, with
-            /// `causal_with` or from key 0 on. A mask is applied too.
+            /// The maximum number of keys that a query attends to, ending with its own: the attention is causal, offset by
+            /// `causal_with` if it is given. A mask is applied too.
             sliding_window: Option<usize> = None,
-            /// What the scores are multiplied by; one over the root of the queries' width if absent.
+            /// The factor of the scores; `1/√width` of the queries if absent.
             scale: Option<f64> = None,
-            /// Whether several heads of the query share one of key and value.
+            /// Whether several query heads share one head of key and value.
             enable_gqa: bool = false,
         }
     }
@@ -38,9 +38,9 @@ crate::options! {
 impl Tensor {
     /// `softmax(query · keyᵀ · scale + mask) · value`, where `self` is the query.
     ///
-    /// The matrix of scores is never stored whole, unless weights are dropped or the mask has a
-    /// gradient. A query that may attend to nothing gives 0. Dropped weights are those that
-    /// [`dropout`](Self::dropout) of the matrix `[…, length, keys]` drops.
+    /// The matrix of scores is never stored as a whole, unless weights are dropped or the mask has a gradient. A query that
+    /// may attend to nothing gives 0. Dropped weights are those that [`dropout`](Self::dropout) of the matrix
+    /// `[…, length, keys]` drops.
     ///
     /// # Shapes
     ///
@@ -51,9 +51,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, different dtypes or devices, a mask beside `is_causal`, a mask that
-    /// is neither `Bool` nor of the query's dtype, a dtype that is not floating-point, a probability
-    /// outside `[0, 1]`, a window of 0.
+    /// Incompatible shapes, different dtypes or devices, a mask beside `is_causal`, a mask that is neither `Bool` nor of
+    /// the query's dtype, a dtype that is not floating-point, a probability outside `[0, 1]`, a window of 0.
     ///
     /// # Example
     ///
@@ -76,7 +75,7 @@ impl Tensor {
         value: &Self,
         options: AttentionOptions<'_>,
     ) -> Result<Self> {
-        // A mask of truth values stays one.
+        // A boolean mask stays boolean.
         let attention = |[query, key, value]: [&Self; 3], [mask]: [Option<&Self>; 1]| {
             query.scaled_dot_product_attention(key, value, options.attn_mask(mask))
         };
@@ -99,7 +98,7 @@ impl Tensor {
             (key, &shapes.key),
             (value, &shapes.value),
         ];
-        // What is stretched is widened first, so that its gradient is summed before it is rounded.
+        // Broadcast operands are widened first, so that their gradient is summed before it is rounded.
         let stretched = parts.iter().any(|(x, shape)| x.shape() != *shape);
         let prepared = |x: &Self| match kernels.is_none() || stretched {
             true => x.widened(),
@@ -135,7 +134,7 @@ impl Tensor {
         out.reshape_to(&shapes.out)?.to_dtype(self.dtype())
     }
 
-    /// The mask as what is added to the scores.
+    /// The mask as numbers added to the scores.
     fn additive(&self, mask: &Self, is_causal: bool) -> Result<Self> {
         if is_causal {
             let problem = "cannot be combined with `attn_mask`; join both in the mask";
@@ -143,7 +142,7 @@ impl Tensor {
         }
         self.check_device(NAME, mask)?;
         if mask.dtype() == DType::Bool {
-            // As large as the mask is in memory, and not as what it was expanded to.
+            // As large as the mask in memory, not as its expanded shape.
             let mask = mask.unexpanded()?;
             let zeros = Self::zeros(mask.shape(), (self.dtype(), &self.device()))?;
             zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)
@@ -153,7 +152,7 @@ impl Tensor {
         }
     }
 
-    /// The view with size 1 in the dimensions in which one element stands for all.
+    /// The view with size 1 in the dimensions that are broadcast.
     fn unexpanded(&self) -> Result<Self> {
         let mut view = self.clone();
         for dim in 0..self.rank() {
@@ -185,7 +184,7 @@ impl AttentionOptions<'_> {
     }
 }
 
-/// The number of a diagonal; far from the matrix if it is beyond counting.
+/// The number of a diagonal; far outside the matrix if it overflows.
 fn diagonal(count: usize) -> i64 {
     i64::try_from(count)
         .unwrap_or(i64::MAX / 2)
@@ -239,7 +238,7 @@ impl Attention {
         })
     }
 
-    /// Key or value once for each head of the query.
+    /// Key or value repeated for each query head.
     fn repeat_heads(&self, x: &Tensor) -> Result<Tensor> {
         let repeats = self.geometry.repeats;
         if repeats == 1 {
@@ -290,7 +289,7 @@ impl Attention {
             return scores.softmax(-1);
         }
         let alone = scores.detach().eq(f64::NEG_INFINITY)?.all_keepdim(-1)?;
-        // The softmax of nothing would be NaN, also in its gradient.
+        // The softmax of no elements would be NaN, also in its gradient.
         let weights = scores.masked_fill(&alone, 0.0)?.softmax(-1)?;
         weights.masked_fill(&alone, 0.0)
     }
@@ -330,7 +329,7 @@ impl Fused {
         ]))
     }
 
-    /// As the kernel, written with operations that have gradients.
+    /// The same as the kernel, written with differentiable operations.
     fn formula(&self, grad: &Tensor) -> Result<[Tensor; 3]> {
         let attention = &self.attention.widened()?;
         let grad = &grad.widened()?;

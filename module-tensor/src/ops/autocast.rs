@@ -1,17 +1,17 @@
-//! What operations do inside of `autocast`.
+//! How operations behave inside `autocast`.
 
 use crate::tensor::{AutocastState, Tensor, outside_autocast};
 use crate::{DType, Result};
 
-/// How an operation computes inside of [`autocast`](crate::autocast). Each names its policy at its own place; an
-/// operation without one computes in the dtype of its operands.
+/// How an operation computes inside [`autocast`](crate::autocast). Each operation names its own policy; one without a
+/// policy computes in the dtype of its operands.
 ///
 /// | policy | operations |
 /// |---|---|
-/// | `LowerPrecision` | [`matmul`](Tensor::matmul), [`addmm`](Tensor::addmm), [`baddbmm`](Tensor::baddbmm), [`addbmm`](Tensor::addbmm), [`linear`](Tensor::linear), [`conv`](Tensor::conv) and [`conv_transpose`](Tensor::conv_transpose) of all dimensions, [`prelu`](Tensor::prelu), [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), recurrent layers, and what is made of these, such as [`einsum`](Tensor::einsum) and [`tensordot`](Tensor::tensordot) |
-/// | `Float32` | the losses, [`cdist`](Tensor::cdist), [`prod`](Tensor::prod), [`quantile`](Tensor::quantile), [`nanquantile`](Tensor::nanquantile), [`view_as_complex`](Tensor::view_as_complex), [`grid_sample`](Tensor::grid_sample), padding by reflection (one and two dimensions) and replication, pooling of three dimensions, [`fractional_max_pool`](Tensor::fractional_max_pool), [`max_unpool`](Tensor::max_unpool), decompositions of matrices |
+/// | `LowerPrecision` | [`matmul`](Tensor::matmul), [`addmm`](Tensor::addmm), [`baddbmm`](Tensor::baddbmm), [`addbmm`](Tensor::addbmm), [`linear`](Tensor::linear), [`conv`](Tensor::conv) and [`conv_transpose`](Tensor::conv_transpose) of all dimensions, [`prelu`](Tensor::prelu), [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention), recurrent layers, and operations composed of these, such as [`einsum`](Tensor::einsum) and [`tensordot`](Tensor::tensordot) |
+/// | `Float32` | the losses, [`cdist`](Tensor::cdist), [`prod`](Tensor::prod), [`quantile`](Tensor::quantile), [`nanquantile`](Tensor::nanquantile), [`view_as_complex`](Tensor::view_as_complex), [`grid_sample`](Tensor::grid_sample), padding by reflection (one and two dimensions) and replication, pooling over three dimensions, [`fractional_max_pool`](Tensor::fractional_max_pool), [`max_unpool`](Tensor::max_unpool), matrix decompositions |
 /// | `Promote` | [`cat`](Tensor::cat), [`stack`](Tensor::stack), [`index_copy`](Tensor::index_copy); sums, products, comparisons and [`where_`](Tensor::where_) of two tensors |
-/// | `Unchanged` | [`dot`](Tensor::dot), [`addmv`](Tensor::addmv) and others that are not in PyTorch's lists, and are made here of operations that are |
+/// | `Unchanged` | [`dot`](Tensor::dot), [`addmv`](Tensor::addmv) and others that are not in PyTorch's lists, but are composed here of operations that are |
 ///
 /// # Source
 ///
@@ -21,26 +21,25 @@ use crate::{DType, Result};
 pub enum AutocastPolicy {
     /// In the dtype of the scope.
     LowerPrecision,
-    /// In `F32` where operands are of half precision.
+    /// In `F32` if operands are half precision.
     Float32,
     /// In the widest dtype of the operands.
     Promote,
-    /// In the dtype of the operands, also where the operation is made of others that have a policy.
+    /// In the dtype of the operands, even if the operation is composed of others that have a policy.
     Unchanged,
 }
 
 impl AutocastPolicy {
-    /// Runs `f`, with autocast off, on the operands as this policy has them; `None` where autocast is off, or where
-    /// a `Promote` has nothing to do: then the operation goes on with what it was given. `optional` are operands
-    /// that there may be.
+    /// Runs `f`, with autocast off, on the operands cast by this policy; `None` if autocast is off, or if `Promote` has
+    /// nothing to do: then the operation continues with its own operands. `optional` are optional operands.
     ///
     /// # Errors
     ///
-    /// What a cast or `f` raises.
+    /// An error of a cast or of `f`.
     ///
     /// # Example
     ///
-    /// An operation of one's own, whose operands are cast as those of a matrix product:
+    /// A custom operation whose operands are cast like those of a matrix product:
     ///
     /// ```
     /// use module_tensor::{AutocastPolicy, DType, Result, Tensor, autocast};
@@ -74,8 +73,8 @@ impl AutocastPolicy {
         Some(outside_autocast(|| f(operands, optional)))
     }
 
-    /// The casts of the operands that need one, and of the optional ones; `None` where the operation goes on with
-    /// what it was given. Apart from [`apply`](Self::apply), because that is compiled for each operation.
+    /// The casts of the operands that need one, and of the optional ones; `None` if the operation continues with its own
+    /// operands. Separate from [`apply`](Self::apply), because that is compiled for each operation.
     fn casts(
         self,
         lower: DType,
@@ -94,7 +93,7 @@ impl AutocastPolicy {
         Some(casts.collect())
     }
 
-    /// The dtype that operands of these dtypes are cast to, if any is.
+    /// The dtype that operands of these dtypes are cast to, if any.
     fn dtype(self, lower: DType, mut operands: impl Iterator<Item = DType>) -> Option<DType> {
         match self {
             Self::LowerPrecision => Some(lower),
@@ -111,7 +110,7 @@ impl AutocastPolicy {
         }
     }
 
-    /// The tensors of a list in their widest dtype, inside of autocast and where they differ.
+    /// The tensors of a list in their widest dtype, if they differ inside autocast.
     pub(super) fn promote_all(tensors: &[&Tensor]) -> Result<Option<Vec<Tensor>>> {
         let Some(lower) = AutocastState::current().dtype() else {
             return Ok(None);
@@ -125,7 +124,7 @@ impl AutocastPolicy {
     }
 }
 
-/// Puts the casts that there are in the place of operands and of optional ones.
+/// Replaces operands and optional ones by their casts, if there are any.
 fn replace_casts<'a>(
     casts: &'a [Option<Tensor>],
     operands: &mut [&'a Tensor],
@@ -141,7 +140,7 @@ fn replace_casts<'a>(
 }
 
 impl Tensor {
-    /// The operand of an operation that computes in `dtype`, where it has to be cast.
+    /// The operand of an operation that computes in `dtype`, if it has to be cast.
     fn as_policy_has_it(&self, dtype: DType) -> Result<Option<Self>> {
         use DType::{BF16, F16, F32};
         match (self.dtype(), dtype) {
@@ -154,7 +153,7 @@ impl Tensor {
 }
 
 impl DType {
-    /// The floating-point dtype that holds what both hold; none where one of them takes no part in autocast.
+    /// The floating-point dtype that can hold both; `None` if one of them does not take part in autocast.
     fn promoted(self, other: Self) -> Option<Self> {
         use DType::{BF16, F16, F32, F64};
         match (self, other) {

@@ -22,7 +22,7 @@ crate::options! {
             stride: [usize; N] = kernel_size,
             /// Zeros around the input; at most half the window.
             padding: [usize; N] = [0; N],
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
             /// Whether the zeros of the padding count as elements.
             count_include_pad: bool = true,
@@ -41,7 +41,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`avg_pool2d`](Self::avg_pool2d).
+    /// Those of [`avg_pool2d`](Self::avg_pool2d).
     ///
     /// # Example
     ///
@@ -56,8 +56,8 @@ impl Tensor {
         self.avg_pool(options)
     }
 
-    /// The mean of each window: the sum of its elements divided by their number, in which the zeros
-    /// of the padding count unless `count_include_pad` is false.
+    /// The mean of each window: the sum of its elements divided by their number, which includes the zeros of the padding
+    /// unless `count_include_pad` is false.
     ///
     /// # Shapes
     ///
@@ -65,8 +65,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero window, stride or divisor, padding of more than half the
-    /// window, a window larger than the padded input, a dtype that is not floating-point.
+    /// A wrong number of dimensions, a zero window, stride or divisor, padding of more than half the window, a window
+    /// larger than the padded input, a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -91,7 +91,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`avg_pool2d`](Self::avg_pool2d).
+    /// Those of [`avg_pool2d`](Self::avg_pool2d).
     ///
     /// # Example
     ///
@@ -111,7 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`avg_pool2d`](Self::avg_pool2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`avg_pool2d`](Self::avg_pool2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///

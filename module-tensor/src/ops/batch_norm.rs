@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use crate::{Error, Result};
 
 impl Tensor {
-    /// Normalizes each channel by a mean and a variance that are given, as in evaluation:
+    /// Normalizes each channel with a given mean and variance, as in evaluation:
     ///
     /// ```text
     /// y = (x - mean) / √(var + eps) · weight + bias
@@ -44,20 +44,19 @@ impl Tensor {
         Ok(out.output)
     }
 
-    /// Normalizes each channel by its own mean and biased variance, as in training, and returns both
-    /// `[channels]`, untracked, for running statistics; in `F32` for half precision, so that they
-    /// are rounded only where they are kept.
+    /// Normalizes each channel with its own mean and biased variance, as in training, and also returns both `[channels]`,
+    /// untracked, for running statistics; in `F32` for half precision, so that they are rounded only when stored.
     ///
-    /// Of an empty batch both are 0.
+    /// For an empty batch both are 0.
     ///
     /// # Shapes
     ///
-    /// As [`batch_norm`](Self::batch_norm).
+    /// Those of [`batch_norm`](Self::batch_norm).
     ///
     /// # Errors
     ///
-    /// As [`batch_norm`](Self::batch_norm), a single value for each channel, which has no variance, and
-    /// an `eps` of 0.
+    /// Those of [`batch_norm`](Self::batch_norm), a single value for each channel, which has no variance, and an `eps` of
+    /// 0.
     ///
     /// # Example
     ///

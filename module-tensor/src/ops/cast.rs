@@ -7,17 +7,16 @@ impl Tensor {
     /// The same elements as another dtype, rounded to nearest for floating-point targets and
     /// truncated for integers.
     ///
-    /// Integers wrap; beyond its greatest number `F8E4M3` stays there and other floating-point types
-    /// become infinite. A real number becomes a complex one without imaginary part.
+    /// Integers wrap; beyond its largest number `F8E4M3` saturates and other floating-point types become infinite. A real
+    /// number becomes a complex one with imaginary part 0.
     ///
-    /// The gradient passes between floating-point types and stops at integers and truth values.
+    /// The gradient passes between floating-point types and stops at integers and booleans.
     ///
     /// # Errors
     ///
-    /// A complex tensor as anything real but `Bool`, because its imaginary part would be lost
-    /// ([`view_as_real`](Self::view_as_real) has both); a tensor whose gradient would be lost in a dtype
-    /// that PyTorch differentiates and that is [only stored](DType::is_storage_only) here; not enough
-    /// memory.
+    /// A complex tensor cast to any real dtype except `Bool`, because its imaginary part would be lost
+    /// ([`view_as_real`](Self::view_as_real) has both); a tensor whose gradient would be lost in a dtype that PyTorch
+    /// differentiates and that is [storage-only](DType::is_storage_only) here; not enough memory.
     ///
     /// # Example
     ///
@@ -96,7 +95,7 @@ impl Function for Cast {
         one(ctx.grad().to_dtype(self.from)?)
     }
 
-    // The cast of a parameter inside of `autocast` is part of many graphs.
+    // The cast of a parameter inside `autocast` is part of many graphs.
     fn saves_nothing(&self) -> bool {
         true
     }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, two};
 use crate::{Error, Result, Shape, ShapeError};
 
-/// Whether [`Tensor::cdist`] computes Euclidean distances by a matrix product, which is faster and loses
-/// digits of small distances between large vectors.
+/// Whether [`Tensor::cdist`] computes Euclidean distances with a matrix product, which is faster but less precise for small
+/// distances between large vectors.
 ///
 /// # Example
 ///
@@ -27,7 +27,7 @@ pub enum CdistMode {
     DonotUseMm,
 }
 
-/// The number of differences that are held at a time.
+/// The maximum number of differences in memory at a time.
 const BLOCK: usize = 1 << 20;
 
 impl Tensor {
@@ -42,7 +42,7 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `[…, n, features]` and `[…, m, features]` give `[…, n, m]`; what stands before broadcasts.
+    /// `[…, n, features]` and `[…, m, features]` give `[…, n, m]`; leading dimensions broadcast.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Tensor {
         distances.to_dtype(self.dtype())
     }
 
-    /// `√(‖a‖² - 2 a·b + ‖b‖²)` by one matrix product.
+    /// `√(‖a‖² - 2 a·b + ‖b‖²)` with one matrix product.
     fn euclidean(&self, b: &Self) -> Result<Self> {
         let square = |x: &Self| x.square()?.sum_keepdim(-1);
         let (a_square, b_square) = (square(self)?, square(b)?);
@@ -128,7 +128,7 @@ impl Tensor {
             a.unsqueeze(-2)?.sub(&b)?.norm(p, -1)
         };
         if b.shape().last() == Some(&0) {
-            // The norm of nothing is 0, also the greatest of it.
+            // The norm of no elements is 0, even the maximum norm.
             let shape = self.unsqueeze(-2)?.sub(&b)?.sum(-1)?;
             return shape.zeros_like();
         }
@@ -136,8 +136,7 @@ impl Tensor {
     }
 }
 
-/// Joins the results of `f` for a few vectors of `a` at a time, so that the differences from `b` do not
-/// exceed memory.
+/// Concatenates the results of `f` for a few vectors of `a` at a time, to limit the memory of the differences from `b`.
 fn by_rows(a: &Tensor, b: &Tensor, f: impl Fn(Range<usize>) -> Result<Tensor>) -> Result<Tensor> {
     let rows = a.shape()[a.rank() - 2];
     let at_once = (BLOCK / b.numel().max(1)).max(1);
@@ -208,7 +207,7 @@ fn distance_gradient(a: &Tensor, b: &Tensor, [y, grad]: [&Tensor; 2], p: f64) ->
         } else if p.is_infinite() {
             sign.mul(&size.eq(&y)?.to_dtype(size.dtype())?)?
         } else {
-            // A difference of 0 has no sign; of its power, which may be infinite, 1 is taken.
+            // A difference of 0 has no sign; 1 is used for its power, which may be infinite.
             let none = size.eq(0.0)?;
             sign.mul(&size.masked_fill(&none, 1.0)?.div(&y)?.pow(p - 1.0)?)?
         };

@@ -8,14 +8,14 @@ use crate::{Result, Scalar};
 impl Tensor {
     /// `min(max(x, low), high)`, elementwise; NaN stays NaN, and a NaN bound makes every element NaN.
     ///
-    /// If `low > high`, every element is `high`. Each bound is a number or a tensor that broadcasts.
-    /// With two numbers as bounds, `x` has a gradient only strictly between them; with a tensor as a bound also
-    /// where it equals a bound, and beyond a bound that bound has it. With a single bound that is a tensor,
-    /// [`maximum`](Self::maximum) or [`minimum`](Self::minimum) divides the gradient where both are equal.
+    /// If `low > high`, every element is `high`. Each bound is a number or a tensor that broadcasts. With two numbers as
+    /// bounds, `x` has a gradient only strictly between them; with a tensor as a bound, also where it equals a bound, and
+    /// beyond a bound that bound has it. With a single tensor bound, [`maximum`](Self::maximum) or
+    /// [`minimum`](Self::minimum) divides the gradient where both are equal.
     ///
     /// # Errors
     ///
-    /// A tensor of truth values, floating-point bounds of integers; of tensors, as [`add`](Self::add).
+    /// A tensor of booleans, floating-point bounds of integers; for tensors, those of [`add`](Self::add).
     ///
     /// # Example
     ///
@@ -51,7 +51,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`clamp`](Self::clamp).
+    /// Those of [`clamp`](Self::clamp).
     ///
     /// # Example
     ///
@@ -78,7 +78,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`clamp`](Self::clamp).
+    /// Those of [`clamp`](Self::clamp).
     ///
     /// # Example
     ///
@@ -169,7 +169,7 @@ impl Function for Clamp {
     }
 }
 
-/// Between two bounds of which at least one is a tensor.
+/// With two bounds, at least one of which is a tensor.
 struct Between {
     x: Tensor,
     low: Value<'static>,
@@ -188,7 +188,7 @@ impl Function for Between {
             ctx.needs(input).then(gradient).transpose()
         };
         let (below, above) = (|| x.lt(low.clone()), || x.gt(high.clone()));
-        // As PyTorch has it where one of the three is NaN.
+        // As in PyTorch if one of the three is NaN.
         let inside = || below()?.logical_or(&above()?)?.logical_not();
         let mut gradients = vec![masked(0, &inside, x)?];
         if let Some(low) = low.tensor() {

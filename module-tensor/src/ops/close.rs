@@ -8,7 +8,7 @@ crate::options! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Tolerance {
         optional {
-            /// The relative tolerance: a factor of the other number's size.
+            /// The relative tolerance: a factor of the other number's magnitude.
             rtol: f64 = 1e-5,
             /// The absolute tolerance.
             atol: f64 = 1e-8,
@@ -65,15 +65,15 @@ impl Tensor {
         let (a, b) = (wide(&a)?, wide(&b)?);
         let distance = a.sub(&b)?.abs()?;
         let near = distance.le(&b.abs()?.mul(rtol)?.add(atol)?)?;
-        // An infinity is within every distance of another number by the formula.
+        // By the formula, an infinity would be within any distance of another number.
         close.logical_or(&near.logical_and(&distance.isfinite()?)?)
     }
 
-    /// Whether all elements are nearly equal, with broadcasting, as [`isclose`](Self::isclose) says.
+    /// Whether all elements are nearly equal, with broadcasting; see [`isclose`](Self::isclose).
     ///
     /// # Errors
     ///
-    /// As [`isclose`](Self::isclose).
+    /// Those of [`isclose`](Self::isclose).
     ///
     /// # Example
     ///
@@ -89,7 +89,7 @@ impl Tensor {
         self.isclose(other, tolerance)?.all(..)?.item()
     }
 
-    /// Whether both have one shape and equal elements; NaN equals nothing.
+    /// Whether both have the same shape and equal elements; NaN equals nothing.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Tensor {
         a.eq(&b)?.all(..)?.item()
     }
 
-    /// The same numbers in a dtype in which they are compared.
+    /// The same numbers in the dtype of the comparison.
     fn comparable(&self) -> Result<Self> {
         match self.dtype() {
             DType::Complex64 => self.view_as_real(),

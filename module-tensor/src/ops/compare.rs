@@ -13,7 +13,7 @@ macro_rules! comparisons {
             ///
             /// # Errors
             ///
-            /// As [`add`](Self::add).
+            /// Those of [`add`](Self::add).
             pub fn $name<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
                 self.compare(stringify!($name), CompareOp::$op, other.into())
             }
@@ -66,8 +66,8 @@ impl Tensor {
     /// The element of `a` where this `Bool` tensor is true, else that of `b`, with broadcasting:
     /// PyTorch's `torch.where(self, a, b)`.
     ///
-    /// A number takes the dtype of the tensor beside it; of two numbers a floating-point one gives the
-    /// default dtype, and integers give `I64`.
+    /// A number takes the dtype of the other tensor; for two numbers, the result has the default dtype if one is
+    /// floating-point, otherwise `I64`.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Tensor {
         )
     }
 
-    /// One of two numbers in the dtype that both have together.
+    /// One of two numbers, in their common dtype.
     fn either(&self, a: Scalar, b: Scalar) -> Result<Self> {
         let dtype = match (a, b) {
             (Scalar::Bool(_), Scalar::Bool(_)) => DType::Bool,
@@ -150,7 +150,7 @@ impl Tensor {
         b.fill_where(self, true, a)
     }
 
-    /// The elements, but a number where `mask` is `on`, with broadcasting.
+    /// The elements, with a number where `mask` is `on`, with broadcasting.
     fn fill_where(&self, mask: &Self, on: bool, number: Scalar) -> Result<Self> {
         const NAME: &str = "where";
         let number = self.number(NAME, number)?;

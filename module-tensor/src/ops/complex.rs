@@ -6,8 +6,8 @@ use crate::tensor::Tensor;
 use crate::{Complex, DType, DTypeError, Result};
 
 impl Tensor {
-    /// The real and the imaginary part of each element, side by side in a last dimension of two. They
-    /// are copied, through host memory.
+    /// The real and the imaginary part of each element, in a new last dimension of size two. They are copied, through host
+    /// memory.
     ///
     /// # Errors
     ///
@@ -41,13 +41,12 @@ impl Tensor {
         Self::from_vec(parts.to_vec(), shape)?.to_device(&self.device())
     }
 
-    /// Complex numbers of which the two elements of the last dimension are the real and the imaginary
-    /// part. They are copied, through host memory.
+    /// Complex numbers whose real and imaginary parts are the two elements of the last dimension. They are copied, through
+    /// host memory.
     ///
     /// # Errors
     ///
-    /// Another dtype than `F32`, a last dimension of another size than 2, a tensor whose gradient would be
-    /// lost.
+    /// A dtype other than `F32`, a last dimension of a size other than 2, a tensor whose gradient would be lost.
     ///
     /// # Example
     ///

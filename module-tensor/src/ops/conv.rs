@@ -1,7 +1,7 @@
 //! Convolutions over one to three dimensions.
 //!
-//! The output, the gradient of the input and that of the weight are one trilinear form read three
-//! ways, so the three operations below are each other's gradients, to any order.
+//! The output, the gradient of the input and the gradient of the weight are the same trilinear form, seen in three ways, so
+//! the three operations below are each other's gradients, to any order.
 
 use super::window::{check_positive, images, name_by_dims, reach};
 use super::{AutocastPolicy, Padding, by_saved};
@@ -21,7 +21,7 @@ crate::options! {
             padding: Padding<N> = Padding::Valid,
             /// The distance between neighbors of the window.
             dilation: [usize; N] = [1; N],
-            /// The number of blocks into which the channels fall.
+            /// The number of groups of channels.
             groups: usize = 1,
         }
     }
@@ -41,7 +41,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv2d`](Self::conv2d).
+    /// Those of [`conv2d`](Self::conv2d).
     ///
     /// # Example
     ///
@@ -68,9 +68,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, a zero stride or dilation, channels that the groups do not divide,
-    /// a kernel larger than the padded input, `Same` with a stride, dtypes that are not
-    /// floating-point or differ.
+    /// Incompatible shapes, a zero stride or dilation, channels that the groups do not divide, a kernel larger than the
+    /// padded input, `Same` with a stride, dtypes that are not floating-point or differ.
     ///
     /// # Example
     ///
@@ -101,7 +100,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv2d`](Self::conv2d).
+    /// Those of [`conv2d`](Self::conv2d).
     ///
     /// # Example
     ///
@@ -124,7 +123,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv2d`](Self::conv2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`conv2d`](Self::conv2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///
@@ -249,7 +248,7 @@ impl Tensor {
     }
 }
 
-/// One of the three readings of the form; the geometry has been checked.
+/// One of the three forms of the convolution; the geometry has been checked.
 pub(super) fn convolution(
     name: &'static str,
     op: ConvOp,
@@ -279,7 +278,7 @@ pub(super) fn convolution(
 }
 
 struct Convolution {
-    /// The operation that was called, of which this is the forward pass or a gradient.
+    /// The called operation, of which this is the forward pass or a gradient.
     name: &'static str,
     op: ConvOp,
     a: Option<Tensor>,

@@ -37,7 +37,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv_transpose2d`](Self::conv_transpose2d).
+    /// Those of [`conv_transpose2d`](Self::conv_transpose2d).
     ///
     /// # Example
     ///
@@ -70,9 +70,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, a zero stride or dilation, channels that the groups do not divide, an
-    /// output padding that is neither below the stride nor the dilation, padding that leaves nothing
-    /// of the output, dtypes that are not floating-point or differ.
+    /// Incompatible shapes, a zero stride or dilation, channels that the groups do not divide, an output padding that is
+    /// neither below the stride nor the dilation, padding that leaves nothing of the output, dtypes that are not
+    /// floating-point or differ.
     ///
     /// # Example
     ///
@@ -104,7 +104,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv_transpose2d`](Self::conv_transpose2d).
+    /// Those of [`conv_transpose2d`](Self::conv_transpose2d).
     ///
     /// # Example
     ///
@@ -131,7 +131,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`conv_transpose2d`](Self::conv_transpose2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`conv_transpose2d`](Self::conv_transpose2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///

@@ -55,7 +55,7 @@ impl Tensor {
             let problem = "must not be negative";
             return Err(Error::argument(NAME, "element", low, problem));
         }
-        // One more than the greatest fits, as that is at most `i64::MAX`.
+        // One more than the maximum fits, because that is at most `i64::MAX`.
         let length = (high as usize + 1).max(minlength);
         let weights = match weights {
             None => bins.ones_like()?,

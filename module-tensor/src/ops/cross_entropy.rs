@@ -1,4 +1,4 @@
-//! Losses of classification.
+//! Classification losses.
 
 mod options;
 
@@ -18,21 +18,19 @@ impl Tensor {
     /// -Σ wᶜ · tᶜ · log softmax(x)ᶜ
     /// ```
     ///
-    /// where `t` is the target as probabilities of the classes. With classes neither these nor the
-    /// logarithms of the softmax are ever stored.
+    /// where `t` is the target as class probabilities. With class targets, neither these nor the log-softmax are ever
+    /// stored.
     ///
     /// # Shapes
     ///
-    /// Logits `[classes]`, `[batch, classes]` or `[batch, classes, …]`. The target holds classes as
-    /// `I64`, `I32` or `U8` in the same shape without the dimension of the classes, or probabilities in
-    /// the same shape.
+    /// Logits `[classes]`, `[batch, classes]` or `[batch, classes, …]`. The target holds classes as `I64`, `I32` or `U8` in
+    /// the same shape without the class dimension, or probabilities in the same shape.
     ///
     /// # Errors
     ///
-    /// A target of another shape, also where it would broadcast; a class that is out of range; an
-    /// `ignore_index` of 0 or more beside probabilities, of which none is a class to ignore; a
-    /// weight that is not `[classes]`; smoothing outside `[0, 1]`; logits that are not
-    /// floating-point.
+    /// A target of another shape, even if it would broadcast; a class that is out of range; an `ignore_index` of 0 or more
+    /// with probabilities, which have no class to ignore; a weight that is not `[classes]`; smoothing outside `[0, 1]`;
+    /// logits that are not floating-point.
     ///
     /// # Example
     ///
@@ -98,8 +96,7 @@ impl Tensor {
             .to_dtype(self.dtype())
     }
 
-    /// The negative log-likelihood of classes under logarithms of probabilities: `-wᶜ · xᶜ` at the
-    /// class `c` of each element.
+    /// The negative log-likelihood of classes under log-probabilities: `-wᶜ · xᶜ` at the class `c` of each element.
     ///
     /// # Shapes
     ///
@@ -142,7 +139,7 @@ impl Tensor {
         loss.to_dtype(self.dtype())
     }
 
-    /// The dimension of the classes, whose number the weight has.
+    /// The class dimension, whose size the weight has.
     fn check_classes(&self, op: &'static str, weight: Option<&Self>) -> Result<usize> {
         self.check_floating(op)?;
         let dim = usize::from(self.rank() > 1);
@@ -217,7 +214,7 @@ struct Entropy {
 }
 
 impl Entropy {
-    /// Widens the weights for what is composed, once for all that reads them.
+    /// Widens the weights for composed operations, once for all of their uses.
     fn widen(&mut self) -> Result<()> {
         self.weight = self.weight.as_ref().map(Tensor::widened).transpose()?;
         Ok(())
@@ -256,8 +253,7 @@ impl Entropy {
         })))
     }
 
-    /// The losses of the elements from the logarithms of their probabilities, composed of other
-    /// operations.
+    /// The losses of the elements from their log-probabilities, composed of other operations.
     fn of_logarithms(&self, log: &Tensor, target: &Tensor) -> Result<Tensor> {
         let (dim, smoothing) = (self.dim as isize, self.label_smoothing);
         let (ignored, safe) = self.safe(target)?;
@@ -315,7 +311,7 @@ impl Entropy {
         }
     }
 
-    /// The look-up's error in the words of the loss.
+    /// The look-up error in the terms of the loss.
     fn class_error(&self, op: &'static str, error: Error, x: &Tensor) -> Error {
         match error.kind() {
             &ErrorKind::Shape(ShapeError::Index { index, .. }) => {
@@ -351,8 +347,8 @@ impl CrossEntropy {
         Ok(Some(x.like_shape(slope)))
     }
 
-    /// As the kernel, written with operations that have gradients:
-    /// `g (p (own + even Σ w) - even w)`, and `- g own` at the class.
+    /// The same as the kernel, written with differentiable operations: `g (p (own + even Σ w) - even w)`, and `- g own` at
+    /// the class.
     fn formula(&self, grad: &Tensor) -> Result<Tensor> {
         let (x, entropy) = (&self.x.widened()?, &self.entropy);
         let dim = entropy.dim as isize;

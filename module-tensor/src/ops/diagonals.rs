@@ -15,7 +15,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// No dimension, a dimension that is out of range, one dimension twice, a shape that exceeds memory.
+    /// No dimensions, a dimension that is out of range, one dimension twice, a shape that exceeds memory.
     ///
     /// # Example
     ///
@@ -46,7 +46,7 @@ impl Tensor {
             false => others.next().unwrap_or(1),
         };
         let shape: Shape = (0..whole.rank()).map(size_at).collect();
-        // Before strides are made of it.
+        // Checked before strides are computed.
         shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
         let start = if offset < 0 { [down, 0] } else { [0, down] };
         let layout = Layout::contiguous(shape.clone()).diagonal([rows, columns], start, length);

@@ -5,8 +5,8 @@ use crate::tensor::Tensor;
 use crate::{Result, Shape};
 
 impl Tensor {
-    /// Zeroes each element with probability `p` and scales the rest by `1/(1 - p)`, drawing from
-    /// the default generator the mask that PyTorch draws.
+    /// Zeroes each element with probability `p` and scales the rest by `1/(1 - p)`. The mask is drawn from the default
+    /// generator and equals PyTorch's.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`.
     ///
@@ -25,7 +25,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn dropout(&self, p: f64) -> Result<Self> {
-        // PyTorch returns the input before it draws.
+        // PyTorch returns the input before drawing.
         if p == 0.0 || (self.numel() == 0 && (0.0..=1.0).contains(&p)) {
             self.check_floating("dropout")?;
             return Ok(self.clone());
@@ -33,8 +33,7 @@ impl Tensor {
         self.mul(&self.draw_like("dropout", Distribution::Dropout { p })?)
     }
 
-    /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`, drawing the mask
-    /// that PyTorch draws.
+    /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`. The mask equals PyTorch's.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`.
     ///
@@ -44,7 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`dropout`](Self::dropout), and fewer than two dimensions.
+    /// Those of [`dropout`](Self::dropout), and fewer than two dimensions.
     ///
     /// # Example
     ///
@@ -68,9 +67,8 @@ impl Tensor {
         }
     }
 
-    /// Dropout that keeps the mean and the variance of numbers with mean 0 and variance 1, such as
-    /// [`selu`](Self::selu) gives: with probability `p` an element becomes `-λ α`, the lower bound of
-    /// `selu`, and all are then scaled and shifted. The mask is the one that PyTorch draws.
+    /// Dropout that preserves mean 0 and variance 1, as [`selu`](Self::selu) does: with probability `p` an element becomes
+    /// `-λ α`, the lower bound of `selu`, and all are then scaled and shifted. The mask equals PyTorch's.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`, which gives zeros.
     ///
@@ -78,7 +76,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`dropout`](Self::dropout).
+    /// Those of [`dropout`](Self::dropout).
     ///
     /// # Example
     ///
@@ -98,7 +96,7 @@ impl Tensor {
         }
     }
 
-    /// [`alpha_dropout`](Self::alpha_dropout) of whole channels.
+    /// [`alpha_dropout`](Self::alpha_dropout) for whole channels.
     ///
     /// # Shapes
     ///
@@ -106,7 +104,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`feature_dropout`](Self::feature_dropout).
+    /// Those of [`feature_dropout`](Self::feature_dropout).
     ///
     /// # Example
     ///

@@ -39,7 +39,7 @@ impl Term {
         Ok(Self { letters, ellipsis })
     }
 
-    /// The axes, where the ellipsis stands for `count`.
+    /// The axes, with `count` axes for the ellipsis.
     fn axes(&self, count: usize) -> Vec<Axis> {
         let (before, after) = self.letters.split_at(self.ellipsis.unwrap_or(0));
         let letters = |letters: &[char]| letters.iter().map(|&c| Axis::Letter(c)).collect();
@@ -86,7 +86,7 @@ impl Labeled {
         Ok(self)
     }
 
-    /// Sums over the axes that are not wanted.
+    /// Sums over unused axes.
     fn sum_unless(self, wanted: impl Fn(Axis) -> bool) -> Result<Self> {
         let dims = 0..self.axes.len();
         let dims: Vec<usize> = dims.filter(|&d| !wanted(self.axes[d])).collect();
@@ -138,7 +138,7 @@ impl Labeled {
         self.permute_by(&groups.concat())?.reshape_to(&shape)
     }
 
-    /// The product, summed over the axes that are not wanted.
+    /// The product, summed over unused axes.
     fn times(self, other: Self, wanted: impl Fn(Axis) -> bool) -> Result<Self> {
         let (a, b) = (
             self.clone().without_stretched(&other)?,
@@ -146,7 +146,7 @@ impl Labeled {
         );
         let a = a.sum_unless(|axis| wanted(axis) || b.has(axis))?;
         let b = b.sum_unless(|axis| wanted(axis) || a.has(axis))?;
-        // A sum of integers is `I64`, and then so is what it is multiplied with.
+        // A sum of integers is `I64`, so the other factor must be too.
         let (a, b) = match a.x.dtype() == b.x.dtype() {
             true => (a, b),
             false => (a.into_i64()?, b.into_i64()?),
@@ -164,7 +164,7 @@ impl Labeled {
                 .filter_map(|&axis| a.size(axis).or_else(|| b.size(axis)))
         };
         let x = if inner.is_empty() {
-            // Nothing is summed: elements are multiplied, with sizes of 1 for the axes of the other.
+            // Without a sum, elements are multiplied, with sizes of 1 for the axes of the other operand.
             let stretch = |labeled: &Self, own: &[Axis], empty: [usize; 2]| {
                 let shape = labeled.permute_by(own)?;
                 let sizes = shape.shape().to_vec();
@@ -191,18 +191,17 @@ impl Labeled {
 }
 
 impl Tensor {
-    /// The sum of products that an equation names, as PyTorch's `torch.einsum`.
+    /// The sum of products described by an equation, like PyTorch's `torch.einsum`.
     ///
-    /// Each operand has a term of letters, one for each dimension; the letters of the output follow
-    /// `->`. Letters that the output lacks are summed over, and a letter that occurs twice in a
-    /// term takes the diagonal. `...` stands for any dimensions, which broadcast, as do sizes of 1.
-    /// Without `->` the output has the ellipsis and then the letters that occur once, in alphabetical
-    /// order, capitals first.
+    /// Each operand has a term of letters, one for each dimension; the letters of the output follow `->`. Letters that the
+    /// output lacks are summed over, and a letter that occurs twice in a term takes the diagonal. `...` stands for any
+    /// dimensions, which broadcast, as do sizes of 1. Without `->`, the output has the ellipsis followed by the letters
+    /// that occur once, in alphabetical order, capitals first.
     ///
     /// | equation | result |
     /// |---|---|
-    /// | `ij,jk->ik` | product of matrices |
-    /// | `bhqd,bhkd->bhqk` | scores of attention |
+    /// | `ij,jk->ik` | matrix product |
+    /// | `bhqd,bhkd->bhqk` | attention scores |
     /// | `ii->i`, `ii` | diagonal, trace |
     /// | `...ij->...ji` | transposes |
     /// | `i,j->ij` | outer product |
@@ -211,9 +210,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An equation that is malformed or names another number of operands or dimensions, sizes of one
-    /// letter that differ, an output letter that no operand has or that occurs twice, different dtypes or
-    /// devices.
+    /// A malformed equation, or one with another number of operands or dimensions, different sizes of the same letter, an
+    /// output letter that no operand has or that occurs twice, different dtypes or devices.
     ///
     /// # Example
     ///
@@ -254,7 +252,7 @@ impl Tensor {
     }
 }
 
-/// The operands with their axes, whose sizes fit each other, and the axes of the output.
+/// The operands with their axes, whose sizes match, and the axes of the output.
 fn parse_equation(
     equation: &str,
     operands: &[&Tensor],
@@ -287,7 +285,7 @@ fn parse_equation(
         let axes = term.axes(hidden);
         let mut own: Vec<(Axis, usize)> = Vec::new();
         for (&axis, &size) in axes.iter().zip(x.shape().iter()) {
-            // The diagonal of a dimension and another of size 1 would be no diagonal.
+            // A diagonal of a dimension and another of size 1 would not be a diagonal.
             if own.iter().any(|&(a, s)| a == axis && s != size) {
                 return Err(format!(
                     "repeats {axis} for different sizes of operand {i} of shape {}",

@@ -112,8 +112,7 @@ impl Tensor {
             .record([self], |y| Rsqrt { y: y.clone() }))
     }
 
-    /// `ln(1 + x)`, elementwise, of a floating-point tensor; exact also where `1 + x` would round
-    /// `x` away.
+    /// `ln(1 + x)`, elementwise, of a floating-point tensor; accurate even if `1 + x` would round to 1.
     ///
     /// # Errors
     ///
@@ -134,7 +133,7 @@ impl Tensor {
             .record([self], |_| Log1p { x: self.clone() }))
     }
 
-    /// `eˣ - 1`, elementwise, of a floating-point tensor; exact also where `eˣ` would round to 1.
+    /// `eˣ - 1`, elementwise, of a floating-point tensor; accurate even if `eˣ` would round to 1.
     ///
     /// # Errors
     ///

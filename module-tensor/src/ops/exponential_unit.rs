@@ -9,8 +9,8 @@ const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 
 impl Tensor {
-    /// `ln(1 + e^(βx)) / β`, elementwise, of a floating-point tensor; `x` itself where `βx` exceeds
-    /// the threshold. PyTorch's defaults are 1 and 20.
+    /// `ln(1 + e^(βx)) / β`, elementwise, of a floating-point tensor; `x` itself where `βx` exceeds the threshold.
+    /// PyTorch's defaults are 1 and 20.
     ///
     /// # Errors
     ///
@@ -37,8 +37,8 @@ impl Tensor {
 
     /// `α (eˣ - 1)` where `x` is negative, else `x`, elementwise, of a floating-point tensor.
     ///
-    /// The slope at 0 is `α`, as in PyTorch. Source: Clevert, Unterthiner and Hochreiter, "Fast and Accurate Deep Network Learning by
-    /// Exponential Linear Units", 2015.
+    /// The derivative at 0 is `α`, as in PyTorch. Source: Clevert, Unterthiner and Hochreiter, "Fast and Accurate Deep
+    /// Network Learning by Exponential Linear Units", 2015.
     ///
     /// # Errors
     ///
@@ -57,8 +57,8 @@ impl Tensor {
         self.exponential_unit("elu", [alpha, 1.0, 1.0])
     }
 
-    /// `λ x` where `x` is positive, else `λ α (eˣ - 1)`, elementwise, of a floating-point tensor, with
-    /// `λ = 1.0507…` and `α = 1.6732…`, which keep mean and variance from layer to layer.
+    /// `λ x` where `x` is positive, else `λ α (eˣ - 1)`, elementwise, of a floating-point tensor, with `λ = 1.0507…` and
+    /// `α = 1.6732…`, which preserve mean and variance from layer to layer.
     ///
     /// Source: Klambauer, Unterthiner, Mayr and Hochreiter, "Self-Normalizing Neural Networks", 2017.
     ///
@@ -80,8 +80,8 @@ impl Tensor {
         self.exponential_unit("selu", [SELU_ALPHA, SELU_SCALE, 1.0])
     }
 
-    /// `max(x, 0) + min(0, α (e^(x/α) - 1))`, elementwise, of a floating-point tensor: an
-    /// [`elu`](Self::elu) whose slope is continuous for every `α`.
+    /// `max(x, 0) + min(0, α (e^(x/α) - 1))`, elementwise, of a floating-point tensor: an [`elu`](Self::elu) whose
+    /// derivative is continuous for every `α`.
     ///
     /// Source: Barron, "Continuously Differentiable Exponential Linear Units", 2017.
     ///
@@ -160,8 +160,7 @@ impl Function for Elu {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
-        // Where the exponential is not the slope it must not overflow: the second derivative
-        // multiplies it with 0.
+        // Where the exponential is not the derivative, it must not overflow: the second derivative multiplies it by 0.
         let slope = x.clamp_max(0.0)?.mul(self.input_scale)?.exp()?;
         let slope = slope.mul(self.alpha * self.scale * self.input_scale)?;
         let slope = x.detach().le(0.0)?.where_(&slope, self.scale)?;

@@ -6,14 +6,13 @@ use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// The greater of the two, elementwise with broadcasting; NaN if either is. Of truth values, true is
-    /// the greater.
+    /// The greater of the two, elementwise with broadcasting; NaN if either is NaN. For booleans, true is the greater.
     ///
     /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     ///
     /// # Example
     ///
@@ -36,14 +35,13 @@ impl Tensor {
         self.elementwise_extremum("maximum", BinaryOp::Maximum, other)
     }
 
-    /// The smaller of the two, elementwise with broadcasting; NaN if either is. Of truth values, false is
-    /// the smaller.
+    /// The smaller of the two, elementwise with broadcasting; NaN if either is NaN. For booleans, false is the smaller.
     ///
     /// Where both are equal, each gets half of the gradient; where one is NaN, each gets all of it.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add).
+    /// Those of [`add`](Self::add).
     ///
     /// # Example
     ///

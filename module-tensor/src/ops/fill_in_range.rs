@@ -5,7 +5,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Scalar};
 
 impl Tensor {
-    /// `value` where `x`, which is not differentiated, lies in the region, else this tensor.
+    /// `value` where `x`, which is not differentiated, is in the region, otherwise this tensor.
     pub(super) fn fill_in_range(
         &self,
         name: &'static str,
@@ -14,7 +14,7 @@ impl Tensor {
         value: impl Into<Scalar>,
     ) -> Result<Self> {
         let (x_operand, other) = (x.plain(name)?, self.plain(name)?);
-        // Refused here and not by the kernel, which does not know the operation.
+        // Refused here and not in the kernel, which does not know the operation's name.
         if self.dtype() == DType::Bool {
             return Err(self.dtype().error(name, "a tensor of numbers"));
         }
@@ -25,7 +25,7 @@ impl Tensor {
     }
 }
 
-/// The gradient of an operation that is flat in a region and has the slope 1 elsewhere.
+/// The gradient of an operation that is flat in a region and has the derivative 1 elsewhere.
 pub(super) struct FillInRange {
     name: &'static str,
     x: Tensor,

@@ -1,4 +1,4 @@
-//! Fractional max pooling: windows of one size at random distances.
+//! Fractional max pooling: windows of equal size at random distances.
 
 use super::AutocastPolicy;
 use super::window::{check_positive, images, name_by_dims, product};
@@ -7,9 +7,8 @@ use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
 impl Tensor {
-    /// The greatest element of each window, as `torch.nn.functional.fractional_max_pool2d` and
-    /// `fractional_max_pool3d`, and the indices of the maxima in the flattened spatial dimensions, as
-    /// `I64`.
+    /// The maxima of each window, as `torch.nn.functional.fractional_max_pool2d` and `fractional_max_pool3d`, and the
+    /// indices of the maxima in the flattened spatial dimensions, as `I64`.
     ///
     /// Along a dimension with the sample `u`, window `i` starts at `⌊(i + u)·α⌋ - ⌊u·α⌋` with
     /// `α = (size - kernel)/(out - 1)`, and the last at the end. The gradient goes to the first of equal
@@ -25,8 +24,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero kernel or output, fewer than `kernel + out - 1` elements in a
-    /// dimension, a dtype that is not floating-point, samples of another shape or dtype or outside `[0, 1)`.
+    /// A wrong number of dimensions, a zero kernel or output, fewer than `kernel + out - 1` elements in a dimension, a
+    /// dtype that is not floating-point, samples of another shape or dtype or outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -108,7 +107,7 @@ impl Tensor {
                 for_each(&kernel_size, |offset| {
                     let at =
                         (0..N).fold(0, |at, d| at * sizes[d] + starts[d][window[d]] + offset[d]);
-                    // Below the number of elements of a tensor.
+                    // Less than the number of elements of a tensor.
                     seen.push(at as i64);
                 });
             });
@@ -139,7 +138,7 @@ fn starts_of(room: usize, count: usize, sample: f64, dtype: DType) -> Vec<usize>
             ((at as f32 + sample) * alpha) as usize - (sample * alpha) as usize
         }
     };
-    // Rounding may lead past the end.
+    // Rounding may exceed the end.
     let inside = |at| start(at).min(room);
     (0..last).map(inside).chain([room]).collect()
 }

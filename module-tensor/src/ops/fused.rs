@@ -1,9 +1,9 @@
-//! Fused kernels, and their replacements where a device lacks them.
+//! Fused kernels, and their fallbacks on devices that lack them.
 
 use crate::Result;
 use crate::tensor::is_grad_enabled;
 
-/// The result of a kernel, or, where the device has none, what is composed of other operations.
+/// The result of a kernel or, if the device has none, of a composition of other operations.
 pub(super) fn or_composed<T>(
     kernel: Result<Option<T>>,
     composed: impl FnOnce() -> Result<T>,
@@ -14,8 +14,7 @@ pub(super) fn or_composed<T>(
     }
 }
 
-/// A gradient by its kernel, or by the formula where its own gradient is asked for or the device has no
-/// kernel.
+/// A gradient by its kernel, or by the formula if its own gradient is requested or the device has no kernel.
 pub(super) fn gradient<T>(
     kernel: impl FnOnce() -> Result<Option<T>>,
     formula: impl FnOnce() -> Result<T>,

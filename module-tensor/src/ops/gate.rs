@@ -13,10 +13,10 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Approximate {
-    /// By the error function.
+    /// Exact, with the error function.
     #[default]
     None,
-    /// By the hyperbolic tangent.
+    /// The tanh approximation.
     Tanh,
 }
 
@@ -176,7 +176,7 @@ impl Function for Gelu {
         };
         by_grad_kernel(ctx, &self.x, kernel, |x| {
             let square = x.mul(x)?;
-            // The slope of `x · share(x)`.
+            // The derivative of `x · share(x)`.
             let (share, change) = match self.approximate {
                 Approximate::None => (
                     x.mul(FRAC_1_SQRT_2)?.erf()?.add(1.0)?.mul(0.5)?,
@@ -200,8 +200,8 @@ impl Function for Gelu {
     }
 }
 
-/// The gradient of a function of one element, from its slope: by a kernel, or by a formula that can be
-/// differentiated once more.
+/// The gradient of an elementwise function from its derivative: by a kernel, or by a formula that can be differentiated
+/// again.
 fn by_grad_kernel(
     ctx: &Backward,
     x: &Tensor,

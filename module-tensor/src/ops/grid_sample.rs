@@ -41,7 +41,7 @@ impl fmt::Display for GridSampleMode {
     }
 }
 
-/// The values that [`Tensor::grid_sample`] reads outside of the image; it prints as PyTorch names it.
+/// The values that [`Tensor::grid_sample`] reads outside the image; it prints as PyTorch names it.
 ///
 /// # Example
 ///
@@ -78,7 +78,7 @@ crate::options! {
         optional {
             /// The interpolation mode.
             mode: GridSampleMode = GridSampleMode::Bilinear,
-            /// The values outside of the image.
+            /// The values outside the image.
             padding_mode: GridPaddingMode = GridPaddingMode::Zeros,
             /// Whether -1 and 1 are the centers of the corner pixels rather than their outer edges.
             align_corners: bool = false,
@@ -87,17 +87,16 @@ crate::options! {
 }
 
 impl Tensor {
-    /// The image read at the locations of a grid, as `torch.nn.functional.grid_sample`.
+    /// Samples an image at the locations of a grid: `torch.nn.functional.grid_sample`.
     ///
-    /// The last dimension of the grid holds a location as `(x, y)` or `(x, y, z)`: -1 and 1 are the
-    /// borders of the image, which go through the centers of the outermost pixels if `align_corners`,
-    /// else along their outer edges. NaN in a grid gives NaN, where PyTorch may read any memory. In the
-    /// mode `Nearest` the gradient of the grid is zero.
+    /// The last dimension of the grid holds a location as `(x, y)` or `(x, y, z)`: -1 and 1 are the borders of the image,
+    /// which go through the centers of the outermost pixels if `align_corners`, otherwise along their outer edges. NaN in a
+    /// grid gives NaN, where PyTorch may read arbitrary memory. In the mode `Nearest` the gradient of the grid is zero.
     ///
     /// # Shapes
     ///
-    /// `[batch, channels, h, w]` and a grid `[batch, h_out, w_out, 2]` give
-    /// `[batch, channels, h_out, w_out]`; one dimension more with a grid of 3.
+    /// `[batch, channels, h, w]` and a grid `[batch, h_out, w_out, 2]` give `[batch, channels, h_out, w_out]`; for volumes,
+    /// one more dimension and a grid of 3.
     ///
     /// # Errors
     ///
@@ -160,12 +159,12 @@ impl Tensor {
             .collect();
         out.checked_numel(NAME, size_of::<f64>())?;
         let locations = out_sizes.iter().product();
-        // Of each location there are up to sixteen neighbors, of which some steps are counted.
+        // Each location has up to sixteen neighbors, some of whose steps are counted.
         Shape::from([batch, 64, locations]).checked_numel(NAME, size_of::<f64>())?;
         let outside = match (mode, padding_mode) {
             (_, GridPaddingMode::Zeros) => Outside::Zero,
             (_, GridPaddingMode::Border) => Outside::Border,
-            // The location itself is reflected, and may then lie on the last pixel.
+            // The location itself is reflected, and may then be on the last pixel.
             (GridSampleMode::Bilinear | GridSampleMode::Nearest, _) => Outside::Zero,
             (_, GridPaddingMode::Reflection) => Outside::Reflection { align_corners },
         };
@@ -232,8 +231,8 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `theta` `[batch, 2, 3]` and a size `[batch, channels, h, w]` give `[batch, h, w, 2]`; `[batch, 3, 4]`
-    /// and one number more give `[batch, d, h, w, 3]`.
+    /// `theta` `[batch, 2, 3]` and a size `[batch, channels, h, w]` give `[batch, h, w, 2]`; `[batch, 3, 4]` and one more
+    /// size give `[batch, d, h, w, 3]`.
     ///
     /// # Errors
     ///
@@ -258,7 +257,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`affine_grid`](Self::affine_grid).
+    /// Those of [`affine_grid`](Self::affine_grid).
     ///
     /// # Example
     ///
@@ -340,7 +339,7 @@ impl Axis {
         }
     }
 
-    /// Moves a location into the image, if the padding mode does that.
+    /// Moves a location into the image, if the padding mode requires it.
     fn apply_padding(&self, location: &Tensor, padding: GridPaddingMode) -> Result<Tensor> {
         let last = (self.size - 1) as f64;
         match padding {
@@ -363,7 +362,7 @@ impl Axis {
         }
     }
 
-    /// The coordinates of all pixels, in `F32` or `F64` as the tensor's dtype asks.
+    /// The coordinates of all pixels, in `F32` or `F64` depending on the tensor's dtype.
     fn coordinates(&self, like: &Tensor) -> Result<Tensor> {
         let dtype = match like.dtype() {
             DType::F64 => DType::F64,

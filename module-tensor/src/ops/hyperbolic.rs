@@ -83,7 +83,7 @@ impl Tensor {
         self.pointwise(UnaryOp::Acosh, |x| x.square()?.sub(1.0)?.rsqrt())
     }
 
-    /// `artanh x`, the inverse of [`tanh`](Self::tanh), elementwise, of a floating-point tensor; NaN outside of [-1, 1].
+    /// `artanh x`, the inverse of [`tanh`](Self::tanh), elementwise, of a floating-point tensor; NaN outside [-1, 1].
     ///
     /// # Errors
     ///

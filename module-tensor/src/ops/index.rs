@@ -1,4 +1,4 @@
-//! Reading elements by index, and places as indices.
+//! Reading elements by index, and positions as indices.
 
 use super::Integers;
 use crate::backend::Operand;
@@ -7,13 +7,12 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, ErrorKind, Result, Shape, ShapeError};
 
 impl Tensor {
-    /// `out[.., i, ..] = self[.., index[.., i, ..], ..]` along `dim`; the result has the shape of
-    /// `index`, whose other sizes are at most this tensor's. What has no dimensions counts as a vector
-    /// of one element.
+    /// `out[.., i, ..] = self[.., index[.., i, ..], ..]` along `dim`; the result has the shape of `index`, whose other
+    /// sizes are at most this tensor's. A zero-dimensional tensor counts as a vector of one element.
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` or `I32`, or is out of range; shapes that do not fit.
+    /// An index that is not `I64` or `I32`, or is out of range; incompatible shapes.
     ///
     /// # Example
     ///
@@ -42,14 +41,14 @@ impl Tensor {
         }))
     }
 
-    /// [`gather`](Self::gather) along `dim` with the other dimensions of both broadcast to each other.
+    /// [`gather`](Self::gather) along `dim`, with the other dimensions of both broadcast to each other.
     ///
-    /// It reads what [`argsort`](Self::argsort) or [`argmax`](Self::argmax) have found. Negative indices count
-    /// from the end, as in PyTorch, which also wraps those beyond the size; they are an error here.
+    /// It reads the elements that [`argsort`](Self::argsort) or [`argmax`](Self::argmax) found. Negative indices count from
+    /// the end, as in PyTorch; indices beyond the size, which PyTorch wraps, are an error here.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather), and shapes that do not broadcast.
+    /// Those of [`gather`](Self::gather), and shapes that do not broadcast.
     ///
     /// # Example
     ///
@@ -84,7 +83,7 @@ impl Tensor {
         let x = self.expand(with(&common, size))?;
         let index = from_start.expand(with(&common, index.shape()[place]))?;
         x.gather(dim, &index).map_err(|error| match error.kind() {
-            // The number that was given.
+            // The number that the user passed.
             &ErrorKind::Shape(ShapeError::Index { index, size, .. }) if index < 0 => {
                 ShapeError::Index {
                     op: NAME,
@@ -97,8 +96,7 @@ impl Tensor {
         })
     }
 
-    /// The places of the elements that are not 0, one in each row, as `I64` of the shape
-    /// `[count, rank]`.
+    /// The indices of the nonzero elements, one in each row, as `I64` of the shape `[count, rank]`.
     ///
     /// # Errors
     ///
@@ -119,8 +117,7 @@ impl Tensor {
         Ok(Self::fresh(storage, [count, self.rank()].into()))
     }
 
-    /// Rows of `classes` numbers, 1 at the class and 0 elsewhere, as `I64`, along a new last
-    /// dimension.
+    /// One-hot rows of `classes` numbers, as `I64`, along a new last dimension.
     ///
     /// # Errors
     ///
@@ -158,7 +155,7 @@ impl Tensor {
             .map_err(class_error)
     }
 
-    /// Indices of a dimension of `size` elements without negative ones, which count from the end.
+    /// Indices of a dimension of `size` elements, with negative ones converted.
     fn counted_from_start(&self, size: usize) -> Result<Self> {
         let negative = self.lt(0_i64)?;
         // The size of a dimension is far below the greatest number.
@@ -204,7 +201,7 @@ impl Function for Gather {
 }
 
 impl Tensor {
-    /// A tensor without dimensions as a vector of one element, and any other as it is.
+    /// A zero-dimensional tensor as a vector of one element; any other unchanged.
     pub(super) fn as_vector(&self) -> Result<Self> {
         match self.rank() {
             0 => self.unsqueeze(0),
@@ -215,7 +212,7 @@ impl Tensor {
     /// Zeros of `shape` with this tensor added: its elements, or its slices if `slices`, where an
     /// index says.
     ///
-    /// Nobody else holds the zeros, so that the kernel need not copy them.
+    /// Nothing else holds the zeros, so that the kernel need not copy them.
     pub(super) fn added_to_zeros(
         &self,
         shape: &Shape,

@@ -15,7 +15,7 @@ impl Tensor {
         match (index.dtype(), index.rank()) {
             (DType::I64 | DType::I32, 0) => {
                 let at = index.to_dtype(DType::I64)?.item::<i64>()?;
-                // Numbers beyond `isize` are outside of every dimension, as is the nearest.
+                // Numbers beyond `isize` are out of range for every dimension, as is the nearest `isize`.
                 let at = isize::try_from(at).unwrap_or(isize::MAX);
                 return self.select(dim as isize, at);
             }
@@ -48,7 +48,7 @@ impl Tensor {
 
     /// The elements at lists of indices, one list or none for each dimension.
     ///
-    /// The dimensions with lists become one, of which slices are selected.
+    /// The dimensions with lists are merged into one, of which slices are selected.
     pub(super) fn at_lists(&self, lists: &[Option<Self>]) -> Result<Self> {
         let mut common = Shape::from(());
         for list in lists.iter().flatten() {
@@ -88,11 +88,11 @@ impl Tensor {
             .reshape_to(&out)
     }
 
-    /// A copy of this tensor with `values` where an [index](Self::i) says: Python's `x[…] = values` and
-    /// `x.index_put(indices, values)`, where PyTorch takes tensors only.
+    /// A copy of this tensor with `values` at an [index](Self::i): Python's `x[…] = values` and
+    /// `x.index_put(indices, values)`, where PyTorch accepts only tensors.
     ///
-    /// Values are a tensor that broadcasts to what the index selects, or a number. Where an index names an
-    /// element twice the last value stays, and each value gets the gradient of its element.
+    /// Values are a tensor that broadcasts to the selection, or a number. If an index names an element twice, the last
+    /// value stays, and each value gets the gradient of its element.
     ///
     /// # Errors
     ///
@@ -116,12 +116,12 @@ impl Tensor {
         self.put_at(&index.into_items(), values.into(), false)
     }
 
-    /// A copy of this tensor with `values` added where an [index](Self::i) says, each as often as the index
-    /// names its element: `x.index_put(indices, values, accumulate=True)`.
+    /// A copy of this tensor with `values` added at an [index](Self::i), each as often as the index names its element:
+    /// `x.index_put(indices, values, accumulate=True)`.
     ///
     /// # Errors
     ///
-    /// As [`index_put`](Self::index_put).
+    /// Those of [`index_put`](Self::index_put).
     ///
     /// # Example
     ///
@@ -170,13 +170,13 @@ impl Tensor {
         out.reshape_to(self.shape())
     }
 
-    /// A copy of this tensor with the elements of `source`, in row-major order, one after the other where
-    /// `mask` is true; tensor and mask are broadcast together.
+    /// A copy of this tensor with the elements of `source`, in row-major order, written where `mask` is true; tensor and
+    /// mask are broadcast together.
     ///
     /// # Errors
     ///
-    /// A mask that is not `Bool` or does not broadcast, a source of another dtype or with fewer elements
-    /// than the mask chooses.
+    /// A mask that is not `Bool` or does not broadcast, a source of another dtype or with fewer elements than the mask
+    /// selects.
     ///
     /// # Example
     ///
@@ -211,15 +211,15 @@ impl Tensor {
             .reshape_to(&shape)
     }
 
-    /// A copy of this tensor with `value` in the slices of dimension `dim` that a list of indices names;
-    /// negative ones count from the end.
+    /// A copy of this tensor with `value` in the slices of dimension `dim` that a list of indices selects; negative ones
+    /// count from the end.
     ///
     /// The value is a number or a tensor without dimensions.
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` or `I32` with at most one dimension, or out of range; a value with dimensions,
-    /// of another dtype, or that the dtype would cut.
+    /// An index that is not `I64` or `I32` with at most one dimension, or out of range; a value with dimensions, of another
+    /// dtype, or that the dtype would truncate.
     ///
     /// # Example
     ///
@@ -262,16 +262,15 @@ impl Tensor {
         mask.where_(value, &x)?.reshape_to(self.shape())
     }
 
-    /// A copy of this tensor with the slices of `source` replacing those of dimension `dim` that a list
-    /// of indices names.
+    /// A copy of this tensor with the slices of `source` replacing those of dimension `dim` that a list of indices selects.
     ///
-    /// Where an index occurs twice the last slice stays, and both get its gradient, as in PyTorch. What
-    /// has no dimensions counts as a vector of one element.
+    /// If an index occurs twice, the last slice stays, and both get its gradient, as in PyTorch. A zero-dimensional tensor
+    /// counts as a vector of one element.
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` or `I32` with at most one dimension, or out of range; a source of another shape
-    /// than the selection has, or another dtype.
+    /// An index that is not `I64` or `I32` with at most one dimension, or out of range; a source whose shape differs from
+    /// the selection, or of another dtype.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! Indexing by tuples, as Python's `x[..., 1:, None, 0]`.
+//! Indexing by tuples, like Python's `x[..., 1:, None, 0]`.
 
 use std::fmt;
 use std::ops::{
@@ -17,18 +17,18 @@ pub enum IndexItem {
     At(isize),
     /// A range of slices, by [`Tensor::slice`]'s rules.
     Slice {
-        /// Where it begins.
+        /// The start.
         start: Bound<isize>,
-        /// Where it ends.
+        /// The end.
         end: Bound<isize>,
         /// The step between slices, at least 1.
         step: isize,
     },
     /// A new dimension of size 1: Python's `None`.
     NewAxis,
-    /// All dimensions that no other item stands for: Python's `...`.
+    /// All dimensions that no other item covers: Python's `...`.
     Ellipsis,
-    /// Slices that a tensor of integers names, or a `Bool` mask over as many dimensions as it has.
+    /// Slices selected by an integer tensor, or a `Bool` mask over as many dimensions as it has.
     Tensor(Tensor),
 }
 
@@ -116,7 +116,7 @@ macro_rules! items_from {
     )*};
 }
 
-/// Numbers beyond `isize` are outside of every dimension, as is the nearest.
+/// Numbers beyond `isize` are out of range for every dimension, as is the nearest `isize`.
 macro_rules! items_of {
     ($($number:ty),*) => {$(items_from! {
         $number: |v| Self::At(saturate_to_isize(v));
@@ -160,7 +160,7 @@ tuples!(A B C D E);
 tuples!(A B C D E F);
 
 impl Tensor {
-    /// The part that a tuple of numbers, ranges, tensors and [`IndexItem`]s names: Python's `x[…]`.
+    /// The part selected by a tuple of numbers, ranges, tensors and [`IndexItem`]s: Python's `x[…]`.
     ///
     /// | Python | here |
     /// |---|---|
@@ -172,18 +172,18 @@ impl Tensor {
     /// | `x[idx]`, `x[:, idx, 1:3]` | `x.i(&idx)`, `x.i((.., &idx, 1..3))` |
     /// | `x[mask]` | `x.i(&mask)` |
     ///
-    /// Dimensions behind the last item stay as they are. Without tensors the result is a view.
+    /// Dimensions after the last item are kept. Without tensors the result is a view.
     ///
-    /// Tensors of integers (`I64` or `I32`, negative ones count from the end) are broadcast together, and
-    /// their common shape replaces the dimensions that they index if these are adjacent, else it comes first,
-    /// as in PyTorch. A `Bool` mask stands for the indices of its true elements, one list for each of its
-    /// dimensions. A tensor of integers without dimensions is a number.
+    /// Integer tensors (`I64` or `I32`, negative ones count from the end) are broadcast together, and their common shape
+    /// replaces the dimensions that they index if these are adjacent; otherwise it comes first, as in PyTorch. A `Bool`
+    /// mask stands for the indices of its true elements, one list for each of its dimensions. A zero-dimensional integer
+    /// tensor is a number.
     ///
     /// # Errors
     ///
-    /// More items than dimensions, a second ellipsis, a number that is out of range, a step below 1;
-    /// tensors that do not broadcast, of another dtype, or with a number that is out of range; a mask
-    /// whose sizes are not those of the dimensions that it indexes.
+    /// More items than dimensions, a second ellipsis, a number that is out of range, a step below 1; tensors that do not
+    /// broadcast, of another dtype, or with a number that is out of range; a mask whose sizes differ from those of the
+    /// dimensions that it indexes.
     ///
     /// # Example
     ///
@@ -204,10 +204,10 @@ impl Tensor {
         self.index_by(&index.into_items())
     }
 
-    /// [`i`](Self::i) by items, compiled once.
+    /// [`i`](Self::i) for a list of items, compiled once.
     pub(super) fn index_by(&self, items: &[IndexItem]) -> Result<Self> {
         let others = self.check_items(items)?;
-        // The number of dimensions fits `isize`, as does everything that is in memory.
+        // The number of dimensions fits `isize`, like everything in memory.
         let (mut out, mut lists) = (self.clone(), Vec::new());
         for item in items {
             let dim = lists.len();
@@ -235,7 +235,7 @@ impl Tensor {
         out.at_lists(&lists)
     }
 
-    /// Checks the number of items; how many dimensions an ellipsis stands for.
+    /// Checks the number of items; returns how many dimensions an ellipsis covers.
     fn check_items(&self, items: &[IndexItem]) -> Result<usize> {
         let fail = |problem: String| {
             let texts: Vec<String> = items.iter().map(ToString::to_string).collect();

@@ -1,21 +1,21 @@
-//! The rules for tensors of integers that stand for indices, classes or lengths.
+//! The rules for integer tensors that represent indices, classes or lengths.
 
 use std::borrow::Cow;
 
 use crate::tensor::Tensor;
 use crate::{DType, DTypeError, Error, Result};
 
-/// The meaning of the integers of a tensor, which decides the dtypes that they may have.
+/// The meaning of a tensor's integers, which determines the allowed dtypes.
 ///
-/// `I64` and `I32` always may. `U8` may where the numbers are classes or lengths, but not where they are
-/// indices: there a tensor of bytes is a mask by PyTorch's older custom, and would select other elements.
+/// `I64` and `I32` are always allowed. `U8` is allowed for classes or lengths, but not for indices: by PyTorch's older
+/// convention, a byte tensor is a mask there, and would select other elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integers {
-    /// Places of elements: `I64` or `I32`.
+    /// Indices of elements: `I64` or `I32`.
     Indices,
     /// Classes or labels: `I64`, `I32` or `U8`.
     Classes,
-    /// Numbers of elements that count: `I64`, `I32` or `U8`.
+    /// Lengths: `I64`, `I32` or `U8`.
     Lengths,
 }
 
@@ -30,12 +30,12 @@ impl Integers {
 }
 
 impl Tensor {
-    /// These whole numbers as `I64`, in which operations read indices, classes and lengths. A tensor that
-    /// is `I64` already is not copied.
+    /// These integers as `I64`, in which operations read indices, classes and lengths. A tensor that is already `I64` is
+    /// not copied.
     ///
     /// # Errors
     ///
-    /// A dtype that cannot hold them, by the rule of [`Integers`]; `op` is the operation that the error names.
+    /// A dtype that [`Integers`] does not allow; `op` is the operation that the error names.
     ///
     /// # Example
     ///
@@ -72,10 +72,9 @@ impl Tensor {
     }
 }
 
-/// The number of elements of each sequence that count: a tensor of integers (`I64`, `I32` or `U8`) with at most
-/// one dimension, or a list.
+/// The length of each sequence: an integer tensor (`I64`, `I32` or `U8`) with at most one dimension, or a list.
 ///
-/// Functions take `impl Into<Lengths>`, so that `[3, 2]`, a `Vec`, a slice and a tensor all read well.
+/// Functions take `impl Into<Lengths>`, so `[3, 2]`, a `Vec`, a slice and a tensor are all accepted.
 ///
 /// # Example
 ///
@@ -101,8 +100,8 @@ impl<'a> Lengths<'a> {
     ///
     /// # Errors
     ///
-    /// A tensor of another dtype or of more dimensions, a negative length; `op` and `name` are the operation
-    /// and the argument that the error names.
+    /// A tensor of another dtype or with more dimensions, a negative length; the error names the operation `op` and the
+    /// argument `name`.
     pub fn get(self, op: &'static str, name: &'static str) -> Result<Cow<'a, [usize]>> {
         let tensor = match self.0 {
             Given::List(list) => return Ok(list),

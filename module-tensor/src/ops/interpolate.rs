@@ -1,4 +1,4 @@
-//! Resizing of images: `interpolate`.
+//! Resizing images: `interpolate`.
 
 use std::fmt;
 
@@ -55,12 +55,12 @@ impl fmt::Display for InterpolateMode {
     }
 }
 
-/// The size to which [`Tensor::interpolate`] brings an image; one number is for all dimensions.
+/// The target size of [`Tensor::interpolate`]; one number is used for all dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resize {
     /// The size of the output.
     Size(Vec<usize>),
-    /// The factor by which the size of the input is multiplied; the product is rounded down.
+    /// The factor of the input size; the product is rounded down.
     ScaleFactor(Vec<f64>),
 }
 
@@ -74,8 +74,8 @@ pub struct InterpolateOptions {
     /// Whether the centers of the corner pixels of input and output are aligned rather than their outer
     /// edges; for the linear modes and the cubic one.
     pub align_corners: bool,
-    /// Whether a pixel of a smaller image is a weighted mean of all pixels that it covers, as in Pillow; for
-    /// the bilinear mode and the cubic one, which then has `A = -0.5`.
+    /// Whether a pixel of a smaller image is a weighted mean of all pixels that it covers, as in Pillow; for the bilinear
+    /// mode and the cubic one, which then has `A = -0.5`.
     pub antialias: bool,
 }
 
@@ -123,7 +123,7 @@ impl InterpolateOptions {
 }
 
 impl InterpolateMode {
-    /// The numbers of spatial dimensions that it serves.
+    /// The supported numbers of spatial dimensions.
     fn dims(self) -> std::ops::RangeInclusive<usize> {
         match self {
             Self::Linear => 1..=1,
@@ -135,21 +135,20 @@ impl InterpolateMode {
 }
 
 impl Tensor {
-    /// The image at another size, as `torch.nn.functional.interpolate`.
+    /// Resizes an image: `torch.nn.functional.interpolate`.
     ///
-    /// Pixel `i` of the output lies at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)`
-    /// if corners are aligned; `scale` is one by the scale factor if that is given, else the ratio of
-    /// the sizes. Beyond the border the last pixel is repeated.
+    /// Pixel `i` of the output is at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)` if corners are
+    /// aligned; `scale` is the reciprocal of the scale factor if that is given, otherwise the ratio of the sizes. Beyond
+    /// the border the last pixel is repeated.
     ///
     /// # Shapes
     ///
-    /// `[batch, channels, size…]` with one to three spatial dimensions, as the mode needs.
+    /// `[batch, channels, size…]` with one to three spatial dimensions, as the mode requires.
     ///
     /// # Errors
     ///
-    /// A mode that does not serve the number of dimensions, a size or factor for too many or too few
-    /// dimensions, an empty input or output, aligned corners or averages where the mode has none, a
-    /// dtype that is not floating-point.
+    /// A mode that does not support the number of dimensions, a size or factor for too many or too few dimensions, an empty
+    /// input or output, aligned corners or antialiasing for a mode without them, a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -267,7 +266,7 @@ impl Resize {
                         let wrong = "must be positive and finite".to_owned();
                         return problem("scale_factor", format!("{factors:?}"), wrong);
                     }
-                    // A product beyond the machine's numbers stops at the largest, which is refused.
+                    // An overflowing product saturates, and is then refused.
                     Ok(((size as f64 * factor) as usize, Some(factor)))
                 }
                 _ => problem("scale_factor", format!("{factors:?}"), wrong),

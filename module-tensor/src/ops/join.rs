@@ -9,11 +9,11 @@ use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, Result, ShapeError};
 
 impl Tensor {
-    /// The parts one after the other along `dim`; their other sizes are equal.
+    /// Concatenates the parts along `dim`; their other sizes must be equal.
     ///
     /// # Errors
     ///
-    /// No parts, shapes that differ elsewhere, different dtypes or devices.
+    /// No parts, shapes that differ in other dimensions, different dtypes or devices.
     ///
     /// # Example
     ///
@@ -78,11 +78,11 @@ impl Tensor {
         )
     }
 
-    /// The parts, of one shape, along a new dimension `dim`.
+    /// Stacks the parts, of equal shape, along a new dimension `dim`.
     ///
     /// # Errors
     ///
-    /// As [`cat`](Self::cat).
+    /// Those of [`cat`](Self::cat).
     ///
     /// # Example
     ///

@@ -49,22 +49,21 @@ impl Tensor {
         )
     }
 
-    /// Divides by the root of the mean square over the last dimensions:
+    /// Divides by the root mean square over the last dimensions:
     ///
     /// ```text
     /// y = x / √(⟨x²⟩ + eps) · weight
     /// ```
     ///
-    /// Without an `eps` it is the distance from 1 to the next number of the dtype, in `f32` for half
-    /// precision.
+    /// The default `eps` is the machine epsilon of the dtype, that of `f32` for half precision.
     ///
     /// # Shapes
     ///
-    /// As [`layer_norm`](Self::layer_norm).
+    /// Those of [`layer_norm`](Self::layer_norm).
     ///
     /// # Errors
     ///
-    /// As [`layer_norm`](Self::layer_norm).
+    /// Those of [`layer_norm`](Self::layer_norm).
     ///
     /// # Example
     ///
@@ -137,8 +136,8 @@ impl Tensor {
         Ok(norm.run()?.output)
     }
 
-    /// Normalizes groups of channels, each element of the batch by itself, as
-    /// [`layer_norm`](Self::layer_norm) does; weight and bias belong to the channels.
+    /// Normalizes groups of channels, separately for each element of the batch, like [`layer_norm`](Self::layer_norm);
+    /// weight and bias belong to the channels.
     ///
     /// # Shapes
     ///
@@ -204,8 +203,8 @@ impl Tensor {
         Ok(norm.run()?.output)
     }
 
-    /// Normalizes each channel of each element of the batch, or, where `statistics` (a mean and a
-    /// variance `[channels]`) are given, by these, as [`batch_norm`](Self::batch_norm) does.
+    /// Normalizes each channel of each element of the batch or, if `statistics` (a mean and a variance `[channels]`) are
+    /// given, uses these, like [`batch_norm`](Self::batch_norm).
     ///
     /// # Shapes
     ///
@@ -213,7 +212,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`group_norm`](Self::group_norm), and channels of a single value.
+    /// Those of [`group_norm`](Self::group_norm), and channels of a single value.
     ///
     /// # Example
     ///
@@ -237,17 +236,17 @@ impl Tensor {
         Ok(out.output)
     }
 
-    /// [`instance_norm`](Self::instance_norm) by each element's own statistics, which are returned
-    /// too, as `[batch, channels]`: the means and the biased variances, untracked, for running
-    /// statistics; in `F32` for half precision, so that they are rounded only where they are kept.
+    /// [`instance_norm`](Self::instance_norm) with each element's own statistics, which are returned too, as
+    /// `[batch, channels]`: the means and the biased variances, untracked, for running statistics; in `F32` for half
+    /// precision, so that they are rounded only when stored.
     ///
     /// # Shapes
     ///
-    /// As [`instance_norm`](Self::instance_norm).
+    /// Those of [`instance_norm`](Self::instance_norm).
     ///
     /// # Errors
     ///
-    /// As [`instance_norm`](Self::instance_norm).
+    /// Those of [`instance_norm`](Self::instance_norm).
     ///
     /// # Example
     ///

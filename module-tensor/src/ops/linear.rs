@@ -12,12 +12,12 @@ impl Tensor {
     /// `[…, in_features]`, a weight `[out_features, in_features]` and a bias `[out_features]` give
     /// `[…, out_features]`; a weight `[in_features]` and a bias `[]` give `[…]`.
     ///
-    /// A [packed](Self::is_packed) weight gets no gradient. The result has the dtype of the input then, whatever the
-    /// weight unpacks to.
+    /// A [packed](Self::is_packed) weight gets no gradient. The result then has the dtype of the input, whatever the weight
+    /// unpacks to.
     ///
     /// # Errors
     ///
-    /// Shapes that do not fit, different dtypes or devices.
+    /// Incompatible shapes, different dtypes or devices.
     ///
     /// # Source
     ///
@@ -92,7 +92,7 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// [`linear`](Self::linear) with a weight of one output, which leaves no dimension.
+    /// [`linear`](Self::linear) with a weight vector, which leaves no output dimension.
     fn onto_vector(&self, weight: &Self, bias: Option<&Self>) -> Result<Self> {
         if let Some(bias) = bias.filter(|bias| bias.rank() > 0) {
             let expected = "a bias [] beside a weight [in_features]";

@@ -1,5 +1,5 @@
-//! Linear maps of one tensor with a geometry: average pooling, resizing, copies in another order. Each runs
-//! in two directions, and each direction is the gradient of the other.
+//! Linear maps of one tensor with a geometry: average pooling, resizing, copies in another order. Each has two directions,
+//! and each direction is the gradient of the other.
 
 use std::sync::Arc;
 

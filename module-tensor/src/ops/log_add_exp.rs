@@ -30,7 +30,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logaddexp`](Self::logaddexp).
+    /// Those of [`logaddexp`](Self::logaddexp).
     ///
     /// # Example
     ///
@@ -49,7 +49,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logaddexp`](Self::logaddexp).
+    /// Those of [`logaddexp`](Self::logaddexp).
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl LogAddExp {
             } else {
                 more.div(self.scale)?
             };
-            // Two equal infinities have no difference.
+            // The difference of two equal infinities is NaN.
             let same = a.eq(&b)?.logical_and(&a.isinf()?)?;
             let out = same.where_(&a, &a.maximum(&b)?.add(&more)?)?;
             out.to_dtype(self.a.dtype())

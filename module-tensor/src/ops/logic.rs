@@ -5,7 +5,7 @@ use crate::layout::Dims;
 use crate::tensor::Tensor;
 use crate::{DType, DTypeError, Result, Scalar};
 
-/// Logic gives a `Bool` tensor, takes every dtype as `x ≠ 0`, broadcasts, and has no gradient.
+/// Logical operations return a `Bool` tensor, accept every dtype as `x ≠ 0`, broadcast, and have no gradient.
 impl Tensor {
     /// Whether both are true, elementwise.
     ///
@@ -28,11 +28,11 @@ impl Tensor {
         a.where_(&b, false)
     }
 
-    /// Whether one of the two is true, or both, elementwise.
+    /// Whether at least one is true, elementwise.
     ///
     /// # Errors
     ///
-    /// As [`logical_and`](Self::logical_and).
+    /// Those of [`logical_and`](Self::logical_and).
     ///
     /// # Example
     ///
@@ -53,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logical_and`](Self::logical_and).
+    /// Those of [`logical_and`](Self::logical_and).
     ///
     /// # Example
     ///
@@ -175,7 +175,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`any`](Self::any).
+    /// Those of [`any`](Self::any).
     ///
     /// # Example
     ///
@@ -198,7 +198,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`any`](Self::any).
+    /// Those of [`any`](Self::any).
     ///
     /// # Example
     ///
@@ -217,7 +217,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`all`](Self::all).
+    /// Those of [`all`](Self::all).
     ///
     /// # Example
     ///
@@ -248,7 +248,7 @@ impl Tensor {
             let shape = self.shape().reduced(&dims, keepdim);
             return Self::full(shape, of_nothing, (DType::Bool, &self.device()));
         }
-        // The extreme of bytes is the cheapest fold there is.
+        // The extreme of bytes is the cheapest reduction.
         let zero = Self::zeros((), (DType::U8, &self.device()))?;
         let bytes = self.is_true()?.where_(1, &zero)?;
         let op = match of_nothing {
@@ -260,7 +260,7 @@ impl Tensor {
             .ne(0)
     }
 
-    /// The elements, but `value` where `mask` is true, with broadcasting.
+    /// The elements, with `value` where `mask` is true, with broadcasting.
     ///
     /// # Errors
     ///
@@ -290,7 +290,7 @@ impl Tensor {
         mask.where_(value, self)
     }
 
-    /// The elements where `mask` is true, with broadcasting, in row-major order and one dimension.
+    /// The elements where `mask` is true, with broadcasting, in row-major order as a vector.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl Tensor {
         x.index_select(0, &indices.squeeze(1)?)
     }
 
-    /// Checks that `mask` is one for this tensor; the shape that both have together.
+    /// Checks that `mask` is a mask for this tensor; returns their broadcast shape.
     pub(super) fn check_mask(&self, op: &'static str, mask: &Self) -> Result<crate::Shape> {
         self.check_device(op, mask)?;
         if mask.dtype() != DType::Bool {
@@ -343,7 +343,7 @@ impl Tensor {
         }
     }
 
-    /// Both as truth values, of shapes that broadcast.
+    /// Both as booleans, in shapes that broadcast.
     fn truths(&self, op: &'static str, other: &Self) -> Result<(Self, Self)> {
         self.check_device(op, other)?;
         self.shape().broadcast(op, other.shape())?;

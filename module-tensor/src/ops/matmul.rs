@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Other than one dimension each, different lengths, dtypes or devices.
+    /// Inputs that are not vectors, different lengths, dtypes or devices.
     ///
     /// # Example
     ///
@@ -36,11 +36,11 @@ impl Tensor {
         self.matmul(other)
     }
 
-    /// The products `outᵢⱼ = aᵢ bⱼ` of two vectors.
+    /// The outer product `outᵢⱼ = aᵢ bⱼ` of two vectors.
     ///
     /// # Errors
     ///
-    /// Other than one dimension each, different dtypes or devices.
+    /// Inputs that are not vectors, different dtypes or devices.
     ///
     /// # Example
     ///
@@ -64,8 +64,8 @@ impl Tensor {
         }
     }
 
-    /// The matrix product, by PyTorch's `torch.matmul` rules: two vectors give their dot product,
-    /// a vector beside a matrix counts as a row or a column, leading dimensions broadcast.
+    /// The matrix product, by the rules of PyTorch's `torch.matmul`: two vectors give their dot product, a vector with a
+    /// matrix counts as a row or a column, leading dimensions broadcast.
     ///
     /// # Shapes
     ///
@@ -121,7 +121,7 @@ impl Tensor {
         .map_err(|error| self.name_shapes(other, error))
     }
 
-    /// Inner errors quote the shapes that the user gave.
+    /// Inner errors quote the shapes that the user passed.
     fn name_shapes(&self, other: &Self, error: Error) -> Error {
         match error.kind() {
             ErrorKind::Shape(ShapeError::Mismatch { op, rule, .. }) => {

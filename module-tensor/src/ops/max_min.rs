@@ -7,15 +7,15 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
-    /// The greatest elements along `dim`, the first where there are several, and their indices as `I64`;
-    /// with `..` the greatest of all elements, without an index. NaN is greater than any.
+    /// The maxima along `dim`, the first if there are several, and their indices as `I64`; with `..`, the maximum of all
+    /// elements, without an index. NaN is greater than any number.
     ///
-    /// The gradient goes to the elements at these indices; with `..`, as that of [`amax`](Self::amax), it is
-    /// shared by elements that are equal.
+    /// The gradient goes to the elements at these indices; with `..`, like that of [`amax`](Self::amax), equal elements
+    /// share it.
     ///
     /// # Errors
     ///
-    /// As [`argmax`](Self::argmax).
+    /// Those of [`argmax`](Self::argmax).
     ///
     /// # Example
     ///
@@ -40,7 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max`](Self::max).
+    /// Those of [`max`](Self::max).
     ///
     /// # Example
     ///
@@ -57,15 +57,15 @@ impl Tensor {
         self.extreme_along("max", ArgReduceOp::Max, dim, true)
     }
 
-    /// The smallest elements along `dim`, the first where there are several, and their indices as `I64`;
-    /// with `..` the smallest of all elements, without an index. NaN is smaller than any.
+    /// The minima along `dim`, the first if there are several, and their indices as `I64`; with `..`, the minimum of all
+    /// elements, without an index. NaN is smaller than any number.
     ///
-    /// The gradient goes to the elements at these indices; with `..`, as that of [`amin`](Self::amin), it is
-    /// shared by elements that are equal.
+    /// The gradient goes to the elements at these indices; with `..`, like that of [`amin`](Self::amin), equal elements
+    /// share it.
     ///
     /// # Errors
     ///
-    /// As [`argmin`](Self::argmin).
+    /// Those of [`argmin`](Self::argmin).
     ///
     /// # Example
     ///
@@ -90,7 +90,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`min`](Self::min).
+    /// Those of [`min`](Self::min).
     ///
     /// # Example
     ///
@@ -130,13 +130,13 @@ impl Tensor {
         Ok((values.squeeze(dim)?, indices.squeeze(dim)?))
     }
 
-    /// The greatest element over `dims` (`..` for all); NaN if any is. Of truth values, true is the greater.
+    /// The maximum over `dims` (`..` for all); NaN if any element is NaN. For booleans, true is the greater.
     ///
     /// Elements that share the extreme share its gradient.
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), and a dimension without elements.
+    /// Those of [`sum`](Self::sum), and a dimension without elements.
     ///
     /// # Example
     ///
@@ -156,7 +156,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`amax`](Self::amax).
+    /// Those of [`amax`](Self::amax).
     ///
     /// # Example
     ///
@@ -171,13 +171,13 @@ impl Tensor {
         self.extreme_over("amax", ReduceOp::Max, &dims.into(), true)
     }
 
-    /// The smallest element over `dims` (`..` for all); NaN if any is. Of truth values, false is the smaller.
+    /// The minimum over `dims` (`..` for all); NaN if any element is NaN. For booleans, false is the smaller.
     ///
     /// Elements that share the extreme share its gradient.
     ///
     /// # Errors
     ///
-    /// As [`amax`](Self::amax).
+    /// Those of [`amax`](Self::amax).
     ///
     /// # Example
     ///
@@ -196,7 +196,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`amin`](Self::amin).
+    /// Those of [`amin`](Self::amin).
     ///
     /// # Example
     ///
@@ -245,8 +245,7 @@ impl Tensor {
         }))
     }
 
-    /// The index of the greatest element along `dim`, or with `..` in row-major order, the first if there are
-    /// several, as `I64`.
+    /// The index of the maximum along `dim`, or with `..` in row-major order, the first if there are several, as `I64`.
     ///
     /// # Errors
     ///
@@ -270,7 +269,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`argmax`](Self::argmax).
+    /// Those of [`argmax`](Self::argmax).
     ///
     /// # Example
     ///
@@ -285,8 +284,7 @@ impl Tensor {
         self.arg_extreme("argmax", ArgReduceOp::Max, dim.into(), true)
     }
 
-    /// The index of the smallest element along `dim`, or with `..` in row-major order, the first if there are
-    /// several, as `I64`.
+    /// The index of the minimum along `dim`, or with `..` in row-major order, the first if there are several, as `I64`.
     ///
     /// # Errors
     ///
@@ -310,7 +308,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`argmin`](Self::argmin).
+    /// Those of [`argmin`](Self::argmin).
     ///
     /// # Example
     ///
@@ -357,7 +355,7 @@ impl Tensor {
     }
 }
 
-/// The gradient of a value that is one of the elements, shared by those that equal it.
+/// The gradient of a value that is one of the elements, shared by all equal elements.
 pub(super) struct ReducedExtremum {
     pub(super) name: &'static str,
     pub(super) x: Tensor,
@@ -372,7 +370,7 @@ impl Function for ReducedExtremum {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // Where there is a NaN it is the result, and only there no element equals the result.
+        // If there is a NaN, it is the result, and no element equals the result.
         let dtype = ctx.grad().dtype();
         let equal = self.x.eq(&self.y.reshape_to(&self.kept)?)?;
         let chosen = equal

@@ -14,8 +14,8 @@ pub enum MeshIndexing {
 }
 
 impl Tensor {
-    /// For each of the vectors a view of the shape of the grid that they span, in which it varies along
-    /// its own dimension only: PyTorch's `torch.meshgrid(tensors, indexing)`.
+    /// For each of the vectors, a view in the shape of the grid that they span, which varies only along its own dimension:
+    /// PyTorch's `torch.meshgrid(tensors, indexing)`.
     ///
     /// A tensor without dimensions counts as a vector of one element.
     ///

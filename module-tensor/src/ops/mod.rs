@@ -1,4 +1,4 @@
-//! Operations, a file for each family: the method and its gradient side by side.
+//! Operations, one file for each family: the methods and their gradients side by side.
 
 mod accumulate;
 mod adaptive_pool;
@@ -135,13 +135,13 @@ use crate::tensor::Tensor;
 use crate::{DType, Result, ShapeError};
 
 impl Tensor {
-    /// A fresh tensor of this one's shape.
+    /// A new tensor with this one's shape.
     fn like_shape(&self, storage: Storage) -> Self {
         Self::fresh(storage, self.shape().clone())
     }
 
-    /// This tensor, saved for the gradient of `other`: `None` where `other` needs no gradient, so that frozen
-    /// weights keep no activations.
+    /// This tensor, saved for the gradient of `other`: `None` if `other` needs no gradient, so that frozen weights keep no
+    /// activations alive.
     fn saved_for(&self, other: &Self) -> Option<Self> {
         other.requires_grad().then(|| self.clone())
     }
@@ -156,7 +156,7 @@ impl Tensor {
         Ok(self.like_shape(self.device().backend().unary_times(op, x, factor)?))
     }
 
-    /// The dtype in which this tensor is computed with: `F32` for half precision.
+    /// The dtype in which this tensor is computed: `F32` for half precision.
     fn compute_dtype(&self) -> DType {
         match self.dtype() {
             DType::F16 | DType::BF16 => DType::F32,
@@ -164,8 +164,8 @@ impl Tensor {
         }
     }
 
-    /// Half precision widened to `F32`, so that a formula of several steps is rounded once at its
-    /// end, as in PyTorch's kernels; other dtypes as they are.
+    /// Half precision widened to `F32`, so that a multi-step formula is rounded once at its end, as in PyTorch's kernels;
+    /// other dtypes unchanged.
     pub(crate) fn widened(&self) -> Result<Self> {
         self.to_dtype(self.compute_dtype())
     }
@@ -208,7 +208,7 @@ impl Tensor {
     }
 }
 
-/// The gradient of input `i` by what was saved for it, if it needs one.
+/// The gradient of input `i` computed from what was saved for it, if it needs one.
 fn by_saved(
     ctx: &crate::Backward,
     i: usize,

@@ -1,4 +1,4 @@
-//! `multinomial`: draws from discrete distributions, bit for bit PyTorch's.
+//! `multinomial`: draws from discrete distributions, equal to PyTorch's bit for bit.
 
 use crate::rng::Distribution;
 use crate::tensor::Tensor;
@@ -9,11 +9,10 @@ const NAME: &str = "multinomial";
 const EXPONENTIAL: Distribution = Distribution::Exponential { lambda: 1.0 };
 
 impl Tensor {
-    /// `num_samples` indices into each row of weights, drawn by the default generator with the
-    /// probability that the weights have in their sum, as `I64`: PyTorch's `torch.multinomial`.
+    /// `num_samples` indices into each row of weights, drawn from the default generator with probabilities proportional to
+    /// the weights, as `I64`: PyTorch's `torch.multinomial`.
     ///
-    /// The weights are a vector or a matrix of rows, which need not sum to 1. No index is drawn
-    /// twice.
+    /// The weights are a vector or a matrix of rows, which need not sum to 1. No index is drawn twice.
     ///
     /// # Errors
     ///
@@ -34,12 +33,11 @@ impl Tensor {
         self.sample_indices(num_samples, false)
     }
 
-    /// [`multinomial`](Self::multinomial), in which an index may be drawn several times:
-    /// `torch.multinomial(…, replacement=True)`.
+    /// [`multinomial`](Self::multinomial) with replacement: `torch.multinomial(…, replacement=True)`.
     ///
     /// # Errors
     ///
-    /// As [`multinomial`](Self::multinomial), but for the number of samples.
+    /// Those of [`multinomial`](Self::multinomial), except for the number of samples.
     ///
     /// # Example
     ///
@@ -60,7 +58,7 @@ impl Tensor {
         if replacement && num_samples > 1 {
             return weights.with_replacement(rows, width, num_samples);
         }
-        // Each weight races by its own exponential: the first to arrive are the samples.
+        // Each weight is divided by its own exponential draw: the largest ratios are the samples.
         let race = weights.div(&weights.draw_like(NAME, EXPONENTIAL)?)?;
         match num_samples {
             1 => race.argmax_keepdim(-1),
@@ -68,7 +66,7 @@ impl Tensor {
         }
     }
 
-    /// Checks weights; how many rows there are, and their length.
+    /// Checks weights; returns the number of rows and their length.
     fn check_weights(&self, samples: usize, replacement: bool) -> Result<(usize, usize)> {
         let dtype = self.dtype();
         if !dtype.is_differentiable() {
@@ -119,7 +117,7 @@ impl Tensor {
         let numel = shape.checked_numel(NAME, size_of::<f64>())?;
         crate::backend::check_host_allocatable::<f64>(numel)?;
         let single = self.dtype() != DType::F64;
-        // One operation in `f64` that is rounded after it gives what `f32` gives.
+        // One operation in `f64`, rounded afterwards, gives the same result as in `f32`.
         let rounded = |v: f64| if single { f64::from(v as f32) } else { v };
         let mut sums = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
         let draws = Self::rand(numel, (DType::F64, self.device()))?.to_vec::<f64>()?;

@@ -4,8 +4,8 @@ use crate::tensor::Tensor;
 use crate::{DType, Result};
 
 impl Tensor {
-    /// The elements, but `nan` for NaN (0 if `None`), `posinf` for `∞` and `neginf` for `-∞` (the greatest
-    /// and the smallest number of the dtype if `None`). Integers stay as they are.
+    /// The elements, with `nan` for NaN (0 if `None`), `posinf` for `∞` and `neginf` for `-∞` (the largest and the smallest
+    /// number of the dtype if `None`). Integers are unchanged.
     ///
     /// Replaced elements have no gradient.
     ///

@@ -4,8 +4,7 @@ use crate::Result;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 
 impl Tensor {
-    /// This tensor, and to the gradient of `other` zeros, as PyTorch gives them to an input that other
-    /// arguments leave without influence.
+    /// This tensor, with a zero gradient for `other`, as PyTorch gives to an input without influence.
     pub(super) fn with_no_influence_of(self, name: &'static str, other: &Self) -> Self {
         let out = self.detach();
         out.record([&self, other], |_| NoInfluence {

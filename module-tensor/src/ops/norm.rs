@@ -13,13 +13,12 @@ impl Tensor {
     /// p = ∞: max |xᵢ|     p = -∞: min |xᵢ|     p = 0: how many xᵢ ≠ 0     else: (Σ |xᵢ|ᵖ)^(1/p)
     /// ```
     ///
-    /// Where the norm has a kink the slope is 0, as in PyTorch; elements that share an extreme share
-    /// its gradient.
+    /// Where the norm is not differentiable, the gradient is 0, as in PyTorch; equal extreme elements share the gradient.
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), a dtype that is not floating-point, a `p` that is NaN, an infinite `p`
-    /// over nothing.
+    /// Those of [`sum`](Self::sum), a dtype that is not floating-point, a `p` that is NaN, an infinite `p` without
+    /// elements.
     ///
     /// # Example
     ///
@@ -40,7 +39,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`norm`](Self::norm).
+    /// Those of [`norm`](Self::norm).
     ///
     /// # Example
     ///
@@ -107,7 +106,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    /// Those of [`sum`](Self::sum), and a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -126,7 +125,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`logsumexp`](Self::logsumexp).
+    /// Those of [`logsumexp`](Self::logsumexp).
     ///
     /// # Example
     ///
@@ -145,7 +144,7 @@ impl Tensor {
         const NAME: &str = "logsumexp";
         self.check_floating(NAME)?;
         let dims = self.shape().dims(NAME, dims)?;
-        // The dimensions are brought together, so that they are one.
+        // The dimensions are moved together and merged.
         let first = dims.first().copied().unwrap_or(0);
         let together = dims.iter().enumerate().all(|(i, &dim)| dim == first + i);
         let lead = if together {
@@ -215,15 +214,15 @@ impl Function for Norm {
         let Self { x, p, kept, .. } = self;
         let grad = ctx.grad().reshape_to(kept)?;
         if *p == 0.0 {
-            // A count has no gradient in PyTorch, and not one of 0.
+            // A count has no gradient in PyTorch, rather than a zero one.
             return Ok([None].into_iter().collect());
         }
         if *p == 1.0 {
             return one(grad.mul(&x.sign()?)?);
         }
         let y = ctx.output(&self.y).reshape_to(kept)?;
-        // A power of 0 may be infinite. Where the slope is 0 by definition it is computed at 1, so
-        // that second derivatives do not multiply infinities with 0 either.
+        // A power of 0 may be infinite. Where the derivative is 0 by definition, it is computed at 1, so that second
+        // derivatives do not multiply infinities by 0.
         let safe = |x: &Tensor| x.masked_fill(&x.eq(0.0)?, 1.0);
         let share = if *p == 2.0 {
             x.div(&safe(&y)?)?

@@ -5,7 +5,7 @@ use crate::backend::{NormGeometry, NormInputs, NormOver, Saved, Storage};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 use crate::{Result, Shape};
 
-/// `(x - mean) / √(var + eps) · weight + bias`, by a geometry that has the elements of `x`.
+/// `(x - mean) / √(var + eps) · weight + bias`, for a geometry with the elements of `x`.
 pub(super) struct Norm<'a> {
     pub(super) name: &'static str,
     pub(super) x: &'a Tensor,
@@ -16,8 +16,7 @@ pub(super) struct Norm<'a> {
     pub(super) geometry: NormGeometry,
 }
 
-/// The normalized tensor, and if they are asked for the means and biased variances, untracked and in the
-/// dtype of the computation.
+/// The normalized tensor and, if requested, the means and biased variances, untracked and in the dtype of the computation.
 pub(super) struct NormOutput {
     pub(super) output: Tensor,
     pub(super) statistics: Option<[Tensor; 2]>,
@@ -48,7 +47,7 @@ impl Norm<'_> {
         ];
         for (what, tensor) in named {
             let Some(tensor) = tensor else { continue };
-            // Beside half precision, parameters and statistics may be in the dtype of the computation.
+            // With half precision, parameters and statistics may be in the dtype of the computation.
             if tensor.dtype() == self.geometry.compute {
                 tensor.storage.check_plain(name)?;
                 x.storage.check_plain(name)?;
@@ -169,7 +168,7 @@ fn standardize(
             let mean = x.mean_keepdim(dims(geometry))?;
             let (centered, mean) = if geometry.centered {
                 let centered = x.sub(&mean)?;
-                // The rounding error of the mean, which matters where the mean is large and the variance small.
+                // The rounding error of the mean, which matters if the mean is large and the variance small.
                 let rest = centered.mean_keepdim(dims(geometry))?;
                 (centered.sub(&rest)?, mean.add(&rest)?)
             } else {

@@ -1,12 +1,12 @@
-//! `+`, `-`, `*`, `/` and unary `-`: the methods under their signs, with their `Result`.
+//! `+`, `-`, `*`, `/` and unary `-`: the methods as operators, which return a `Result`.
 //!
-//! A number may stand on either side, on the left as `f64`, `i64` or [`Scalar`]: `(1.0 - &x)?`. On the
-//! left of other types of numbers there is no operator, because a literal would then not say of
-//! which type it is: `Scalar::from(n) * &x`, or `&x * n`.
+//! A number may be on either side, on the left as `f64`, `i64` or [`Scalar`]: `(1.0 - &x)?`. There is no operator for other
+//! number types on the left, because the type of a literal would then be ambiguous: write `Scalar::from(n) * &x`, or
+//! `&x * n`.
 //!
-//! A `Result` may stand on either side of a tensor, so that sums of calls read as they do in Python:
-//! `(a.call(x)? + b.call(y) + c)?`. It may not stand beside another `Result` or a number, for which the
-//! language lets only the standard library write an operator: `?` goes there.
+//! A `Result` may be on either side of a tensor, so that sums of calls read as in Python: `(a.call(x)? + b.call(y) + c)?`.
+//! It cannot be combined with another `Result` or a number, because only the standard library may implement such an
+//! operator: use `?` there.
 
 use std::ops;
 
@@ -34,7 +34,7 @@ macro_rules! operators {
     )*};
 }
 
-// A sum or difference may lie where the value on the left lay, if nobody else holds it.
+// A sum or difference may be written in the memory of the left value, if nothing else holds it.
 operators!(
     Add add |a, b| add_reusing_memory(a, b, 1.0, Tensor::add),
     Sub sub |a, b| add_reusing_memory(a, b, -1.0, Tensor::sub),
@@ -42,7 +42,7 @@ operators!(
     Div div |a, b| Tensor::div(&a, b)
 );
 
-/// The operators beside a `Result`, whose error goes through.
+/// The operators with a `Result`, whose error is passed on.
 macro_rules! of_results {
     ($($trait:ident $method:ident),*) => {$(
         of_results!(@left $trait $method Tensor, &Tensor);
@@ -70,7 +70,7 @@ macro_rules! of_results {
 
 of_results!(Add add, Sub sub, Mul mul, Div div);
 
-/// `a + sign·b`, over the memory of `a` where that is free, or as `method` gives it.
+/// `a + sign·b`, in the memory of `a` if it is free, otherwise by `method`.
 fn add_reusing_memory<'a>(
     a: Tensor,
     b: Value<'a>,
@@ -106,11 +106,10 @@ macro_rules! numbers_on_the_left {
     )*};
 }
 
-// One type of each kind, so that a literal has only that to be: with two, `(1.0 - &x)?` would not say
-// of what type its number is.
+// One type of each kind, so that the type of a literal is unambiguous: with two, `(1.0 - &x)?` would not determine it.
 numbers_on_the_left!(f64, i64, Scalar);
 
-/// The operations with a number on the left, by those with a number on the right.
+/// The operations with a number on the left, based on those with a number on the right.
 mod left {
     use super::{Result, Tensor};
     use crate::Scalar;

@@ -1,12 +1,11 @@
-//! Integer keys with the order of the elements, so that comparisons are compiled once.
+//! Integer keys that sort like the elements, so that comparisons are compiled once.
 
 use crate::tensor::Tensor;
 use crate::{DType, Result};
 
 impl Tensor {
-    /// An integer for each element, in row-major order, that compares as the elements do: equal ones
-    /// have one key, also the two zeros. NaN gets `nan`, which no number has if it is an extreme of
-    /// `i64`; `op` is what asks.
+    /// An integer for each element, in row-major order, that sorts like the elements: equal ones, including the two zeros,
+    /// have the same key. NaN gets `nan`, which no number has if it is an extreme of `i64`; `op` is the calling operation.
     pub(super) fn order_keys(&self, op: &'static str, nan: i64) -> Result<Vec<i64>> {
         self.check_computed(op)?;
         if !self.dtype().is_floating_point() {
@@ -16,7 +15,7 @@ impl Tensor {
             if v.is_nan() {
                 return nan;
             }
-            // Of negative numbers the greater bits are the smaller number.
+            // For negative numbers, greater bits mean a smaller number.
             let bits = (v + 0.0).to_bits() as i64;
             bits ^ (((bits >> 63) as u64) >> 1) as i64
         };

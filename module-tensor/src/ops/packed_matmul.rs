@@ -1,4 +1,4 @@
-//! Products with a packed factor, which stands still while the gradient flows to the other.
+//! Products with a packed factor, which gets no gradient; the gradient flows to the other factor.
 
 use super::AutocastPolicy;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
@@ -29,7 +29,7 @@ impl Tensor {
             return Err(self.dtype().error(op, needs));
         }
         let &[k, n] = &**b.shape() else {
-            // What else a plain factor may be is refused as packed.
+            // Any other plain factor is refused as packed.
             return Err(b
                 .plain(op)
                 .err()

@@ -7,10 +7,10 @@ use crate::layout::Layout;
 use crate::tensor::Tensor;
 use crate::{Error, Result, Scalar, Shape};
 
-/// The elements that [`Tensor::pad`] puts around a tensor.
+/// The values with which [`Tensor::pad`] pads a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
-    /// One number.
+    /// A constant.
     Constant(Scalar),
     /// The tensor reflected at its edge, which is not repeated.
     Reflect,
@@ -27,7 +27,7 @@ impl PadMode {
     }
 }
 
-/// A number alone is the constant.
+/// A plain number is a constant.
 impl<T: Into<Scalar>> From<T> for PadMode {
     fn from(value: T) -> Self {
         Self::constant(value)
@@ -42,12 +42,11 @@ impl Default for PadMode {
 }
 
 impl Tensor {
-    /// Pads this tensor with elements around it: PyTorch's `F.pad`.
+    /// Pads this tensor: PyTorch's `F.pad`.
     ///
-    /// The mode is a [`PadMode`], or a number for that constant. The amounts are those before and after the last
-    /// dimension, then before and after the one in front of it, and so on. Negative amounts crop. Where the other
-    /// side of the dimension is padded, `Reflect` still reflects the cropped elements; `Circular` wraps around
-    /// what is left.
+    /// The mode is a [`PadMode`], or a number for that constant. The amounts are those before and after the last dimension,
+    /// then before and after the second to last one, and so on. Negative amounts crop. If the other side of the dimension
+    /// is padded, `Reflect` can still reflect the cropped elements; `Circular` wraps around the remaining ones.
     ///
     /// # Shapes
     ///
@@ -55,10 +54,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An odd number of amounts or more than two for each dimension, more than the tensor has to put
-    /// there (at most the size less one to reflect, at most the size to wrap around, a size of at least
-    /// 1 to repeat), cutting off more than there is, or in other modes than constant leaving nothing, a
-    /// floating-point constant for integers.
+    /// An odd number of amounts or more than two for each dimension, more padding than the tensor can fill (at most the
+    /// size minus 1 to reflect, at most the size to wrap around, a size of at least 1 to repeat), cropping more than there
+    /// is, or everything in modes other than constant, a floating-point constant for integers.
     ///
     /// # Example
     ///
@@ -79,7 +77,7 @@ impl Tensor {
 
     fn pad_by(&self, pad: &[isize], mode: PadMode) -> Result<Self> {
         const NAME: &str = "pad";
-        // Reflection of three dimensions is composed in PyTorch, of operations that are in no list.
+        // In PyTorch, reflection padding of three dimensions is composed of operations that are in no autocast list.
         let listed = match mode {
             PadMode::Reflect => pad.len() < 6,
             PadMode::Replicate => true,
@@ -103,7 +101,7 @@ impl Tensor {
         };
         let value = match mode {
             PadMode::Constant(value) => {
-                // The check of a number beside a tensor.
+                // The check of a number operand.
                 super::Value::from(value).like(NAME, self)?;
                 Some(value)
             }
@@ -126,7 +124,7 @@ impl Tensor {
             }
             let cut = |amount: isize| amount.min(0).unsigned_abs();
             let left = size.checked_sub(cut(before).saturating_add(cut(after)));
-            // `Reflect` and `Replicate` still use the cropped elements; `Circular` wraps around what is left.
+            // `Reflect` and `Replicate` still use the cropped elements; `Circular` wraps around the remaining ones.
             let grows = mode != PadMode::Circular && most > 0;
             match left {
                 None => {

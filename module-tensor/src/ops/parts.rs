@@ -1,10 +1,10 @@
-//! `split`, `chunk` and `unbind`: views of parts, of one operation with many outputs.
+//! `split`, `chunk` and `unbind`: views of parts, made by one operation with many outputs.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
 
 impl Tensor {
-    /// Views of `split_size` elements along `dim`, the last of what is left;
+    /// Views of `split_size` elements along `dim`; the last one has the remaining elements.
     /// [`split_with_sizes`](Self::split_with_sizes) takes a size for each.
     ///
     /// # Errors
@@ -35,13 +35,13 @@ impl Tensor {
             return Ok(vec![self.clone()]);
         }
         let parts = total.div_ceil(split_size);
-        // The elements of a view may be far more than memory.
+        // A view may have far more elements than memory.
         crate::backend::check_host_allocatable::<Self>(parts)?;
         let sizes = (0..parts).map(|i| split_size.min(total - i * split_size));
         Ok(self.parts("split", dim, sizes))
     }
 
-    /// Views of these sizes along `dim`, one after the other.
+    /// Consecutive views of these sizes along `dim`.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Tensor {
         Ok(self.parts(NAME, dim, sizes.iter().copied()))
     }
 
-    /// Views along `dim`, `chunks` of them or fewer, all but the last of one size.
+    /// Views along `dim`, `chunks` of them or fewer, all of equal size except the last.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Tensor {
             ));
         }
         if total == 0 {
-            // PyTorch keeps the number where there is nothing to divide.
+            // PyTorch keeps the number of chunks if there is nothing to divide.
             crate::backend::check_host_allocatable::<Self>(chunks)?;
             return Ok(vec![self.clone(); chunks]);
         }
@@ -130,8 +130,7 @@ impl Tensor {
         self.array_of("chunk_array", dim, self.chunk(N, dim)?)
     }
 
-    /// The views of [`split_with_sizes`](Self::split_with_sizes), as an array of as many as there are
-    /// sizes.
+    /// The views of [`split_with_sizes`](Self::split_with_sizes), as an array with as many elements as sizes.
     ///
     /// # Errors
     ///
@@ -151,11 +150,11 @@ impl Tensor {
         self.array_of("split_array", dim, self.split_with_sizes(sizes, dim)?)
     }
 
-    /// The slices of [`unbind`](Self::unbind), as an array of as many as the dimension has.
+    /// The slices of [`unbind`](Self::unbind), as an array of the dimension's size.
     ///
     /// # Errors
     ///
-    /// Those of `unbind`; a dimension of another size than `N`.
+    /// Those of `unbind`; a dimension whose size is not `N`.
     ///
     /// # Example
     ///
@@ -171,13 +170,13 @@ impl Tensor {
         const NAME: &str = "unbind_array";
         let (_, size) = self.dim_and_size(NAME, dim)?;
         if size != N {
-            // Before as many views are made as a long dimension has.
+            // Checked before making as many views as a long dimension has elements.
             return Err(self.not_so_many(NAME, dim, size, N));
         }
         self.array_of(NAME, dim, self.unbind(dim)?)
     }
 
-    /// The slices of dimension `dim`, one after the other, as views.
+    /// The slices of dimension `dim`, in order, as views.
     ///
     /// # Errors
     ///
@@ -195,7 +194,7 @@ impl Tensor {
     pub fn unbind(&self, dim: isize) -> Result<Vec<Self>> {
         const NAME: &str = "unbind";
         let (dim, size) = self.dim_and_size(NAME, dim)?;
-        // The elements of a view may be far more than memory.
+        // A view may have far more elements than memory.
         crate::backend::check_host_allocatable::<Self>(size)?;
         let slices = (0..size).map(|i| self.with_layout(self.layout.select(dim, i)));
         Ok(Self::record_outputs(
@@ -210,7 +209,7 @@ impl Tensor {
         ))
     }
 
-    /// Views of these sizes along `dim`, which add up to its size.
+    /// Views of these sizes along `dim`; the sizes add up to the dimension's.
     fn parts(&self, op: &'static str, dim: usize, sizes: impl Iterator<Item = usize>) -> Vec<Self> {
         let mut start = 0;
         let parts = sizes.map(|size| {
@@ -249,7 +248,7 @@ impl Tensor {
 struct Parts {
     op: &'static str,
     dim: isize,
-    /// Whether the parts have lost the dimension.
+    /// Whether the parts lack the dimension.
     stacked: bool,
     shapes: Vec<Shape>,
 }
@@ -260,7 +259,7 @@ impl Function for Parts {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // One zero that is stretched stands for the parts that nothing used.
+        // One broadcast zero stands for the unused parts.
         let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
         let grads = self
             .shapes

@@ -61,7 +61,7 @@ impl Tensor {
             })
     }
 
-    /// Exchanges two dimensions.
+    /// Swaps two dimensions.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Tensor {
             .record([self], |_| Permute { order }))
     }
 
-    /// The transpose of a matrix; a tensor of fewer dimensions is returned as it is.
+    /// The transpose of a matrix; a tensor of fewer dimensions is returned unchanged.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Tensor {
         }
     }
 
-    /// Moves the dimensions `source` to the positions `destination` and keeps the order of the others.
+    /// Moves the dimensions `source` to the positions `destination`; the others keep their order.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Tensor {
 
     fn move_dims(&self, source: &Dims, destination: &Dims) -> Result<Self> {
         const NAME: &str = "movedim";
-        // The check of a list sorts it, and here its order says what goes where.
+        // The check of a list sorts it, but here its order matters.
         let listed = |dims: &Dims| -> Result<Vec<usize>> {
             let sorted = self.shape().dims(NAME, dims)?;
             match dims {

@@ -6,7 +6,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Scalar};
 
 impl Tensor {
-    /// `min(max(x, low), high)`, elementwise, as [`clamp`](Self::clamp); the gradient of NaN passes.
+    /// `min(max(x, low), high)`, elementwise, like [`clamp`](Self::clamp); the gradient of NaN passes.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Tensor {
         self.fill_in_range(NAME, &self.detach(), FillRange::Within(low, high), 0)
     }
 
-    /// `x` brought nearer to 0 by `λ`, 0 where `|x| ≤ λ`, elementwise, of a floating-point tensor.
+    /// `x` moved toward 0 by `λ`, and 0 where `|x| ≤ λ`, elementwise, of a floating-point tensor.
     ///
     /// # Errors
     ///
@@ -131,13 +131,13 @@ impl Tensor {
         }))
     }
 
-    /// Bounds with the precision of this tensor's elements, with which they are compared.
+    /// Bounds in the precision of this tensor's elements, with which they are compared.
     fn bounds(&self, low: f64, high: f64) -> [Scalar; 2] {
         [low, high].map(|bound| self.dtype().rounded(bound).into())
     }
 }
 
-/// Flat outside of a stretch in which it has one slope.
+/// Flat outside an interval in which the slope is constant.
 struct Hardsigmoid {
     x: Tensor,
 }

@@ -1,14 +1,14 @@
-//! Functions of one element: a kernel, and their derivative as a formula.
+//! Elementwise functions of one input: a kernel, and the derivative as a formula.
 
 use crate::Result;
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
-/// The derivative as a function of the input or of the output; half precision comes as `F32`.
+/// The derivative as a function of the input or of the output; half precision is passed as `F32`.
 type Derivative = fn(&Tensor) -> Result<Tensor>;
 
 impl Tensor {
-    /// The operation of each element, with its derivative by the input.
+    /// An elementwise operation, with its derivative as a function of the input.
     pub(super) fn pointwise(&self, op: UnaryOp, derivative: Derivative) -> Result<Self> {
         Ok(self.unary(op)?.record([self], |_| Pointwise {
             name: op.name(),
@@ -17,7 +17,7 @@ impl Tensor {
         }))
     }
 
-    /// The operation of each element, with its derivative by the output.
+    /// An elementwise operation, with its derivative as a function of the output.
     pub(super) fn pointwise_by_output(&self, op: UnaryOp, derivative: Derivative) -> Result<Self> {
         Ok(self.unary(op)?.record([self], |y| Pointwise {
             name: op.name(),

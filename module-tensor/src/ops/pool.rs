@@ -18,11 +18,11 @@ crate::options! {
         optional {
             /// The step of the window.
             stride: [usize; N] = kernel_size,
-            /// Padding around the input that is never a maximum; at most half the window.
+            /// Padding around the input, which is never the maximum; at most half the window.
             padding: [usize; N] = [0; N],
             /// The distance between neighbors of the window.
             dilation: [usize; N] = [1; N],
-            /// Whether a last window that starts inside but ends outside counts.
+            /// Whether a last window that starts inside but ends outside is included.
             ceil_mode: bool = false,
         }
     }
@@ -32,7 +32,7 @@ crate::options! {
 pub type Pool2dOptions = PoolOptions<2>;
 
 impl Tensor {
-    /// The greatest element of each window of a sequence, as [`max_pool2d`](Self::max_pool2d).
+    /// The maximum of each window of a sequence, like [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Shapes
     ///
@@ -40,7 +40,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -59,7 +59,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -75,7 +75,7 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// The greatest element of each window; NaN counts as the greatest.
+    /// The maximum of each window; NaN is treated as the maximum.
     ///
     /// The gradient goes to the first of equal maxima.
     ///
@@ -85,8 +85,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero window, stride or dilation, padding of more than half
-    /// the window, a window larger than the padded input.
+    /// A wrong number of dimensions, a zero window, stride or dilation, padding of more than half the window, a window
+    /// larger than the padded input.
     ///
     /// # Example
     ///
@@ -106,7 +106,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -122,7 +122,7 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// The greatest element of each window of a volume, as [`max_pool2d`](Self::max_pool2d).
+    /// The maximum of each window of a volume, like [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Shapes
     ///
@@ -130,7 +130,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -149,7 +149,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d).
+    /// Those of [`max_pool2d`](Self::max_pool2d).
     ///
     /// # Example
     ///
@@ -165,11 +165,11 @@ impl Tensor {
         self.max_pool_with_indices(options)
     }
 
-    /// [`max_pool2d`](Self::max_pool2d), for as many dimensions as the options.
+    /// [`max_pool2d`](Self::max_pool2d), for as many dimensions as the options have.
     ///
     /// # Errors
     ///
-    /// As [`max_pool2d`](Self::max_pool2d), and `N` that is not 1, 2 or 3.
+    /// Those of [`max_pool2d`](Self::max_pool2d), and `N` that is not 1, 2 or 3.
     ///
     /// # Example
     ///
@@ -190,12 +190,12 @@ impl Tensor {
         input.max_of_windows(max_pool_name::<N>(), &geometry, batched)
     }
 
-    /// [`max_pool`](Self::max_pool) with the indices of the maxima in the flattened spatial
-    /// dimensions, as `I64`; [`max_unpool`](Self::max_unpool) puts them back there.
+    /// [`max_pool`](Self::max_pool) with the indices of the maxima in the flattened spatial dimensions, as `I64`;
+    /// [`max_unpool`](Self::max_unpool) puts them back at these positions.
     ///
     /// # Errors
     ///
-    /// As [`max_pool`](Self::max_pool).
+    /// Those of [`max_pool`](Self::max_pool).
     ///
     /// # Example
     ///
@@ -227,7 +227,7 @@ impl Tensor {
         Ok((input, geometry, batched))
     }
 
-    /// The greatest elements; a batch dimension that was added is removed again.
+    /// The maxima; an added batch dimension is removed again.
     pub(super) fn max_of_windows(
         &self,
         name: &'static str,
@@ -245,7 +245,7 @@ impl Tensor {
         Self::fresh(values, shape.clone()).unbatched(batched)
     }
 
-    /// The greatest elements and their indices; a batch dimension that was added is removed again.
+    /// The maxima and their indices; an added batch dimension is removed again.
     pub(super) fn max_of_windows_with_indices(
         &self,
         name: &'static str,
@@ -266,7 +266,7 @@ impl Tensor {
         Ok((out.unbatched(batched)?, indices.unbatched(batched)?))
     }
 
-    /// The geometry of windows that slide over this tensor, which is `input` with a batch.
+    /// The geometry of sliding windows over this tensor, which is `input` with a batch.
     pub(super) fn sliding<const N: usize>(
         &self,
         op: &'static str,
@@ -341,8 +341,7 @@ impl Tensor {
                 );
                 return Err(self.shape().error(op, expected));
             };
-            // A distance that jumps over the whole input leaves a window that starts in the padding
-            // without a single element.
+            // A dilation that skips the whole input leaves a window that starts in the padding without a single element.
             if padding_here > 0 && dilation[d] > size {
                 let problem =
                     format!("leaves a window without elements of an input of size {size}");
@@ -390,7 +389,7 @@ impl Function for MaxPool {
         }
         let (planes, sizes) = shape.split_at(2);
         let count: usize = planes.iter().product();
-        // Without planes the size of a plane cannot be inferred, and there is nothing to add.
+        // Without planes, the size of a plane cannot be inferred, and there is nothing to add.
         let flat = |x: &Tensor| x.flatten(2, -1)?.flatten(0, 1);
         let zeros: Shape = [count, sizes.iter().product()].into();
         let zeros = Tensor::zeros(zeros, (grad.dtype(), &grad.device()))?;

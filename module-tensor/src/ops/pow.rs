@@ -9,12 +9,12 @@ use crate::{DType, Error, Result};
 impl Tensor {
     /// `selfᵉ`, elementwise with broadcasting; the exponent is a number or a tensor.
     ///
-    /// The slope in the exponent is 0 where 0 is raised to a power of 0 or more. With a tensor of
+    /// The derivative with respect to the exponent is 0 where 0 is raised to a power of 0 or more. With a tensor of
     /// negative exponents, the integer 1 gives 1, -1 gives ±1 and the others give 0.
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and a negative number beside integers.
+    /// Those of [`add`](Self::add), and a negative number as the exponent of integers.
     ///
     /// # Example
     ///
@@ -61,7 +61,7 @@ impl Tensor {
 
     /// `self²`, elementwise.
     ///
-    /// Truth values count as whole numbers of `I64`.
+    /// Booleans count as integers of type `I64`.
     ///
     /// # Example
     ///
@@ -91,7 +91,7 @@ impl Function for Pow {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // The slope of a constant is 0 also where `x⁻¹` is infinite.
+        // The derivative of a constant is 0 even where `x⁻¹` is infinite.
         if self.exponent == 0.0 {
             return one(ctx.grad().zeros_like()?);
         }
@@ -125,7 +125,7 @@ impl Function for PowOf {
             },
             || {
                 let still = x.eq(0.0)?.logical_and(&exponent.ge(0.0)?)?;
-                // Inside, so that second derivatives do not multiply 0 with an infinity.
+                // Inside, so that second derivatives do not multiply 0 by an infinity.
                 let slope = ctx.output(y).mul(&x.masked_fill(&still, 1.0)?.log()?)?;
                 ctx.grad().mul(&slope)?.sum_to(exponent.shape())
             },

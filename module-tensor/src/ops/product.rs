@@ -10,8 +10,7 @@ impl Tensor {
     /// The product over `dims` (`..` for all), which are removed ([`prod_keepdim`](Self::prod_keepdim) keeps
     /// them with size 1); 1 if there are no elements.
     ///
-    /// Integers and truth values are multiplied as `I64`. The gradient is exact also where elements
-    /// are 0.
+    /// Integers and booleans are multiplied as `I64`. The gradient is exact even where elements are 0.
     ///
     /// # Errors
     ///
@@ -34,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`prod`](Self::prod).
+    /// Those of [`prod`](Self::prod).
     ///
     /// # Example
     ///
@@ -97,8 +96,8 @@ impl Tensor {
             .permute(back)
     }
 
-    /// For each element of rows the product of those before it, or after it, in as many steps as
-    /// `width` has binary digits.
+    /// For each element of rows, the product of those before it, or after it, in as many steps as `width` has binary
+    /// digits.
     fn products(&self, width: usize, after: bool) -> Result<Self> {
         let shifted = |x: &Self, by: usize| {
             let fill = Self::ones([x.shape()[0], by], (x.dtype(), &x.device()))?;

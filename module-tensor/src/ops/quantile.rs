@@ -5,7 +5,7 @@ use crate::layout::Dim;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
-/// The interpolation of a quantile between two elements.
+/// How a quantile between two elements is interpolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuantileInterpolation {
@@ -23,16 +23,15 @@ pub enum QuantileInterpolation {
 }
 
 impl Tensor {
-    /// The elements below which the fractions `q` of the elements along `dim` lie; NaN where an element is
-    /// NaN.
+    /// The quantiles `q` of the elements along `dim`; NaN if an element is NaN.
     ///
-    /// `q` is a number, or a tensor with at most one dimension, which then comes first in the result.
-    /// With `..` for `dim` the quantiles are those of all elements.
+    /// `q` is a number, or a tensor with at most one dimension, which then comes first in the result. With `..` for `dim`,
+    /// the quantiles are those of all elements.
     ///
     /// # Errors
     ///
-    /// Anything but `F32` and `F64`, no elements, a dimension that is out of range; a `q` outside `[0, 1]`,
-    /// of another dtype or with more dimensions.
+    /// A dtype other than `F32` and `F64`, no elements, a dimension that is out of range; a `q` outside `[0, 1]`, of
+    /// another dtype or with more dimensions.
     ///
     /// # Example
     ///
@@ -60,7 +59,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`quantile`](Self::quantile).
+    /// Those of [`quantile`](Self::quantile).
     ///
     /// # Example
     ///
@@ -82,11 +81,11 @@ impl Tensor {
         quantile.keepdim().of(self, q.into())
     }
 
-    /// [`quantile`](Self::quantile) of the elements that are not NaN; NaN where there is none.
+    /// [`quantile`](Self::quantile) of the elements that are not NaN; NaN if there are none.
     ///
     /// # Errors
     ///
-    /// As [`quantile`](Self::quantile).
+    /// Those of [`quantile`](Self::quantile).
     ///
     /// # Example
     ///
@@ -111,7 +110,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`nanquantile`](Self::nanquantile).
+    /// Those of [`nanquantile`](Self::nanquantile).
     ///
     /// # Example
     ///
@@ -134,7 +133,7 @@ impl Tensor {
     }
 }
 
-/// A quantile that is asked for.
+/// A requested quantile.
 struct Quantile {
     op: &'static str,
     dim: Dim,
@@ -236,10 +235,10 @@ impl Quantile {
         if self.ignore_nan {
             let count = all.isnan()?.logical_not()?.to_dtype(q.dtype())?;
             let ranks = q.mul(&count.sum_keepdim(-1)?.sub(1.0)?)?;
-            // Where there is only NaN, the first is as good as any.
+            // If all are NaN, the first is as good as any.
             return ranks.masked_fill(&ranks.detach().lt(0.0)?, 0.0);
         }
-        // NaN is the greatest element, and it is the quantile.
+        // NaN is the greatest element, so it is the quantile.
         let nan = all.narrow(-1, last..last + 1)?.isnan()?;
         q.mul(last as f64)?.masked_fill(&nan, last as f64)
     }
@@ -260,7 +259,7 @@ impl Quantile {
         };
         let (a, b) = (at(below)?, at(ranks.ceil()?)?);
         let gap = b.sub(&a)?;
-        // From the nearer end, as PyTorch's `lerp`.
+        // From the nearer end, like PyTorch's `lerp`.
         let from_a = a.add(&weight.mul(&gap)?)?;
         let from_b = b.sub(&gap.mul(&weight.neg()?.add(1.0)?)?)?;
         weight.detach().lt(0.5)?.where_(&from_a, &from_b)

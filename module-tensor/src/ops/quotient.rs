@@ -12,7 +12,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), truth values, integers divided by 0, a number that does not fit the dtype.
+    /// Those of [`add`](Self::add), booleans, integers divided by 0, a number that does not fit the dtype.
     ///
     /// # Example
     ///
@@ -36,14 +36,14 @@ impl Tensor {
         Ok(out.record(other.inputs(self), |_| NoGradient(NAME)))
     }
 
-    /// `self - other · ⌊self / other⌋`, elementwise with broadcasting: what is left has the sign of
-    /// `other`, as Python's `%` has it.
+    /// `self - other · ⌊self / other⌋`, elementwise with broadcasting: the remainder has the sign of `other`, like Python's
+    /// `%`.
     ///
     /// The gradient of `other` is `-⌊self / other⌋`.
     ///
     /// # Errors
     ///
-    /// As [`floor_divide`](Self::floor_divide).
+    /// Those of [`floor_divide`](Self::floor_divide).
     ///
     /// # Example
     ///
@@ -59,14 +59,14 @@ impl Tensor {
         self.remainder_of("remainder", BinaryOp::Remainder, other.into())
     }
 
-    /// What division rounded toward 0 leaves, elementwise with broadcasting: it has the sign of `self`,
-    /// as Rust's `%` has it for numbers.
+    /// The remainder of division rounded toward 0, elementwise with broadcasting: it has the sign of `self`, like Rust's
+    /// `%`.
     ///
     /// The gradient of `other` is the quotient rounded toward 0, negated.
     ///
     /// # Errors
     ///
-    /// As [`floor_divide`](Self::floor_divide).
+    /// Those of [`floor_divide`](Self::floor_divide).
     ///
     /// # Example
     ///
@@ -81,8 +81,7 @@ impl Tensor {
         self.remainder_of("fmod", BinaryOp::Fmod, other.into())
     }
 
-    /// `x - trunc(x)`, elementwise, of a floating-point tensor: what stands behind the decimal point,
-    /// with the sign of `x`.
+    /// `x - trunc(x)`, elementwise, of a floating-point tensor: the fractional part, with the sign of `x`.
     ///
     /// # Errors
     ///
@@ -113,7 +112,7 @@ impl Tensor {
         }))
     }
 
-    /// The other side of a division, of which integers have no 0.
+    /// The divisor; integer divisors must not be 0.
     fn divisor<'a>(&self, name: &'static str, other: Value<'a>) -> Result<Value<'a>> {
         let other = other.fit_to(name, self)?;
         if self.dtype().is_floating_point() || self.numel() == 0 {
@@ -138,7 +137,7 @@ impl Tensor {
     }
 }
 
-/// The rest of a division: the quotient is a function of steps.
+/// The remainder of a division: the quotient is piecewise constant.
 struct Rest {
     name: &'static str,
     op: BinaryOp,
@@ -167,7 +166,7 @@ impl Function for Rest {
     }
 }
 
-/// [`Tensor::remainder`], as Python's `%`.
+/// [`Tensor::remainder`], like Python's `%`.
 impl<'a, V: Into<Value<'a>>> ops::Rem<V> for &Tensor {
     type Output = Result<Tensor>;
 
@@ -176,7 +175,7 @@ impl<'a, V: Into<Value<'a>>> ops::Rem<V> for &Tensor {
     }
 }
 
-/// [`Tensor::remainder`], as Python's `%`.
+/// [`Tensor::remainder`], like Python's `%`.
 impl<'a, V: Into<Value<'a>>> ops::Rem<V> for Tensor {
     type Output = Result<Tensor>;
 

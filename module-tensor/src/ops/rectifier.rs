@@ -10,7 +10,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -87,7 +87,7 @@ impl Tensor {
                 .shape()
                 .error(NAME, "a weight of at most one dimension"));
         }
-        // A tensor without a dimension for them has one channel.
+        // A tensor without a channel dimension has one channel.
         let channels = self.shape().get(1).copied().unwrap_or(1);
         if count != 1 && (count != channels || self.rank() == 0) {
             let (op, lhs, rhs) = (NAME, self.shape().clone(), weight.shape().clone());
@@ -111,7 +111,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values, floating-point numbers beside integers.
+    /// A tensor of booleans, floating-point numbers beside integers.
     ///
     /// # Example
     ///

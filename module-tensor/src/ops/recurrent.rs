@@ -45,21 +45,21 @@ pub struct RecurrentOutput {
     pub cell: Option<Tensor>,
 }
 
-/// One direction of a layer of an RNN, an LSTM or a GRU, in one pass and with one entry in the
-/// graph. `gates` is what the input brings to the gates of all steps, `x · W_ihᵀ + b_ih`.
+/// One direction of a layer of an RNN, an LSTM or a GRU, in one pass and with one entry in the graph. `gates` is the
+/// contribution of the input to the gates of all steps, `x · W_ihᵀ + b_ih`.
 ///
-/// The steps are those of packed sequences: the rows of a step are those of the sequences that
-/// have it, and sequences that are longer stand first.
+/// The steps are those of packed sequences: the rows of a step are those of the sequences that have it, with longer
+/// sequences first.
 ///
 /// # Shapes
 ///
-/// `[Σ batch_sizes, gates · hidden]`, a first state `hidden` `[batch, width]` and, of an LSTM only,
-/// `cell` `[batch, hidden]`, where `batch` is the first of the `batch_sizes`.
+/// `[Σ batch_sizes, gates · hidden]`, an initial state `hidden` `[batch, width]` and, for an LSTM only, `cell`
+/// `[batch, hidden]`, where `batch` is the first of the `batch_sizes`.
 ///
 /// # Errors
 ///
-/// Shapes that do not fit, `batch_sizes` that grow or are none, different dtypes or devices, a state
-/// `c` or a projection beside another cell than an LSTM's, a dtype that is not floating-point.
+/// Shapes that do not match, `batch_sizes` that increase or are empty, different dtypes or devices, a state `c` or a
+/// projection for a cell other than an LSTM's, a dtype that is not floating-point.
 ///
 /// # Source
 ///
@@ -111,7 +111,7 @@ impl Tensor {
         })
     }
 
-    /// Checks all that is given to [`recurrent`].
+    /// Checks all arguments of [`recurrent`].
     fn checked_steps(
         &self,
         hidden: &Self,
@@ -186,7 +186,7 @@ impl Tensor {
         if let Some(cell) = cell {
             expect("a first state c", cell, &[batch, size])?;
         }
-        // What is kept of each row.
+        // The memory kept for each row.
         let largest = [total, size.saturating_mul(8).max(width)];
         Shape::from(largest).checked_numel(NAME, size_of::<f64>())?;
         Ok(RecurrentGeometry {
@@ -205,11 +205,11 @@ fn sizes(batch_sizes: &[usize], problem: impl Into<String>) -> Error {
 }
 
 impl Recurrent {
-    /// The states and the last of each sequence.
+    /// The states, and the final state of each sequence.
     pub(super) fn output(&self, states: States) -> Result<RecurrentOutput> {
         let geometry = &self.geometry;
         let last = geometry.last();
-        // Sequences of one length end one after the other.
+        // Sequences of equal length end one after another.
         let same = last.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let of = |x: &Tensor| match last.first() {
             Some(&first) if same => x.narrow(0, first..first + last.len()),

@@ -9,7 +9,7 @@ impl Tensor {
     /// The sum over `dims` (`..` for all), which are removed; [`sum_keepdim`](Self::sum_keepdim) keeps them
     /// with size 1.
     ///
-    /// Integers and truth values are summed as `I64`.
+    /// Integers and booleans are summed as `I64`.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum).
+    /// Those of [`sum`](Self::sum).
     ///
     /// # Example
     ///
@@ -75,7 +75,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`sum`](Self::sum), and a dtype that is not floating-point.
+    /// Those of [`sum`](Self::sum), and a dtype that is not floating-point.
     ///
     /// # Example
     ///
@@ -94,7 +94,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`mean`](Self::mean).
+    /// Those of [`mean`](Self::mean).
     ///
     /// # Example
     ///
@@ -113,19 +113,19 @@ impl Tensor {
         self.check_floating("mean")?;
         let dims = self.shape().dims("mean", dims)?;
         let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
-        // The sum may exceed half precision where the mean does not.
+        // The sum may overflow half precision even if the mean does not.
         self.widened()?
             .sum_over(&Dims::from(&dims), keepdim)?
             .div(count as f64)?
             .to_dtype(self.dtype())
     }
 
-    /// The variance over `dims` (`..` for all): the mean squared distance from the mean, with the
-    /// number of elements less `correction` as the divisor; 1 is PyTorch's default.
+    /// The variance over `dims` (`..` for all): the sum of squared deviations from the mean, divided by the number of
+    /// elements minus `correction`; 1 is PyTorch's default.
     ///
     /// # Errors
     ///
-    /// As [`mean`](Self::mean).
+    /// Those of [`mean`](Self::mean).
     ///
     /// # Example
     ///
@@ -144,7 +144,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`var`](Self::var).
+    /// Those of [`var`](Self::var).
     ///
     /// # Example
     ///
@@ -173,13 +173,13 @@ impl Tensor {
             .to_dtype(self.dtype())
     }
 
-    /// The standard deviation over `dims` (`..` for all): the root of [`var`](Self::var).
+    /// The standard deviation over `dims` (`..` for all): the square root of [`var`](Self::var).
     ///
-    /// Its slope is 0 where all elements are equal.
+    /// Its gradient is 0 where all elements are equal.
     ///
     /// # Errors
     ///
-    /// As [`var`](Self::var).
+    /// Those of [`var`](Self::var).
     ///
     /// # Example
     ///
@@ -198,7 +198,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`std`](Self::std).
+    /// Those of [`std`](Self::std).
     ///
     /// # Example
     ///
@@ -219,7 +219,7 @@ impl Tensor {
         let var = self
             .widened()?
             .var_over(&Dims::from(&dims), correction, keepdim)?;
-        // The slope of the root of 0 is infinite, and would make NaN of slopes of 0.
+        // The derivative of the square root at 0 is infinite, and would turn zero gradients into NaN.
         let constant = var.eq(0.0)?;
         var.masked_fill(&constant, 1.0)?
             .sqrt()?

@@ -16,7 +16,7 @@ pub trait ReduceDim: sealed::Sealed {
     /// A value, or values and indices.
     type Output;
 
-    /// Calls the function that fits the dimension.
+    /// Calls the function for the kind of dimension.
     #[doc(hidden)]
     fn reduce(
         self,

@@ -9,9 +9,9 @@ use crate::{DType, DTypeError, Error, Result, Shape};
 /// The number of repetitions of each slice: one number for all, or a tensor with one for each.
 #[derive(Clone, Copy, Debug)]
 pub enum Repeats<'a> {
-    /// Each slice as often.
+    /// The same number for each slice.
     All(usize),
-    /// Integers, one for each slice, or one alone for all.
+    /// Integers, one for each slice, or a single one for all.
     Each(&'a Tensor),
 }
 
@@ -28,13 +28,13 @@ impl<'a> From<&'a Tensor> for Repeats<'a> {
 }
 
 impl Tensor {
-    /// Each slice of dimension `dim` `repeats` times, one after the other; a tensor of integers says it
-    /// of each slice.
+    /// Repeats each slice of dimension `dim` `repeats` times in succession; an integer tensor gives the number for each
+    /// slice.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range, a tensor without dimensions, a result that exceeds memory;
-    /// repeats that are not `I64` or `I32`, negative, or not as many as slices.
+    /// A dimension that is out of range, a tensor without dimensions, a result that exceeds memory; repeats that are not
+    /// `I64` or `I32`, are negative, or do not match the number of slices.
     ///
     /// # Example
     ///

@@ -5,13 +5,13 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// The greatest whole number that is at most `x`, elementwise; its slope is 0.
+    /// `x` rounded down to an integer, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -26,13 +26,13 @@ impl Tensor {
         self.whole("floor", UnaryOp::Floor)
     }
 
-    /// The smallest whole number that is at least `x`, elementwise; its slope is 0.
+    /// `x` rounded up to an integer, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -47,13 +47,13 @@ impl Tensor {
         self.whole("ceil", UnaryOp::Ceil)
     }
 
-    /// The nearest whole number, the even one of two, elementwise; its slope is 0.
+    /// `x` rounded to the nearest integer, ties to even, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -68,14 +68,13 @@ impl Tensor {
         self.whole("round", UnaryOp::Round)
     }
 
-    /// The whole number before the decimal point, elementwise: the nearest one toward 0. Its derivative
-    /// is 0.
+    /// `x` rounded toward 0, elementwise; the derivative is 0.
     ///
-    /// Integers are whole already.
+    /// Integers are unchanged.
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -100,7 +99,7 @@ impl Tensor {
     }
 }
 
-/// A function of steps: its slope is 0 wherever it has one.
+/// A step function: its derivative is 0 wherever it exists.
 struct Step {
     name: &'static str,
 }

@@ -4,7 +4,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{Error, Result, Shape, ShapeError};
 
 impl Tensor {
-    /// The slices of dimension `dim` that a list of indices names, in its order.
+    /// The slices of dimension `dim` that a list of indices selects, in its order.
     ///
     /// A tensor without dimensions accepts one index, in a list or not, and stays without dimensions.
     ///
@@ -32,15 +32,15 @@ impl Tensor {
         self.rows(NAME, dim, index, None)
     }
 
-    /// The rows of this table `[count, width]` that the indices name, of the shape of `indices` and
-    /// one dimension more: PyTorch's `F.embedding(indices, weight, padding_idx)`.
+    /// The rows of this table `[count, width]` selected by the indices, in the shape of `indices` plus one dimension:
+    /// PyTorch's `F.embedding(indices, weight, padding_idx)`.
     ///
-    /// The row `padding_idx` is read like any other, and gets no gradient.
+    /// The row `padding_idx` is read like any other, but gets no gradient.
     ///
     /// # Errors
     ///
-    /// A table of other than two dimensions, indices that are not `I64` or `I32` or are out of range, a
-    /// `padding_idx` that is out of range.
+    /// A table that is not two-dimensional, indices that are not `I64` or `I32` or are out of range, a `padding_idx` that
+    /// is out of range.
     ///
     /// # Example
     ///
@@ -63,7 +63,7 @@ impl Tensor {
             return Err(Error::argument(NAME, "padding_idx", row, problem));
         }
         let shape: Shape = indices.shape().iter().copied().chain([width]).collect();
-        // The view of a list may name more rows than memory can hold.
+        // An index view may name more rows than fit in memory.
         shape.checked_numel(NAME, self.dtype().size_in_bytes().max(8))?;
         let list = indices.reshape_to(&indices.numel().into())?;
         self.rows(NAME, 0, &list, padding_idx)?.reshape_to(&shape)
@@ -88,14 +88,13 @@ impl Tensor {
         }))
     }
 
-    /// A copy of this tensor with the slices of `source` added to those of dimension `dim` that a list
-    /// of indices names; one that occurs twice is added to twice. What has no dimensions counts as a
-    /// vector of one element.
+    /// A copy of this tensor with the slices of `source` added to those of dimension `dim` that a list of indices selects;
+    /// repeated indices are added repeatedly. A zero-dimensional tensor counts as a vector of one element.
     ///
     /// # Errors
     ///
-    /// An index that is not `I64` or `I32` with one dimension, or out of range; a source of another shape than
-    /// the selection has, another dtype or device.
+    /// An index that is not `I64` or `I32` with one dimension, or out of range; a source whose shape differs from the
+    /// selection, another dtype or device.
     ///
     /// # Example
     ///
@@ -138,8 +137,7 @@ impl Tensor {
             }))
     }
 
-    /// A list of indices for dimension `dim`: the dimension, the list as `I64`, and the shape of what it
-    /// selects.
+    /// A list of indices for dimension `dim`: the dimension, the list as `I64`, and the shape of the selection.
     pub(super) fn resolve_index_list(
         &self,
         op: &'static str,
@@ -181,7 +179,7 @@ impl Function for IndexSelect {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let mut grad = ctx.grad().clone();
         if let Some(row) = self.padding {
-            // Only tables have a row without a gradient, and their rows come first.
+            // Only tables have a row without a gradient, and their rows are the first dimension.
             let padding = self.index.eq(row as i64)?.unsqueeze(1)?;
             grad = grad.masked_fill(&padding, 0)?;
         }

@@ -4,8 +4,8 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
-    /// The greatest element up to each one along `dim`, and its index as `I64`, of equal ones the last;
-    /// NaN is greater than any number.
+    /// The cumulative maximum along `dim`, and its index as `I64`, the last one of equal elements; NaN is greater than any
+    /// number.
     ///
     /// # Errors
     ///
@@ -25,8 +25,8 @@ impl Tensor {
         self.running_extreme("cummax", dim, true)
     }
 
-    /// The smallest element up to each one along `dim`, and its index as `I64`, of equal ones the last;
-    /// NaN is smaller than any number.
+    /// The cumulative minimum along `dim`, and its index as `I64`, the last one of equal elements; NaN is smaller than any
+    /// number.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Tensor {
     fn running_extreme(&self, op: &'static str, dim: isize, max: bool) -> Result<(Self, Self)> {
         let dim = self.shape().dim(op, dim)?;
         self.shape().checked_numel(op, size_of::<i64>())?;
-        // With the signs turned the smallest is the greatest, and NaN comes first in both.
+        // With inverted signs, the smallest is the greatest, and NaN comes first in both cases.
         let mut keys = self
             .detach()
             .order_keys(op, if max { i64::MAX } else { i64::MIN })?;
@@ -147,13 +147,13 @@ impl Function for LogCumSumExp {
         "logcumsumexp"
     }
 
-    /// `Σ gᵢ exp(xₖ - yᵢ)` over `i ≥ k`, in logarithms, which have no sign: positive and negative
-    /// gradients each for themselves.
+    /// `Σ gᵢ exp(xₖ - yᵢ)` over `i ≥ k`, in logarithms, which have no sign: positive and negative gradients are processed
+    /// separately.
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, y) = (self.x.widened()?, ctx.output(&self.y).widened()?);
         let grad = ctx.grad().widened()?;
         let log = grad.abs()?.log()?;
-        // Not an infinity, whose differences would be lost.
+        // Not an infinity, for which differences would be lost.
         let nothing = match grad.dtype() {
             DType::F64 => f64::MIN,
             _ => f32::MIN.into(),

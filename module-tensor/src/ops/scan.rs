@@ -6,7 +6,7 @@ use crate::{DType, Result, Shape};
 impl Tensor {
     /// `outᵢ = Σ xⱼ for j ≤ i` along `dim`.
     ///
-    /// Integers and truth values are summed as `I64`.
+    /// Integers and booleans are summed as `I64`.
     ///
     /// # Errors
     ///
@@ -27,8 +27,7 @@ impl Tensor {
 
     /// `outᵢ = Π xⱼ for j ≤ i` along `dim`.
     ///
-    /// Integers and truth values are multiplied as `I64`. The gradient is exact also where elements
-    /// are 0.
+    /// Integers and booleans are multiplied as `I64`. The gradient is exact even where elements are 0.
     ///
     /// # Errors
     ///
@@ -126,8 +125,8 @@ impl Function for CumProd {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (x, grad, dim) = (self.x.widened()?, ctx.grad().widened()?, self.dim);
         let out = if x.eq(0.0)?.any(..)?.item::<bool>()? {
-            // Without a division: the product before `k` times `sₖ = gₖ + xₖ₊₁ sₖ₊₁`, which takes as
-            // many steps as the size has binary digits.
+            // Without a division: the product before `k` times `sₖ = gₖ + xₖ₊₁ sₖ₊₁`, in as many steps as the size has
+            // binary digits.
             let (mut sum, mut factor) = (grad, x.shift(dim, 1, true, 0.0)?);
             let mut by = 1;
             while by < x.shape()[dim] {

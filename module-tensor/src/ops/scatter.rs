@@ -5,12 +5,12 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, two};
 use crate::{Result, ShapeError};
 
 impl Tensor {
-    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; a
-    /// source larger than the index is read as far as that goes.
+    /// A copy of this tensor with `out[.., index[.., i, ..], ..] += source[.., i, ..]` along `dim`; only the part of the
+    /// source that the index covers is read.
     ///
     /// # Errors
     ///
-    /// As [`gather`](Self::gather), and a source smaller than the index.
+    /// Those of [`gather`](Self::gather), and a source smaller than the index.
     ///
     /// # Example
     ///
@@ -48,11 +48,11 @@ impl Tensor {
     /// A copy of this tensor with `out[.., index[.., i, ..], ..] = source[.., i, ..]` along `dim`; the
     /// source may be a number.
     ///
-    /// Where an index occurs twice the last element stays, and both get its gradient, as in PyTorch.
+    /// If an index occurs twice, the last element stays, and both get its gradient, as in PyTorch.
     ///
     /// # Errors
     ///
-    /// As [`scatter_add`](Self::scatter_add).
+    /// Those of [`scatter_add`](Self::scatter_add).
     ///
     /// # Example
     ///
@@ -100,8 +100,8 @@ impl Tensor {
             }))
     }
 
-    /// Checks that an index and a source fit this tensor; the dimension, the index as `I64`, and the part
-    /// of the source that the index has places for.
+    /// Checks that an index and a source match this tensor; returns the dimension, the index as `I64`, and the part of the
+    /// source that the index covers.
     pub(super) fn check_source(
         &self,
         op: &'static str,

@@ -12,25 +12,25 @@ pub enum ScatterReduce {
     Sum,
     /// The product.
     Prod,
-    /// The mean; of integers the greatest integer that is at most it.
+    /// The mean; for integers rounded down.
     Mean,
-    /// The greatest, NaN if any is.
+    /// The maximum, NaN if any element is NaN.
     Amax,
-    /// The smallest, NaN if any is.
+    /// The minimum, NaN if any element is NaN.
     Amin,
 }
 
 impl Tensor {
-    /// A copy of this tensor with each element of `source` folded into the element that the index names:
-    /// into `out[.., index[.., i, ..], ..]` along `dim`.
+    /// A copy of this tensor with each element of `source` reduced into the element that the index names: into
+    /// `out[.., index[.., i, ..], ..]` along `dim`.
     ///
-    /// The elements of this tensor are folded too. The gradient of a product is exact also where elements are 0;
-    /// that of `Amax` and `Amin` is divided among equal elements.
+    /// The elements of this tensor are included. The gradient of a product is exact even where elements are 0; that of
+    /// `Amax` and `Amin` is divided among equal elements.
     ///
     /// # Errors
     ///
-    /// As [`scatter_add`](Self::scatter_add). The second derivative of a product with more than one 0
-    /// is an error, as in PyTorch.
+    /// Those of [`scatter_add`](Self::scatter_add). The second derivative of a product with more than one 0 is an error, as
+    /// in PyTorch.
     ///
     /// # Example
     ///
@@ -53,12 +53,12 @@ impl Tensor {
         self.scatter_fold(dim, index, source, reduce, true)
     }
 
-    /// [`scatter_reduce`](Self::scatter_reduce) in which an element of this tensor stays only where no index
-    /// points: `include_self=False`.
+    /// [`scatter_reduce`](Self::scatter_reduce) in which an element of this tensor stays only if no index names it:
+    /// `include_self=False`.
     ///
     /// # Errors
     ///
-    /// As [`scatter_reduce`](Self::scatter_reduce).
+    /// Those of [`scatter_reduce`](Self::scatter_reduce).
     ///
     /// # Example
     ///
@@ -102,7 +102,7 @@ impl Tensor {
                 let (op, dtype, needs) = (NAME, DType::Bool, "numbers for a mean");
                 return Err(DTypeError::Unsupported { op, dtype, needs }.into());
             }
-            // Of truth values a sum and the greatest are "any", a product and the smallest "all".
+            // For booleans, sum and maximum are "any", product and minimum are "all".
             let (x, source) = (self.to_dtype(DType::U8)?, source.to_dtype(DType::U8)?);
             let reduce = match reduce {
                 ScatterReduce::Sum | ScatterReduce::Amax => ScatterReduce::Amax,
@@ -121,7 +121,7 @@ impl Tensor {
     }
 }
 
-/// The arguments of a fold; the index has dimensions, and the source its shape.
+/// The arguments of the reduction; the index has dimensions, and the source has its shape.
 #[derive(Clone)]
 struct Fold {
     dim: usize,
@@ -143,7 +143,7 @@ impl Fold {
         let start = match neutral {
             _ if self.include_self => x.detach(),
             None => x.detach().scatter(dim, &self.index, 1)?,
-            // Any of the elements that are folded does not change their extreme.
+            // Any of the reduced elements leaves their extreme unchanged.
             Some(source) => x.detach().scatter(dim, &self.index, source.detach())?,
         };
         let backend = x.device().backend();
@@ -158,7 +158,7 @@ impl Fold {
         }))
     }
 
-    /// The tensor with a number in the elements that are folded into, unless they are folded too.
+    /// The tensor with a number in the elements that are reduced into, unless they are included.
     fn start(&self, x: &Tensor, number: i64) -> Result<Tensor> {
         if self.include_self {
             return Ok(x.clone());
@@ -179,7 +179,7 @@ impl Fold {
         sum.div(&counts)?.floor()?.to_dtype(x.dtype())
     }
 
-    /// A gradient of this tensor's elements, which is 0 where they were not folded.
+    /// A gradient of this tensor's elements, which is 0 where they were not included.
     fn mask_grad(&self, grad: &Tensor) -> Result<Tensor> {
         self.start(grad, 0)
     }
@@ -242,7 +242,7 @@ impl Folded {
         ])
     }
 
-    /// The product of the others: the whole one by the element, and where it is 0 the one without it.
+    /// The product of the others: the whole one divided by the element or, where it is 0, the product without it.
     fn product(
         &self,
         x: &Tensor,
@@ -253,7 +253,7 @@ impl Folded {
         let fold = &self.fold;
         let (x_zero, source_zero) = (x.eq(0)?, source.eq(0)?);
         let number = |zero: &Tensor| zero.to_dtype(grad.dtype());
-        // The number of zeros that were multiplied for each element.
+        // The number of zero factors of each element.
         let zeros = fold.add(&fold.start(&number(&x_zero)?, 0)?, &number(&source_zero)?)?;
         let single = zeros.eq(1)?;
         let without = {
@@ -273,7 +273,7 @@ impl Folded {
         if !several {
             return Ok([of_x, of_source]);
         }
-        // The derivatives of two zeros by each other are lost.
+        // The derivatives of two zeros with respect to each other are lost.
         let end = |x: Tensor| {
             let name = "scatter_reduce of several zeros";
             x.detach()

@@ -9,24 +9,24 @@ crate::options! {
     #[derive(Clone, Copy, Debug)]
     pub struct SearchSortedOptions<'a> {
         optional {
-            /// Whether elements that equal the value count too.
+            /// Whether elements that equal the value also count.
             right: bool = false,
-            /// The order of a tensor that is not sorted, of its shape, as [`Tensor::argsort`] gives it.
+            /// The sort order of an unsorted tensor, in its shape, as returned by [`Tensor::argsort`].
             sorter: Option<&'a Tensor> = None,
         }
     }
 }
 
 impl Tensor {
-    /// Where each of `values` would be inserted into this sorted tensor to keep its order, along the last
+    /// The position at which each of `values` would be inserted into this sorted tensor to keep its order, along the last
     /// dimension, as `I64`: the number of elements below it.
     ///
-    /// A vector serves values of any shape; otherwise all dimensions but the last are those of the values.
-    /// NaN is greater than any number.
+    /// A vector accepts values of any shape; otherwise all dimensions except the last must equal those of the values. NaN
+    /// is greater than any number.
     ///
     /// # Errors
     ///
-    /// A tensor without dimensions, truth values, shapes that do not fit, another dtype.
+    /// A tensor without dimensions, booleans, incompatible shapes, another dtype.
     ///
     /// # Example
     ///
@@ -46,7 +46,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`searchsorted`](Self::searchsorted), and a sorter that is not `I64` or out of range.
+    /// Those of [`searchsorted`](Self::searchsorted), and a sorter that is not `I64` or out of range.
     ///
     /// # Example
     ///
@@ -77,11 +77,12 @@ impl Tensor {
         self.places_of(NAME, &values, options)
     }
 
-    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`: [`searchsorted`](Self::searchsorted) with the arguments the other way round.
+    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`: [`searchsorted`](Self::searchsorted)
+    /// with the arguments swapped.
     ///
     /// # Errors
     ///
-    /// Boundaries of other than one dimension or another dtype, truth values.
+    /// Boundaries that are not a vector or have another dtype, booleans.
     ///
     /// # Example
     ///
@@ -101,7 +102,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`bucketize`](Self::bucketize).
+    /// Those of [`bucketize`](Self::bucketize).
     ///
     /// # Example
     ///
@@ -170,7 +171,7 @@ impl Tensor {
             values.order_keys(op, i64::MAX)?,
         );
         let insertion_index = |row: &[i64], key: i64| {
-            // NaN is not at least anything, so that it goes to the end.
+            // NaN is not greater than or equal to anything, so it goes to the end.
             if floating && key == i64::MAX {
                 return row.len() as i64;
             }

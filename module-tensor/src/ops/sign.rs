@@ -9,7 +9,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -28,7 +28,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///
@@ -49,7 +49,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A tensor of truth values.
+    /// A tensor of booleans.
     ///
     /// # Example
     ///

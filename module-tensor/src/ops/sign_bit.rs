@@ -1,4 +1,4 @@
-//! `signbit`, `copysign`, `isposinf` and `isneginf`: the sign of numbers, also of zeros and NaN.
+//! `signbit`, `copysign`, `isposinf` and `isneginf`: the sign of numbers, including zeros and NaN.
 
 use super::Value;
 use crate::backend::BinaryOp;
@@ -6,7 +6,7 @@ use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// Whether the element is below 0 or a zero or NaN with a minus, elementwise.
+    /// Whether the element is negative, including negative zeros and NaN with a sign bit, elementwise.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`add`](Self::add), and a dtype that is not floating-point.
+    /// Those of [`add`](Self::add), and a dtype that is not floating-point.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! Arguments with one number for each dimension, of which one may stand for all.
+//! Arguments with one number for each dimension, or one number for all.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,8 +12,7 @@ use crate::OptionValue;
 
 /// One number for each of `N` dimensions: a kernel, a stride, a padding, a scale.
 ///
-/// One number stands for all of them, and prints as PyTorch prints what it was given. Sizes are
-/// equal if their numbers are.
+/// One number stands for all of them, and prints the way it was given, as in PyTorch. Sizes are equal if their numbers are.
 ///
 /// # Example
 ///
@@ -28,7 +27,7 @@ use crate::OptionValue;
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes<const N: usize, T = usize> {
     sizes: [T; N],
-    /// One number was given for all.
+    /// Whether one number was given for all.
     one: bool,
 }
 
@@ -38,7 +37,7 @@ impl<const N: usize, T: Copy> Sizes<N, T> {
         self.sizes
     }
 
-    /// These sizes as they were given: one number if one stood for all.
+    /// These sizes as they were given: a single number if one stood for all.
     pub fn as_given(self) -> impl fmt::Display
     where
         T: fmt::Debug,
@@ -83,7 +82,7 @@ impl<T> From<(T, T, T)> for Sizes<3, T> {
     }
 }
 
-/// As Python prints a tuple; `{:?}` of a number is what Python prints.
+/// Prints a tuple like Python; `{:?}` of a number prints what Python prints.
 impl<const N: usize, T: fmt::Debug> fmt::Display for Sizes<N, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sizes.as_slice() {
@@ -116,7 +115,7 @@ impl<'de, const N: usize, T: Copy + Deserialize<'de>> Deserialize<'de> for Sizes
     }
 }
 
-/// Zeros around the input of a convolution.
+/// The zero padding of a convolution.
 ///
 /// # Example
 ///
@@ -131,9 +130,9 @@ impl<'de, const N: usize, T: Copy + Deserialize<'de>> Deserialize<'de> for Sizes
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding<const N: usize = 2> {
-    /// None.
+    /// No padding.
     Valid,
-    /// As many as keep the size; the stride must be 1. An odd number puts the extra one after.
+    /// As many as keep the size; the stride must be 1. An odd total puts the extra one after.
     Same,
     /// This many before and after, for each dimension.
     Size([usize; N]),

@@ -9,9 +9,9 @@ use crate::{Error, Result, Scalar, Shape, ShapeError};
 impl Tensor {
     /// Every `step`-th element of `range` along `dim`: Python's `x[start:end:step]`, a view.
     ///
-    /// Negative ends count from the end, and ends outside are moved to the nearest inside, as in
-    /// Python; `..=-1` includes the last element. (Clippy takes a literal `1..-1` for a mistake; write
-    /// [`i`](Self::i) with [`IndexItem::between`](crate::IndexItem::between).)
+    /// Negative ends count from the end, and ends out of range are moved to the nearest valid one, as in Python; `..=-1`
+    /// includes the last element. (Clippy treats a literal `1..-1` as a mistake; write [`i`](Self::i) with
+    /// [`IndexItem::between`](crate::IndexItem::between).)
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Tensor {
         self.view_by(NAME, |layout| layout.slice(dim, start, length, step))
     }
 
-    /// Slice `index` of dimension `dim`, without the dimension: `x[index]` for the first, a view.
+    /// Slice `index` of dimension `dim`, without the dimension: `x[index]` for the first dimension, a view.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl Tensor {
         })
     }
 
-    /// Windows of `size` elements along `dim`, each `step` after the one before, the elements of a
-    /// window as a new last dimension: a view, in which elements may occur many times.
+    /// Windows of `size` elements along `dim`, each `step` after the previous one, with the elements of a window as a new
+    /// last dimension: a view, in which elements may occur many times.
     ///
     /// # Shapes
     ///
@@ -113,8 +113,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range, a step of 0, a window longer than the dimension, more elements
-    /// than can be counted.
+    /// A dimension that is out of range, a step of 0, a window longer than the dimension, more elements than can be
+    /// addressed.
     ///
     /// # Example
     ///
@@ -154,7 +154,7 @@ impl Tensor {
         Ok((dim, size))
     }
 
-    /// A view that leaves out elements or repeats them, as a function of the layout.
+    /// A view that leaves out or repeats elements, as a function of the layout.
     pub(super) fn view_by(
         &self,
         name: &'static str,

@@ -30,7 +30,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`softmax`](Self::softmax).
+    /// Those of [`softmax`](Self::softmax).
     ///
     /// # Example
     ///
@@ -49,7 +49,7 @@ impl Tensor {
     fn run_softmax(&self, name: &'static str, op: SoftmaxOp, dim: isize) -> Result<(Self, isize)> {
         self.check_floating(name)?;
         let index = self.shape().dim(name, dim)?;
-        // A tensor without dimensions is one with a single element.
+        // A tensor without dimensions counts as one with a single element.
         let x = if self.rank() == 0 {
             self.detach().unsqueeze(0)?
         } else {

@@ -9,7 +9,7 @@ use crate::{DType, Error, Result};
 impl Tensor {
     /// The elements along `dim` in ascending order, and their indices as `I64`.
     ///
-    /// It is always stable, as `torch.sort(…, stable=True)`.
+    /// The sort is always stable, like `torch.sort(…, stable=True)`.
     ///
     /// # Errors
     ///
@@ -29,11 +29,11 @@ impl Tensor {
         self.first_of("sort", None, dim, false)
     }
 
-    /// [`sort`](Self::sort) in descending order; equal elements keep their order here too.
+    /// [`sort`](Self::sort) in descending order; equal elements keep their order.
     ///
     /// # Errors
     ///
-    /// As [`sort`](Self::sort).
+    /// Those of [`sort`](Self::sort).
     ///
     /// # Example
     ///
@@ -49,11 +49,11 @@ impl Tensor {
         self.first_of("sort", None, dim, true)
     }
 
-    /// The indices that [`sort`](Self::sort) gives.
+    /// The indices that [`sort`](Self::sort) returns.
     ///
     /// # Errors
     ///
-    /// As [`sort`](Self::sort).
+    /// Those of [`sort`](Self::sort).
     ///
     /// # Example
     ///
@@ -68,11 +68,11 @@ impl Tensor {
         Ok(self.detach().first_of("argsort", None, dim, false)?.1)
     }
 
-    /// The indices that [`sort_descending`](Self::sort_descending) gives.
+    /// The indices that [`sort_descending`](Self::sort_descending) returns.
     ///
     /// # Errors
     ///
-    /// As [`sort`](Self::sort).
+    /// Those of [`sort`](Self::sort).
     ///
     /// # Example
     ///
@@ -87,9 +87,9 @@ impl Tensor {
         Ok(self.detach().first_of("argsort", None, dim, true)?.1)
     }
 
-    /// The `k` greatest elements along `dim` in descending order, and their indices as `I64`.
+    /// The `k` largest elements along `dim` in descending order, and their indices as `I64`.
     ///
-    /// Of equal elements the first are taken, where PyTorch takes any.
+    /// Of equal elements the first ones are taken; PyTorch may take any.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`topk`](Self::topk).
+    /// Those of [`topk`](Self::topk).
     ///
     /// # Example
     ///
@@ -136,7 +136,7 @@ impl Tensor {
     ///
     /// A dimension that is out of range, a `k` of 0 or more than its elements.
     ///
-    /// # Example
+    /// A dimension that is out of range, a `k` of 0 or more than its size.
     ///
     /// ```
     /// use module_tensor::Tensor;
@@ -153,7 +153,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`kthvalue`](Self::kthvalue).
+    /// Those of [`kthvalue`](Self::kthvalue).
     ///
     /// # Example
     ///
@@ -189,8 +189,8 @@ impl Tensor {
         Ok((last(values)?, last(indices)?))
     }
 
-    /// The median along `dim`, the lower of two, and its index as `I64`; with `..` that of all elements,
-    /// without an index. NaN if any element is.
+    /// The median along `dim`, the lower of two, and its index as `I64`; with `..`, that of all elements, without an index.
+    /// NaN if any element is NaN.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`median`](Self::median).
+    /// Those of [`median`](Self::median).
     ///
     /// # Example
     ///

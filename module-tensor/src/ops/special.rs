@@ -8,7 +8,7 @@ use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 impl Tensor {
-    /// The inverse of [`erf`](Self::erf), elementwise, of a floating-point tensor; NaN outside of [-1, 1].
+    /// The inverse of [`erf`](Self::erf), elementwise, of a floating-point tensor; NaN outside [-1, 1].
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl Tensor {
         self.pointwise_by_output(UnaryOp::Erfinv, |y| y.square()?.exp()?.mul(0.5 * PI.sqrt()))
     }
 
-    /// `ln |Γ(x)|`, elementwise, of a floating-point tensor; infinite at 0 and at negative whole numbers.
+    /// `ln |Γ(x)|`, elementwise, of a floating-point tensor; infinite at 0 and at negative integers.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Tensor {
         self.pointwise(UnaryOp::Lgamma, |x| x.digamma())
     }
 
-    /// The derivative of `ln Γ(x)`, elementwise, of a floating-point tensor; NaN at negative whole numbers.
+    /// The derivative of `ln Γ(x)`, elementwise, of a floating-point tensor; NaN at negative integers.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn log_sigmoid(&self) -> Result<Self> {
-        // Beyond the threshold the function is a line to the last place, in `f64` too.
+        // Beyond the threshold the function is linear to the last place, in `f64` too.
         let out = self.widened()?.neg()?.softplus(1.0, 50.0)?.neg()?;
         out.to_dtype(self.dtype())
     }

@@ -1,10 +1,10 @@
-//! What the steps of optimizers share: they write over the parameter where nobody else holds its memory.
+//! What the steps of optimizers share: they write over the parameter where nothing else holds its memory.
 
 use crate::tensor::Tensor;
 use crate::{Result, ShapeError};
 
 impl Tensor {
-    /// Checks that what a step reads beside a parameter is like it.
+    /// Checks that a tensor that a step reads matches the parameter.
     pub(super) fn check_step<'a>(
         &self,
         op: &'static str,
@@ -22,7 +22,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Has the elements lie from the start of the storage, in row-major order, as kernels write them.
+    /// Makes the elements start at the beginning of the storage, in row-major order, as kernels write them.
     pub(super) fn lie_from_start(&mut self) -> Result<()> {
         if !self.is_contiguous() || self.layout.offset() != 0 {
             let backend = self.device().backend();

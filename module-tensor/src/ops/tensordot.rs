@@ -3,8 +3,8 @@
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape, ShapeError};
 
-/// Over which dimensions [`Tensor::tensordot`] sums: over how many, the last of the one and the first
-/// of the other, or over pairs of dimensions.
+/// The dimensions over which [`Tensor::tensordot`] sums: a number of them (the last of the first tensor and the first of
+/// the second), or pairs of dimensions.
 ///
 /// # Example
 ///
@@ -18,7 +18,7 @@ use crate::{Error, Result, Shape, ShapeError};
 pub enum TensordotDims {
     /// This number of dimensions: the last of the first tensor with the first of the second.
     Count(usize),
-    /// Dimensions of the first, and for each its partner of the second.
+    /// Dimensions of the first, each with its counterpart in the second.
     Pairs(Vec<isize>, Vec<isize>),
 }
 
@@ -28,7 +28,7 @@ impl From<usize> for TensordotDims {
     }
 }
 
-/// A negative number is more dimensions than there are.
+/// A negative number is treated as more dimensions than there are.
 impl From<i32> for TensordotDims {
     fn from(count: i32) -> Self {
         Self::Count(usize::try_from(count).unwrap_or(usize::MAX))
@@ -48,13 +48,12 @@ impl From<(Vec<isize>, Vec<isize>)> for TensordotDims {
 }
 
 impl Tensor {
-    /// The sums of products over dimensions of both tensors, PyTorch's `torch.tensordot`: first come the
-    /// other dimensions of this tensor, then those of `other`. A dimension of size 1 is paired with any.
+    /// The sums of products over dimensions of both tensors, PyTorch's `torch.tensordot`: the result has the other
+    /// dimensions of this tensor, then those of `other`. A dimension of size 1 can be paired with any.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range or occurs twice, more of the one than of the other, sizes that
-    /// differ, different dtypes or devices.
+    /// A dimension that is out of range or occurs twice, unequal numbers of dimensions, different sizes, dtypes or devices.
     ///
     /// # Example
     ///
@@ -78,7 +77,7 @@ impl Tensor {
         let (mut a, mut b) = (self.clone(), other.clone());
         for (&i, &j) in mine.iter().zip(&theirs) {
             let sizes = [self.shape()[i], other.shape()[j]];
-            // What has one element there is multiplied with the sum.
+            // A factor with one element there multiplies the sum.
             match sizes {
                 [m, n] if m == n => {}
                 [1, _] => b = b.sum_as_is(j)?,
@@ -113,12 +112,12 @@ impl Tensor {
         a.matmul(&b)?.reshape_to(&shape)
     }
 
-    /// The sum over a dimension, which stays, in the dtype of the elements.
+    /// The sum over a dimension, which is kept, in the dtype of the elements.
     fn sum_as_is(&self, dim: usize) -> Result<Self> {
         self.sum_keepdim(dim as isize)?.to_dtype(self.dtype())
     }
 
-    /// The dimensions of both that belong together.
+    /// The paired dimensions of both.
     fn pair_dims(&self, other: &Self, dims: &TensordotDims) -> Result<[Vec<usize>; 2]> {
         const NAME: &str = "tensordot";
         let fail =

@@ -24,7 +24,7 @@ use crate::{fork_rng, tensor::Node};
 mod normalization;
 mod recurrent;
 
-/// Distinct numbers between -2 and 2 that keep away from 0, where some functions have a kink.
+/// Distinct numbers between -2 and 2 that stay away from 0, where some functions have a kink.
 fn numbers(shape: impl Into<Shape>, seed: usize) -> Tensor {
     let shape = shape.into();
     let value = |i: usize| {
@@ -118,7 +118,7 @@ fn check_layouts(
     }
 }
 
-/// One element to one element: every layout, no element, no dimension.
+/// Unary functions: every layout, no elements, no dimensions.
 fn check_unary(label: &str, f: impl Fn(&Tensor) -> Result<Tensor>) {
     for shape in [&[3, 4][..], &[0, 4], &[2, 0], &[]] {
         check(label, &[shape], |x| f(&x[0]));
@@ -180,7 +180,7 @@ fn check_all() {
     check_unary("erf", Tensor::erf);
     check_unary("sin", Tensor::sin);
     check_unary("cos", Tensor::cos);
-    // The numbers begin with a whole one, where there is a step.
+    // The numbers begin with an integer, at which there is a step.
     check_unary("floor", |x| x.add(0.03)?.floor());
     check_unary("ceil", |x| x.add(0.03)?.ceil());
     check_unary("round", |x| x.add(0.03)?.round());
@@ -247,7 +247,7 @@ fn check_all() {
             |x: &[Tensor], d: &[isize]| x[0].amax_keepdim(d),
             |x: &[Tensor], d: &[isize]| x[0].amin_keepdim(d),
         ] {
-            // Stretched elements are equal, where the greatest has no slope.
+            // Expanded elements are equal, so the maximum has no slope there.
             check_layouts("extreme", &[numbers([2, 3, 4], 1)], &["expanded"], &|x| {
                 f(x, dims)
             });
@@ -433,7 +433,7 @@ fn check_parts() {
     check("unbind", &[&[2, 3]], |x| product(x[0].unbind(1)?));
 }
 
-/// The gradient of each operation, by the type that computes it.
+/// The gradient of each operation, by the type that implements it.
 const FUNCTIONS: &[(&str, &[&str])] = &[
     ("sign::Abs", &["abs"]),
     ("arithmetic::Add", &["add"]),
@@ -449,7 +449,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("attention::Fused", &["scaled_dot_product_attention"]),
     ("angle::Atan2", &["atan2"]),
     ("angle::Hypot", &["hypot"]),
-    // Casts round, and there is one device: they have tests of their own.
+    // Casts round, and there is only one device: they have separate tests.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
     ("arithmetic::WithNumber", &["add", "sub", "mul", "div"]),
@@ -702,7 +702,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
 
 #[test]
 fn every_gradient_agrees_with_differences_to_second_order() {
-    // Nothing that has a gradient is left out: neither a file nor a type nor a name.
+    // Everything with a gradient is covered: every file, type and name.
     let modules = include_str!("mod.rs");
     let listed = modules
         .lines()
@@ -773,7 +773,7 @@ fn half_precision_is_rounded_once() {
     assert_eq!(number(x.mean(..).unwrap()), 100.0);
     assert_eq!(number(x.var(.., 1.0).unwrap()), 0.0);
     assert_eq!(number(x.sum(..).unwrap()), f64::INFINITY);
-    // 2⁵⁴ + 2³⁰ + 1 lies just above the middle of two neighbors in f32.
+    // 2⁵⁴ + 2³⁰ + 1 is just above the middle of two neighbors in f32.
     let x = Tensor::from([(1_i64 << 54) + (1 << 30) + 1]);
     let y = x.to_dtype(DType::F32).unwrap().item::<f32>().unwrap();
     assert_eq!(y, ((1_i64 << 54) + (1 << 31)) as f32);
@@ -804,7 +804,7 @@ fn what_could_not_be_answered_is_refused() {
         message(x.sum_to(&[4, 2, 3].into())),
         "sum_to: [2, 3] and [4, 2, 3] do not fit: the second must broadcast to the first"
     );
-    // A dimension that is too large must not turn around to a negative one.
+    // A dimension that is too large must not wrap around to a negative one.
     assert!(x.sum([usize::MAX]).is_err());
     let pool = Pool2dOptions::new([2, 1]).padding([1, 0]).dilation([10, 1]);
     let x = numbers([1, 9, 9], 0);
@@ -825,7 +825,7 @@ fn a_window_far_larger_than_its_input_is_cheap() {
 
 #[test]
 fn the_error_function_is_true_to_the_last_place() {
-    // From forty digits.
+    // Computed with forty digits.
     let known = [
         (1e-10, 1.128_379_167_095_512_6e-10),
         (0.1, 0.112_462_916_018_284_9),

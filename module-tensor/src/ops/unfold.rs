@@ -27,18 +27,18 @@ crate::options! {
 impl Tensor {
     /// Extracts the windows over an image as columns: `torch.nn.functional.unfold`.
     ///
-    /// A convolution is the product of its weight, as a matrix, with them. The gradient is
+    /// A convolution is the product of its weight, as a matrix, with these columns. The gradient is
     /// [`col2im`](Self::col2im).
     ///
     /// # Shapes
     ///
-    /// `[batch, channels, height, width]` to `[batch, channels · kernel elements, windows]`, or both
-    /// without the batch; one and three spatial dimensions go too.
+    /// `[batch, channels, height, width]` to `[batch, channels · kernel elements, windows]`, or both without the batch; one
+    /// or three spatial dimensions are supported too.
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, a zero window, stride or dilation, a window larger than the padded
-    /// image, a dtype that is not floating-point.
+    /// A wrong number of dimensions, a zero window, stride or dilation, a window larger than the padded image, a dtype that
+    /// is not floating-point.
     ///
     /// # Example
     ///
@@ -66,13 +66,12 @@ impl Tensor {
     ///
     /// # Shapes
     ///
-    /// `[batch, channels · kernel elements, windows]` to `[batch, channels, height, width]`, or both
-    /// without the batch, where `output_size` is `[height, width]`; one and three spatial dimensions go
-    /// too.
+    /// `[batch, channels · kernel elements, windows]` to `[batch, channels, height, width]`, or both without the batch,
+    /// where `output_size` is `[height, width]`; one or three spatial dimensions are supported too.
     ///
     /// # Errors
     ///
-    /// As [`im2col`](Self::im2col), and columns that are not those of such an image.
+    /// Those of [`im2col`](Self::im2col), and columns that are not those of such an image.
     ///
     /// # Example
     ///

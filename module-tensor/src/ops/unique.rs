@@ -19,8 +19,8 @@ impl Tensor {
     /// The elements, or the slices of a dimension, each once, in ascending order: what PyTorch's
     /// `torch.unique(x, sorted=True, return_inverse=True, return_counts=True, dim=dim)` returns.
     ///
-    /// Slices are in lexicographic order. NaN is greater than any number and equals nothing, so that each
-    /// stays. There is no gradient: `backward` through the values is an error, as in PyTorch.
+    /// Slices are in lexicographic order. NaN is greater than any number and equals nothing, so each one is kept. There is
+    /// no gradient: `backward` through the values is an error, as in PyTorch.
     ///
     /// # Errors
     ///
@@ -44,14 +44,14 @@ impl Tensor {
         self.find_unique("unique", dim.into(), true)
     }
 
-    /// The elements in row-major order, or the slices of dimension `dim`, without those that equal the one
-    /// before: PyTorch's `torch.unique_consecutive`.
+    /// The elements in row-major order, or the slices of dimension `dim`, without those that equal the previous one:
+    /// PyTorch's `torch.unique_consecutive`.
     ///
-    /// There is no gradient, as of [`unique`](Self::unique).
+    /// There is no gradient, as for [`unique`](Self::unique).
     ///
     /// # Errors
     ///
-    /// As [`unique`](Self::unique).
+    /// Those of [`unique`](Self::unique).
     ///
     /// # Example
     ///
@@ -77,7 +77,7 @@ impl Tensor {
             }
         };
         let (count, sizes) = (rows.shape()[0], &rows.shape()[1..]);
-        // Without any slices their sizes may be absurd.
+        // If there are no slices, their sizes may be arbitrarily large.
         let width = sizes
             .iter()
             .fold(1, |width: usize, &size| width.saturating_mul(size));

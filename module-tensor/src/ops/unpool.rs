@@ -9,7 +9,7 @@ impl Tensor {
     /// Zeros with these elements at the indices where [`max_pool_with_indices`](Self::max_pool_with_indices)
     /// found them: `torch.nn.functional.max_unpool1d` to `max_unpool3d`.
     ///
-    /// Of several elements with one index, the last is kept.
+    /// If several elements have the same index, the last is kept.
     ///
     /// # Shapes
     ///
@@ -18,8 +18,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another number of dimensions, indices of another shape or dtype than `I64` and `I32`, or outside
-    /// the output.
+    /// A wrong number of dimensions, indices of another shape or dtype than `I64` and `I32`, or outside the output.
     ///
     /// # Example
     ///
@@ -59,7 +58,7 @@ impl Tensor {
         let lead = &input.shape()[..2];
         let shape: Shape = lead.iter().copied().chain(output_size).collect();
         shape.checked_numel(name, self.dtype().size_in_bytes())?;
-        // Checked above: with an empty batch the product of the sizes alone may exceed memory.
+        // Checked above: with an empty batch, the product of the sizes alone may exceed memory.
         let Some(plane) = product(&output_size) else {
             return Err(self.shape().error(name, "an output that fits memory"));
         };

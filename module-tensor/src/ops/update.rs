@@ -13,12 +13,11 @@ use crate::{DType, Result};
 
 const NAME: &str = "update_elements";
 
-/// Changes tensors element by element, by a formula of them and of others, in one pass over all of them: the step of an
-/// optimizer, which would wait for memory at each operation otherwise.
+/// Updates tensors element by element, by a formula of their elements and those of others, in one pass over memory: an
+/// optimizer step composed of operations would be memory-bound.
 ///
-/// The results have no gradient. The memory of the written tensors is overwritten if nothing else shares it, so
-/// that no other tensor changes; an error leaves them as they were. In half precision each operation rounds its
-/// result.
+/// The results have no gradient. The memory of the written tensors is overwritten in place if nothing else shares it, so
+/// that no other tensor changes; an error leaves them unchanged. In half precision each operation rounds its result.
 ///
 /// # Errors
 ///
@@ -26,7 +25,7 @@ const NAME: &str = "update_elements";
 ///
 /// # Example
 ///
-/// A step of SGD with momentum:
+/// An SGD step with momentum:
 ///
 /// ```
 /// use module_tensor::Tensor;
@@ -63,7 +62,7 @@ pub fn update_elements<const W: usize, const R: usize>(
     update_untracked(&mut written, &read, &ByFormula(formula), &record)
 }
 
-/// Applies the formula, and says of the results that they have no gradient.
+/// Applies the formula, and marks the results as having no gradient.
 fn update_untracked(
     written: &mut [&mut Tensor],
     read: &[&Tensor],
@@ -93,12 +92,12 @@ fn update_untracked(
     done
 }
 
-/// Gives a tensor memory of its own, a copy where another handle shares it, so that [`update_elements`] needs none: what
-/// is to change several tensors or none asks for the memory of all of them first.
+/// Gives a tensor its own memory, a copy if another handle shares it, so that [`update_elements`] need not copy: code that
+/// must change several tensors or none calls this for all of them first.
 ///
 /// # Errors
 ///
-/// Not enough memory for the copy; the tensor is as it was.
+/// Not enough memory for the copy; the tensor is unchanged.
 ///
 /// # Example
 ///

@@ -9,7 +9,7 @@ use crate::{DType, DTypeError, Result, Scalar};
 
 /// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
 ///
-/// Methods take `impl Into<Value>`, so that `x.mul(&y)` and `x.mul(2.0)` both read well.
+/// Methods take `impl Into<Value>`, so both `x.mul(&y)` and `x.mul(2.0)` work.
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// A tensor.
@@ -45,7 +45,7 @@ macro_rules! value_from {
 value_from!(f32, f64, i32, i64, u8, u32, usize, isize, bool, Scalar);
 
 impl<'a> Value<'a> {
-    /// The tensor itself, or the number as a tensor without dimensions like `x`.
+    /// The tensor itself, or the number as a zero-dimensional tensor like `x`.
     pub(super) fn like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
         match self {
             Self::Tensor(tensor) => {
@@ -61,7 +61,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// [`like`](Self::like) for truth values, beside which PyTorch makes integers of any other number.
+    /// [`like`](Self::like) for booleans, with which PyTorch makes integers of any other number.
     pub(super) fn truths_like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
         if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
             let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
@@ -117,7 +117,7 @@ impl Value<'_> {
 }
 
 impl Tensor {
-    /// Refuses a number whose fraction the tensor's dtype would cut off.
+    /// Refuses a number whose fraction the tensor's dtype would truncate.
     pub(super) fn check_number(&self, op: &'static str, number: Scalar) -> Result<()> {
         if self.dtype().is_floating_point() || !number.is_float() {
             return Ok(());
@@ -126,7 +126,8 @@ impl Tensor {
         Err(self.dtype().error(op, needs))
     }
 
-    /// Rounds a number to this tensor's dtype; one whose fraction would be cut off or that does not fit is refused.
+    /// Rounds a number to this tensor's dtype; a number that does not fit, or whose fraction would be truncated, is
+    /// refused.
     pub(super) fn number(&self, op: &'static str, number: Scalar) -> Result<Scalar> {
         self.check_number(op, number)?;
         number.check_fits(op, self.dtype())?;

@@ -9,7 +9,7 @@ use crate::{Error, Result, Shape};
 impl Tensor {
     /// The same elements in row-major order as another shape; one size may be `-1` and is inferred.
     ///
-    /// It copies only if the elements do not lie so that the shape is a view.
+    /// It copies only if the shape cannot be a view.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Tensor {
         }))
     }
 
-    /// The dimensions from `start_dim` to `end_dim`, both included, as one.
+    /// Merges the dimensions from `start_dim` to `end_dim`, inclusive.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Tensor {
         self.reshape_to(&shape)
     }
 
-    /// The same elements in row-major order in memory; itself if they lie so already.
+    /// The same elements in row-major order in memory; the tensor itself if they already are.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Tensor {
         Ok(self.like_shape(storage).record([self], |_| Contiguous))
     }
 
-    /// The elements `range` of dimension `dim`, a view; PyTorch's takes a start and a length.
+    /// The elements `range` of dimension `dim`, as a view; PyTorch takes a start and a length.
     ///
     /// # Errors
     ///
@@ -152,11 +152,11 @@ impl Tensor {
 
     /// The same elements as another shape without a copy; one size may be `-1` and is inferred.
     ///
-    /// [`reshape`](Self::reshape) is the same, and copies where this refuses.
+    /// [`reshape`](Self::reshape) is the same, but copies where this refuses.
     ///
     /// # Errors
     ///
-    /// As [`reshape`](Self::reshape), and elements that do not lie so that the shape is a view.
+    /// Those of [`reshape`](Self::reshape), and a shape that cannot be a view.
     ///
     /// # Example
     ///
@@ -186,7 +186,7 @@ impl Tensor {
         self.reshape_to(&shape)
     }
 
-    /// Dimension `dim` as several of these sizes, of which one may be `-1` and is inferred.
+    /// Splits dimension `dim` into these sizes, one of which may be `-1` and is inferred.
     ///
     /// # Errors
     ///
@@ -272,13 +272,13 @@ impl Tensor {
         }))
     }
 
-    /// Stretched to `sizes` by broadcasting, without a copy: PyTorch's `expand` and `broadcast_to`.
+    /// Broadcasts to `sizes` without a copy: PyTorch's `expand` and `broadcast_to`.
     ///
     /// `-1` keeps a size.
     ///
     /// # Errors
     ///
-    /// Sizes that this shape does not broadcast to, a `-1` in front of the dimensions that there are.
+    /// Sizes that this shape does not broadcast to, a `-1` for a new leading dimension.
     ///
     /// # Example
     ///

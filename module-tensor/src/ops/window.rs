@@ -23,7 +23,7 @@ pub(super) fn images<const N: usize>([first, second]: [&str; 2]) -> String {
     format!("[{first}, {second}, {sizes}]")
 }
 
-/// The number of elements that a window spans, with the gaps of the dilation.
+/// The number of elements that a window spans, including the gaps of the dilation.
 pub(super) fn reach(kernel: usize, dilation: usize) -> Option<usize> {
     let reach = dilation.checked_mul(kernel.checked_sub(1)?)?;
     reach.checked_add(1)

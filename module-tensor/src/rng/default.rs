@@ -4,10 +4,10 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use super::Generator;
 use crate::Device;
 
-/// The generators that are drawn from where none is named.
+/// The default generators.
 struct Defaults {
     cpu: Generator,
-    /// The generators of other devices that have been asked for.
+    /// The generators of other devices that have been requested.
     others: Mutex<Vec<Generator>>,
 }
 
@@ -15,7 +15,7 @@ struct Defaults {
 static GLOBAL: LazyLock<Arc<Defaults>> = LazyLock::new(|| Defaults::new(Generator::from_entropy()));
 
 thread_local! {
-    /// The generators that this thread has instead.
+    /// The generators that this thread uses instead.
     static FORKED: RefCell<Option<Arc<Defaults>>> = const { RefCell::new(None) };
 }
 
@@ -25,8 +25,7 @@ impl Defaults {
         Arc::new(Self { cpu, others })
     }
 
-    /// The generators that this thread draws from. While the thread's locals are being destroyed, they are the
-    /// shared ones.
+    /// The default generators of this thread. While the thread's locals are being destroyed, these are the shared ones.
     fn current() -> Arc<Self> {
         let forked = FORKED.try_with(|forked| forked.borrow().clone());
         forked.ok().flatten().unwrap_or_else(|| GLOBAL.clone())
@@ -40,7 +39,7 @@ impl Defaults {
         if let Some(known) = others.iter().find(|other| other.device() == device) {
             return known.clone();
         }
-        // What `manual_seed` gave the CPU's before holds for this one too.
+        // The last seed from `manual_seed` also applies to this generator.
         match Generator::on(device, self.cpu.initial_seed()) {
             Ok(generator) => {
                 others.push(generator.clone());
@@ -51,8 +50,8 @@ impl Defaults {
     }
 }
 
-/// The default generator of the CPU, PyTorch's `torch.default_generator`: that of the innermost
-/// [`fork_rng`] on this thread, or else the one that the whole process shares.
+/// The default generator of the CPU, PyTorch's `torch.default_generator`: that of the innermost [`fork_rng`] on this
+/// thread, or otherwise the one that the whole process shares.
 ///
 /// # Example
 ///
@@ -68,16 +67,15 @@ pub fn default_generator() -> Generator {
 }
 
 impl Device {
-    /// The generator that is drawn from for this device where none is named; the
-    /// [CPU's](crate::rng::default_generator) for a device that has none of its own.
+    /// The default generator for this device; the [CPU's](crate::rng::default_generator) for a device without its own.
     #[must_use]
     pub fn default_generator(&self) -> Generator {
         Defaults::current().of(*self)
     }
 }
 
-/// Seeds the default generators of all devices: PyTorch's `torch.manual_seed`. Inside [`fork_rng`] it
-/// seeds the private ones only.
+/// Seeds the default generators of all devices: PyTorch's `torch.manual_seed`. Inside [`fork_rng`] it seeds only the
+/// private ones.
 pub fn manual_seed(seed: u64) {
     let defaults = Defaults::current();
     defaults.cpu.manual_seed(seed);
@@ -87,7 +85,7 @@ pub fn manual_seed(seed: u64) {
     }
 }
 
-/// The seed that the default generator was given last: PyTorch's `torch.initial_seed`.
+/// The last seed of the default generator: PyTorch's `torch.initial_seed`.
 #[must_use]
 pub fn initial_seed() -> u64 {
     default_generator().initial_seed()
@@ -95,8 +93,8 @@ pub fn initial_seed() -> u64 {
 
 /// Runs `body` with private default generators for this thread, seeded with `seed`.
 ///
-/// Tests that run side by side do not disturb each other's draws this way. The generators from before
-/// are back in place afterwards, untouched, also if `body` panics. Calls may be nested.
+/// Use it so that parallel tests do not affect each other's draws. Afterwards the previous generators are restored,
+/// unchanged, even if `body` panics. Calls may be nested.
 pub fn fork_rng<R>(seed: u64, body: impl FnOnce() -> R) -> R {
     struct Restore(Option<Arc<Defaults>>);
 
@@ -110,7 +108,7 @@ pub fn fork_rng<R>(seed: u64, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Replaces the generators and returns the ones before.
+/// Replaces the generators and returns the previous ones.
 fn replace(defaults: Option<Arc<Defaults>>) -> Option<Arc<Defaults>> {
     let replaced = FORKED.try_with(|forked| forked.replace(defaults));
     replaced.ok().flatten()

@@ -8,8 +8,8 @@ use crate::{DType, Device, Result};
 
 /// A handle to a source of random numbers of one device: PyTorch's `torch.Generator`.
 ///
-/// Clones are handles to the same source; [`clone_state`](Self::clone_state) makes another. Each draw
-/// locks the source for itself, so that threads may share it.
+/// Clones are handles to the same source; [`clone_state`](Self::clone_state) makes a separate one. Each draw locks the
+/// source, so threads may share it.
 ///
 /// # Example
 ///
@@ -35,8 +35,8 @@ struct Source {
 }
 
 impl Generator {
-    /// A generator of the CPU with this seed. Python's negative seeds are their two's complement:
-    /// `torch.manual_seed(-5)` is `Generator::new(-5_i64 as u64)`.
+    /// A CPU generator with this seed. Python's negative seeds are their two's complement: `torch.manual_seed(-5)` is
+    /// `Generator::new(-5_i64 as u64)`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::of(Device::cpu(), Box::new(CpuGenerator::new(seed)))
@@ -46,8 +46,8 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) of a device that has no generators of its
-    /// own; what is drawn for it comes from the CPU's.
+    /// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) for a device without its own generators; draws for it
+    /// come from the CPU's.
     pub fn on(device: Device, seed: u64) -> Result<Self> {
         match device.backend().generator(seed) {
             Some(engine) => Ok(Self::of(device, engine)),
@@ -55,7 +55,7 @@ impl Generator {
         }
     }
 
-    /// A generator of the CPU with a seed that differs from run to run.
+    /// A CPU generator with a seed that differs from run to run.
     #[must_use]
     pub fn from_entropy() -> Self {
         Self::of(Device::cpu(), Box::new(CpuGenerator::from_entropy()))
@@ -67,13 +67,13 @@ impl Generator {
         Self(Arc::new(Shared { device, source }))
     }
 
-    /// A thread that panicked while it drew leaves a source that is further on, not a broken one.
+    /// A thread that panics while drawing leaves an advanced source, not a broken one.
     fn lock(&self) -> MutexGuard<'_, Source> {
         let source = self.0.source.lock();
         source.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The device that it draws on.
+    /// The device of its draws.
     pub fn device(&self) -> Device {
         self.0.device
     }
@@ -85,23 +85,21 @@ impl Generator {
         source.stream = next_stream();
     }
 
-    /// The seed given last, whatever was drawn since.
+    /// The last seed, regardless of draws since.
     pub fn initial_seed(&self) -> u64 {
         self.lock().engine.initial_seed()
     }
 
-    /// Everything that decides the draws to come; of the CPU the bytes of PyTorch's
-    /// `torch.get_rng_state()`.
+    /// The state that determines all future draws; for the CPU, the bytes of PyTorch's `torch.get_rng_state()`.
     pub fn get_state(&self) -> Vec<u8> {
         self.lock().engine.get_state()
     }
 
-    /// Takes up what [`get_state`](Self::get_state), or for the CPU PyTorch's `torch.get_rng_state()`,
-    /// gave.
+    /// Restores a state from [`get_state`](Self::get_state) or, for the CPU, from PyTorch's `torch.get_rng_state()`.
     ///
     /// # Errors
     ///
-    /// Bytes that are no such state. The generator is unchanged then.
+    /// Bytes that are not such a state. The generator is then unchanged.
     pub fn set_state(&self, state: &[u8]) -> Result<()> {
         self.lock().engine.set_state(state)
     }
@@ -122,16 +120,16 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// As the draw.
+    /// Those of the draw.
     pub fn skip(&self, distribution: Distribution, numel: usize, dtype: DType) -> Result<()> {
         self.lock().engine.skip(distribution, numel, dtype)
     }
 
-    /// Values on the device, for what [`Tensor`](crate::Tensor) has no method for.
+    /// Values on the device, for distributions without a method of [`Tensor`](crate::Tensor).
     ///
     /// # Errors
     ///
-    /// Numbers that are no such distribution, a dtype that is not served, not enough memory.
+    /// Invalid parameters of the distribution, an unsupported dtype, not enough memory.
     ///
     /// # Example
     ///
@@ -147,7 +145,7 @@ impl Generator {
         self.lock().engine.draw(distribution, numel, dtype)
     }
 
-    /// An id of the current stream of random numbers; each seeding starts a new one.
+    /// An id of the current random stream; each seeding starts a new one.
     pub fn stream(&self) -> u64 {
         self.lock().stream
     }
@@ -158,7 +156,7 @@ fn next_stream() -> u64 {
     STREAMS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Equal generators draw the same, whenever they were seeded.
+/// Generators that are equal draw the same numbers, whenever they were seeded.
 impl PartialEq for Generator {
     fn eq(&self, other: &Self) -> bool {
         self.device() == other.device() && self.get_state() == other.get_state()

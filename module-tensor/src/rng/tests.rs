@@ -47,7 +47,7 @@ fn shared_generator_is_one_for_all_threads() {
     let all = expected::<3>(21);
     let other_thread = std::thread::spawn(draw);
     assert_eq!(other_thread.join().unwrap(), all[0]);
-    // A handle holds no lock, so that draws by other ways go on meanwhile.
+    // A handle holds no lock, so other draws can continue.
     let generator = default_generator();
     assert_eq!(draw(), all[1]);
     let unwound = catch_unwind(AssertUnwindSafe(|| {
@@ -68,7 +68,7 @@ fn clones_share_and_copies_do_not() {
         x.item::<f64>().unwrap()
     };
     let first = next(&generator);
-    // The spare of the pair waits in the state.
+    // The spare of the pair is kept in the state.
     assert_ne!(next(&same), first);
     assert!(generator == same && generator != copy);
     assert_eq!(next(&copy), first);

@@ -5,8 +5,8 @@ use crate::backend::{Absent, Storage};
 use crate::{Result, Shape};
 
 impl Tensor {
-    /// A tensor without elements, which are still to come: PyTorch's tensors on the device `meta`. It can be
-    /// moved to another device, and has no elements there either.
+    /// A tensor whose elements do not exist yet: like PyTorch's tensors on the device `meta`. It can be moved to another
+    /// device, and has no elements there either.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Tensor {
         options.track(op, Self::fresh(storage, shape.clone()))
     }
 
-    /// Whether the elements are there, which those of an [`absent`](Self::absent) tensor are not.
+    /// Whether the elements exist; those of an [`absent`](Self::absent) tensor do not.
     pub fn has_values(&self) -> bool {
         self.storage.downcast_ref::<Absent>().is_none()
     }

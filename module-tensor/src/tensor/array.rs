@@ -6,7 +6,7 @@ use super::Tensor;
 use crate::backend::{Element, cpu_view};
 use crate::{DTypeError, Device, DeviceError, Error, Result, Shape};
 
-/// The array's elements, which are not copied if they lie in row-major order.
+/// The array's elements, which are not copied if they are in row-major order.
 ///
 /// # Example
 ///
@@ -30,7 +30,7 @@ impl<T: Element, D: Dimension> TryFrom<Array<T, D>> for Tensor {
         let numel = array.len();
         match array.into_raw_vec_and_offset() {
             (values, None | Some(0)) if values.len() == numel => Self::from_vec(values, shape),
-            // An array that was cut holds more than its elements.
+            // A sliced array holds more than its elements.
             (values, start) => {
                 let start = start.unwrap_or(0);
                 let kept = values.get(start..).and_then(|rest| rest.get(..numel));
@@ -69,7 +69,7 @@ impl<T: Element> TryFrom<&Tensor> for ArrayD<T> {
     }
 }
 
-/// The tensor's own memory, for one on the CPU with elements of type `T`.
+/// The tensor's own memory, for a CPU tensor with elements of type `T`.
 ///
 /// # Example
 ///

@@ -9,38 +9,38 @@ use crate::{DType, Result};
 
 thread_local! {
     static STATE: Cell<AutocastState> = const { Cell::new(AutocastState { dtype: None }) };
-    /// The number of scopes that are open on this thread, those that turn autocast off included.
+    /// The number of scopes that are open on this thread, including those that turn autocast off.
     static SCOPES: Cell<usize> = const { Cell::new(0) };
-    /// The casts of leaves, by the number of their node.
+    /// The casts of leaves, by node number.
     static CASTS: RefCell<HashMap<u64, CachedCast>> = RefCell::new(HashMap::new());
 }
 
 /// The cast of a leaf, which the scope keeps so that the leaf is cast once.
 struct CachedCast {
-    /// The leaf: its memory cannot become another's while it is held.
+    /// The leaf: its memory cannot be reused while it is held.
     leaf: Tensor,
     cast: Tensor,
 }
 
-/// Runs `f` in mixed precision: on this thread operations compute in the dtype that is best for each, by the lists
-/// of PyTorch's autocast on the CPU.
+/// Runs `f` in mixed precision: operations on this thread compute in the dtype chosen for each by the lists of PyTorch's
+/// CPU autocast.
 ///
-/// Operations see casts of their operands, and the casts are part of the graph: parameters stay in `F32`, and so do
-/// their gradients. [`AutocastPolicy`](crate::AutocastPolicy) has the lists. Operands that are neither `F16`, `BF16`
-/// nor `F32` stay as they are. Where an operation takes two tensors, elementwise, and their floating-point dtypes
-/// differ, the narrower becomes the wider, as everywhere in PyTorch.
+/// Operations see casts of their operands, and the casts are part of the graph: parameters stay in `F32`, and so do their
+/// gradients. [`AutocastPolicy`](crate::AutocastPolicy) has the lists. Operands other than `F16`, `BF16` and `F32` are
+/// unchanged. If the two floating-point operands of an elementwise operation have different dtypes, the narrower one is
+/// widened, as PyTorch always does.
 ///
-/// A leaf that collects a gradient, such as a parameter, is cast once in the outermost scope, so that the gradients of all of its uses
-/// are added in the narrow dtype before they are cast back, as in PyTorch. The casts are dropped when that scope ends: let
-/// one scope hold the forward pass and the loss of one step. `backward` and the optimizer need no scope; a backward
-/// pass inside of one computes in the dtypes of the forward pass.
+/// A leaf that accumulates a gradient, such as a parameter, is cast once in the outermost scope, so that the gradients of
+/// all of its uses are added in the narrow dtype before they are cast back, as in PyTorch. The casts are dropped when that
+/// scope ends: use one scope for the forward pass and the loss of one step. `backward` and the optimizer need no scope; a
+/// backward pass inside one computes in the dtypes of the forward pass.
 ///
-/// Scopes nest, and the innermost counts; [`no_autocast`] turns it off in a part. Half precision with the exponents
-/// of `F16` needs a gradient scaler besides, so that small gradients do not vanish.
+/// Scopes can be nested, and the innermost one applies; [`no_autocast`] turns it off for a part. `F16`, with its small
+/// exponent range, also needs a gradient scaler, so that small gradients do not underflow.
 ///
 /// # Errors
 ///
-/// Another dtype than `F16` and `BF16`; what `f` raises.
+/// A dtype other than `F16` and `BF16`; errors of `f`.
 ///
 /// # Source
 ///
@@ -70,7 +70,7 @@ pub fn autocast<R>(dtype: DType, f: impl FnOnce() -> Result<R>) -> Result<R> {
     f()
 }
 
-/// Runs `f` without [`autocast`] on this thread: operations compute in the dtypes of their operands again.
+/// Runs `f` without [`autocast`] on this thread: operations again compute in the dtypes of their operands.
 ///
 /// PyTorch's `torch.autocast("cpu", enabled=False)`.
 ///
@@ -91,13 +91,13 @@ pub fn no_autocast<R>(f: impl FnOnce() -> R) -> R {
     AutocastState { dtype: None }.run(f)
 }
 
-/// Whether operations on this thread are inside of [`autocast`], and not of [`no_autocast`] within.
+/// Whether operations on this thread are inside [`autocast`], with no [`no_autocast`] in between.
 #[must_use]
 pub fn is_autocast_enabled() -> bool {
     AutocastState::current().dtype().is_some()
 }
 
-/// What [`autocast`] does on this thread at one moment, for what computes something again later or on another thread.
+/// The autocast state of a thread at one moment, for code that recomputes something later or on another thread.
 ///
 /// # Example
 ///
@@ -117,27 +117,27 @@ pub struct AutocastState {
 }
 
 impl AutocastState {
-    /// That of this thread now.
+    /// The current state of this thread.
     #[inline]
     #[must_use]
     pub fn current() -> Self {
         STATE.with(Cell::get)
     }
 
-    /// The dtype of the operations that compute in half precision; `None` where autocast is off.
+    /// The dtype of the operations that compute in half precision; `None` if autocast is off.
     #[must_use]
     pub fn dtype(self) -> Option<DType> {
         self.dtype
     }
 
-    /// Runs `f` in this state, as in a scope of its own.
+    /// Runs `f` in this state, as a scope of its own.
     pub fn run<R>(self, f: impl FnOnce() -> R) -> R {
         let _scope = Scope::new(self);
         f()
     }
 }
 
-/// A scope of this thread, which ends when it is dropped, also by a panic.
+/// A scope of this thread, which ends when it is dropped, also on a panic.
 struct Scope {
     before: AutocastState,
     not_send: PhantomData<*const ()>,
@@ -159,14 +159,14 @@ impl Drop for Scope {
         let open = SCOPES.get() - 1;
         SCOPES.set(open);
         if open == 0 {
-            // Dropped after the borrow: a graph may hold functions of users.
+            // Dropped after the borrow: a graph may hold users' functions.
             let casts = CASTS.try_with(|casts| std::mem::take(&mut *casts.borrow_mut()));
             drop(casts);
         }
     }
 }
 
-/// Runs `f` with autocast off, inside of an operation or a backward pass, which are no scopes of the user.
+/// Runs `f` with autocast off, inside an operation or a backward pass, which are not scopes of the user.
 pub(crate) fn outside_autocast<R>(f: impl FnOnce() -> R) -> R {
     struct Restore(AutocastState);
     impl Drop for Restore {
@@ -179,7 +179,7 @@ pub(crate) fn outside_autocast<R>(f: impl FnOnce() -> R) -> R {
 }
 
 impl Tensor {
-    /// The cast that an operation of half precision computes with: that of a leaf is made once.
+    /// The cast that a half-precision operation uses: that of a leaf is made only once.
     pub(crate) fn cast_once(&self, dtype: DType) -> Result<Self> {
         let leaf = self.edge.as_ref().filter(|edge| edge.is_leaf());
         let Some(leaf) = leaf.filter(|_| self.dtype() == DType::F32 && is_grad_enabled()) else {

@@ -5,7 +5,7 @@ use crate::tensor::{NoGradient, Tensor};
 use crate::{DType, Result};
 
 impl Tensor {
-    /// 1 with the probability that each element is, else 0, by the default generator: PyTorch's
+    /// Draws 1 with the probability in each element, else 0, from the default generator: PyTorch's
     /// `torch.bernoulli(probabilities)`.
     ///
     /// A draw has no gradient: `backward` through it is an error, where PyTorch gives zeros.
@@ -29,7 +29,7 @@ impl Tensor {
         if !dtype.is_differentiable() {
             return Err(dtype.error(NAME, "floating-point probabilities"));
         }
-        // Half precision is compared in the precision that it is computed in.
+        // Half precision is compared in the precision of its computation.
         let p = self.detach().widened()?;
         let outside = p.ge(0.0)?.logical_and(&p.le(1.0)?)?.logical_not()?;
         if outside.any(..)?.item::<bool>()? {

@@ -5,11 +5,11 @@ use crate::backend::{BlockStorage, SharedBytes, Storage};
 use crate::{BlockFormat, DType, Error, Layout, Result, Shape};
 
 impl BlockFormat {
-    /// A tensor of `f32` of this shape, whose rows are the blocks of `bytes`, one after the other.
+    /// An `f32` tensor of this shape, whose rows are the consecutive blocks of `bytes`.
     ///
     /// # Errors
     ///
-    /// A last dimension that is no multiple of a block, or bytes of another length.
+    /// A last dimension that is not a multiple of a block, or bytes of a different length.
     ///
     /// # Example
     ///
@@ -41,12 +41,12 @@ impl BlockFormat {
         Ok(Tensor::from_storage(storage, Layout::contiguous(shape)))
     }
 
-    /// The values packed in blocks, row by row: what a floating tensor becomes whose precision is that of the
-    /// format. `Q4K` and `Q6K` search the scales by llama.cpp's algorithm without an importance matrix.
+    /// The values packed in blocks, row by row: the tensor then has the precision of the format. `Q4K` and `Q6K` search for
+    /// the scales with llama.cpp's algorithm without an importance matrix.
     ///
     /// # Errors
     ///
-    /// A last dimension that is no multiple of a block, elements that are not floating numbers, values that are not
+    /// A last dimension that is not a multiple of a block, elements that are not floating-point, values that are not
     /// finite.
     ///
     /// # Source
@@ -77,13 +77,13 @@ impl BlockFormat {
             .to_device(&x.device())
     }
 
-    /// The format that a tensor is packed in, if it is one of these.
+    /// The format of a packed tensor, if it is one of these.
     pub fn of(x: &Tensor) -> Option<Self> {
         Some(x.storage().downcast_ref::<BlockStorage>()?.format())
     }
 
-    /// The blocks of a tensor in row-major order, if it is packed and its layout leaves them whole: a matrix, or
-    /// whole rows of one, and no transpose.
+    /// The blocks of a tensor in row-major order, if it is packed and its layout keeps them whole: a matrix, or whole rows
+    /// of one, but not a transpose.
     pub fn bytes_of(x: &Tensor) -> Option<&[u8]> {
         let storage = x.storage().downcast_ref::<BlockStorage>()?;
         let format = storage.format();
@@ -98,7 +98,7 @@ impl BlockFormat {
             .filter(|_| whole)
     }
 
-    /// How many blocks a tensor of a shape has.
+    /// The number of blocks of a tensor of this shape.
     fn blocks(self, shape: &Shape) -> Result<usize> {
         let numel = shape.checked_numel(self.name(), 4)?;
         match shape.last() {

@@ -1,12 +1,11 @@
 use super::Tensor;
 use crate::{DType, DTypeError, Result, Shape, ShapeError};
 
-/// Checks that a gradient has the shape and dtype of what it is the gradient of: one of another shape
-/// could broadcast its way into a wrong result.
+/// Checks that a gradient has the shape and dtype of its tensor: one of another shape could broadcast to a wrong result.
 ///
 /// # Errors
 ///
-/// Another shape or dtype, reported as an error of `op`.
+/// A different shape or dtype, reported as an error of `op`.
 pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
     if dtype != grad.dtype() {
         let (lhs, rhs) = (dtype, grad.dtype());

@@ -7,7 +7,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A shape with another number of elements than `values` has.
+    /// A shape whose number of elements differs from that of `values`.
     ///
     /// # Example
     ///
@@ -26,7 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// A shape with another number of elements than `data` has.
+    /// A shape whose number of elements differs from that of `data`.
     pub fn from_host(data: HostData, shape: impl Into<Shape>) -> Result<Self> {
         Self::from_data("from_host", data, shape.into())
     }
@@ -44,7 +44,7 @@ impl Tensor {
         Ok(Self::fresh(storage, shape))
     }
 
-    /// A tensor of one value; without a dtype that of the value: `I64`, `Bool`, or the default one.
+    /// A tensor of one value; the default dtype is that of the value: `I64`, `Bool`, or the default floating-point one.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Tensor {
         fill("ones", shape.into(), 1.into(), dtype, options)
     }
 
-    /// Zeros like this tensor in shape, dtype and device.
+    /// Zeros with the shape, dtype and device of this tensor.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Tensor {
         self.fill_like("zeros_like", 0.into())
     }
 
-    /// Ones like this tensor in shape, dtype and device.
+    /// Ones with the shape, dtype and device of this tensor.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl Tensor {
         self.fill_like("ones_like", 1.into())
     }
 
-    /// One value like this tensor in shape, dtype and device.
+    /// One value with the shape, dtype and device of this tensor.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ impl fmt::Display for Tensor {
     }
 }
 
-/// Prints as PyTorch does, character for character, but for the name of the operation in `grad_fn`.
+/// Prints as PyTorch does, character for character, except for the name of the operation in `grad_fn`.
 fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut text = PREFIX.to_owned();
     // Without elements there may still be any number of rows.
@@ -38,7 +38,7 @@ fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             Err(error) => text.push_str(&format!("<{error}>")),
         }
     }
-    // PyTorch's count, which begins two before the line.
+    // PyTorch's count, which starts two characters before the line.
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     let mut width = last_line.len() + 2;
     for suffix in suffixes(x) {
@@ -54,7 +54,7 @@ fn write(x: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(&text)
 }
 
-/// Whether there are no elements to be read one by one.
+/// Whether there are no elements to read one by one.
 fn is_hidden(x: &Tensor) -> bool {
     !x.has_values() || x.is_packed()
 }
@@ -68,14 +68,14 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     let empty = x.numel() == 0;
     if (empty && x.rank() != 1) || is_hidden(x) {
         let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
-        // Python's tuples, of which one of a single number has a comma.
+        // A Python tuple with a single number ends with a comma.
         let comma = if sizes.len() == 1 { "," } else { "" };
         suffixes.push(format!("size=({}{comma})", sizes.join(", ")));
     }
     if let Some(packed) = x.storage.packed() {
         suffixes.push(format!("packed='{}'", quote(packed.scheme())));
     }
-    // Truth values, whole numbers and complex ones tell by themselves what they are, if there are any.
+    // The dtype of booleans, integers and complex numbers is evident from their elements, if there are any.
     let told = match x.dtype() {
         DType::I64 | DType::Bool => true,
         DType::Complex64 => default_dtype() == DType::F32,
@@ -93,16 +93,15 @@ fn suffixes(x: &Tensor) -> Vec<String> {
     suffixes
 }
 
-/// The elements that are printed, with the shape that they have: of a large tensor only those at the
-/// ends of each dimension, so that no others are fetched from the device.
+/// The printed elements, with their shape: for a large tensor only those at the ends of each dimension, so that no others
+/// are fetched from the device.
 fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
     let mut x = x.detach();
     if x.numel() > SUMMARIZE_ABOVE {
         let mut shape = x.shape().to_vec();
         for (dim, size) in shape.iter_mut().enumerate().rev() {
             if *size > 2 * EDGE_ITEMS {
-                // Both ends are two windows, which are a view; it may have more dimensions than a
-                // tensor that is given away.
+                // The two ends are two windows, as a view, which may have more dimensions than a public tensor.
                 let ends = x.layout().windows(dim, 2, EDGE_ITEMS, *size - EDGE_ITEMS);
                 let ends = x.with_layout(ends);
                 x = ends.movedim(-1, dim + 1)?;
@@ -114,10 +113,10 @@ fn read_shown(x: &Tensor) -> Result<(HostData, Vec<usize>)> {
     Ok((x.to_host()?, x.shape().to_vec()))
 }
 
-/// Texts of one width, in the shape of a tensor.
+/// Texts of equal width, in the shape of a tensor.
 struct Page<'a> {
     texts: Vec<String>,
-    /// The shape of the texts, and which of its dimensions hide elements in their middle.
+    /// The shape of the texts, and which of its dimensions are abbreviated in the middle.
     shape: &'a [usize],
     hidden: Vec<bool>,
     width: usize,
@@ -135,7 +134,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Writes the part of depth `depth` that starts at the element `start`.
+    /// Writes the part at depth `depth` that starts at element `start`.
     fn write(&self, text: &mut String, depth: usize, start: usize) {
         let indent = PREFIX.len() + depth + 1;
         let Some((&size, inner)) = self.shape.get(depth..).and_then(<[usize]>::split_first) else {
@@ -163,7 +162,7 @@ impl<'a> Page<'a> {
             }
             match index {
                 Some(i) => self.write(text, depth + 1, start + i * step),
-                // PyTorch's own blank.
+                // Extra spaces, as in PyTorch.
                 None if inner.is_empty() => text.push_str(" ..."),
                 None => text.push_str("..."),
             }
@@ -172,7 +171,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The texts of numbers, and the width that they share.
+/// The texts of numbers, and their common width.
 fn texts(data: &HostData) -> (Vec<String>, usize) {
     match data {
         HostData::F32(values) => floats(&mut values.iter().map(|&v| v.into())),
@@ -206,7 +205,7 @@ fn integers(values: &mut dyn Iterator<Item = i64>) -> (Vec<String>, usize) {
     align(texts, 1)
 }
 
-/// A form for the real parts and one for the imaginary ones, which are not aligned.
+/// A format for the real parts and one for the imaginary ones, which are not aligned.
 fn complex(values: &[Complex<f32>]) -> (Vec<String>, usize) {
     let (real, real_width) = floats(&mut values.iter().map(|v| v.re.into()));
     let (imaginary, width) = floats(&mut values.iter().map(|v| v.im.into()));
@@ -224,8 +223,8 @@ fn align(texts: Vec<String>, least: usize) -> (Vec<String>, usize) {
     (aligned.collect(), width)
 }
 
-/// Four decimals; whole numbers with a dot alone; exponents where these would hide what the numbers
-/// are. Zeros, infinities and NaN affect neither the notation nor the width.
+/// Four decimals; integral values with only a dot; exponents where these would hide the values. Zeros, infinities and NaN
+/// affect neither the notation nor the width.
 fn floats(listed: &mut dyn Iterator<Item = f64>) -> (Vec<String>, usize) {
     let mut values = Vec::new();
     for value in listed {

@@ -6,7 +6,7 @@ use crate::rng::{Distribution, Generator, RngError};
 use crate::{DType, Device, DeviceError, Result, Shape, default_device};
 
 impl Tensor {
-    /// Uniform draws from `[0, 1)` by the default generator, bit for bit PyTorch's `torch.rand`.
+    /// Uniform draws from `[0, 1)` from the default generator, bit for bit PyTorch's `torch.rand`.
     ///
     /// # Errors
     ///
@@ -26,18 +26,17 @@ impl Tensor {
         Self::drawn_by_default("rand", shape, options, Distribution::Uniform { low, high })
     }
 
-    /// Normal draws of mean 0 and standard deviation 1 by the default generator, bit for bit
-    /// PyTorch's `torch.randn`.
+    /// Normal draws with mean 0 and standard deviation 1 from the default generator, bit for bit PyTorch's `torch.randn`.
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand).
+    /// Those of [`rand`](Self::rand).
     pub fn randn(shape: impl Into<Shape>, options: impl Into<TensorOptions>) -> Result<Self> {
         let (mean, std) = (0.0, 1.0);
         Self::drawn_by_default("randn", shape, options, Distribution::Normal { mean, std })
     }
 
-    /// Uniform draws from `[0, 1)` like this tensor in shape, dtype and device, bit for bit PyTorch's
+    /// Uniform draws from `[0, 1)` with the shape, dtype and device of this tensor, bit for bit PyTorch's
     /// `torch.rand_like`.
     ///
     /// # Errors
@@ -58,12 +57,12 @@ impl Tensor {
         self.draw_like("rand_like", Distribution::Uniform { low, high })
     }
 
-    /// Normal draws of mean 0 and standard deviation 1 like this tensor in shape, dtype and device;
-    /// like a contiguous one, bit for bit PyTorch's `torch.randn_like`.
+    /// Normal draws with mean 0 and standard deviation 1, with the shape, dtype and device of this tensor; for a contiguous
+    /// one, bit for bit PyTorch's `torch.randn_like`.
     ///
     /// # Errors
     ///
-    /// As [`rand_like`](Self::rand_like).
+    /// Those of [`rand_like`](Self::rand_like).
     ///
     /// # Example
     ///
@@ -105,11 +104,11 @@ impl Tensor {
         )
     }
 
-    /// Uniform draws from `[low, high)`, as PyTorch's `uniform_`.
+    /// Uniform draws from `[low, high)`, like PyTorch's `uniform_`.
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand).
+    /// Those of [`rand`](Self::rand).
     pub fn uniform(
         shape: impl Into<Shape>,
         low: f64,
@@ -126,11 +125,11 @@ impl Tensor {
         )
     }
 
-    /// Normal draws, as PyTorch's `normal_`.
+    /// Normal draws, like PyTorch's `normal_`.
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand).
+    /// Those of [`rand`](Self::rand).
     pub fn normal(
         shape: impl Into<Shape>,
         mean: f64,
@@ -147,12 +146,11 @@ impl Tensor {
         )
     }
 
-    /// Normal draws of which those outside the interval are drawn again, as PyTorch's
-    /// `nn.init.trunc_normal_`.
+    /// Normal draws, with those outside the interval redrawn, like PyTorch's `nn.init.trunc_normal_`.
     ///
     /// # Errors
     ///
-    /// As [`rand`](Self::rand); a standard deviation that is not above 0, an empty interval.
+    /// Those of [`rand`](Self::rand); a standard deviation that is not above 0, an empty interval.
     pub fn trunc_normal(
         shape: impl Into<Shape>,
         mean: f64,
@@ -172,8 +170,8 @@ impl Tensor {
         Self::draw(op, shape.into(), options.into(), distribution, generator)
     }
 
-    /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device gives values
-    /// there, and that of the CPU for every device.
+    /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device draws there, and that of the
+    /// CPU for every device.
     pub(crate) fn draw(
         op: &'static str,
         shape: Shape,
@@ -210,7 +208,7 @@ impl Tensor {
         Self::draw(op, shape.into(), options, distribution, &generator)
     }
 
-    /// Draws of integers or truth values by the default generator, cast to the dtype of the options.
+    /// Draws of integers or booleans from the default generator, cast to the dtype of the options.
     fn drawn_integers(
         op: &'static str,
         shape: Shape,
@@ -238,8 +236,8 @@ impl Tensor {
         Ok(Self::from_storage(storage, Layout::contiguous(shape)))
     }
 
-    /// Draws by the default generator like this tensor in shape, dtype, device and order in memory, in
-    /// which they are drawn: those of the transpose of a matrix are the transpose of the matrix's.
+    /// Draws from the default generator with the shape, dtype, device and memory order of this tensor; they are drawn in
+    /// that order, so those of a transposed matrix are the transpose of the matrix's.
     pub(crate) fn draw_like(&self, op: &'static str, distribution: Distribution) -> Result<Self> {
         let (order, back) = self.layout().memory_order();
         let shape = order.iter().map(|&dim| self.shape()[dim]).collect();
@@ -249,12 +247,12 @@ impl Tensor {
         Ok(drawn.permute_by(&back))
     }
 
-    /// Integers from `[low, high)` by the default generator, bit for bit PyTorch's `torch.randint`,
-    /// whose default dtype is `I64`.
+    /// Integers from `[low, high)` from the default generator, bit for bit PyTorch's `torch.randint`, whose default dtype
+    /// is `I64`.
     ///
     /// # Errors
     ///
-    /// An empty range, one that the dtype does not hold exactly, a shape that exceeds memory.
+    /// An empty range, one that the dtype cannot hold exactly, a shape that exceeds memory.
     ///
     /// # Example
     ///
@@ -282,7 +280,7 @@ impl Tensor {
             DType::U16 => (0, u16::MAX.into()),
             DType::U8 => (0, u8::MAX.into()),
             DType::Bool => (0, 1),
-            // As far as every integer is one of the floating-point numbers.
+            // The range in which every integer is representable in floating point.
             DType::F64 => (-1 << 53, 1 << 53),
             DType::F32 => (-1 << 24, 1 << 24),
             DType::F16 => (-1 << 11, 1 << 11),
@@ -305,7 +303,7 @@ impl Tensor {
         Self::drawn_integers("randint", shape, options, distribution)
     }
 
-    /// Ones with probability `p` and zeros otherwise, by the default generator: PyTorch's
+    /// Ones with probability `p` and zeros otherwise, from the default generator: PyTorch's
     /// `torch.empty(shape).bernoulli_(p)`.
     ///
     /// # Errors
@@ -332,7 +330,7 @@ impl Tensor {
         Self::drawn_integers("bernoulli", shape.into(), options, distribution)
     }
 
-    /// Draws from the exponential distribution by the default generator: PyTorch's
+    /// Draws of the exponential distribution from the default generator: PyTorch's
     /// `torch.empty(shape).exponential_(lambd)`.
     ///
     /// ```text
@@ -361,12 +359,12 @@ impl Tensor {
         Self::drawn_by_default("exponential", shape, options, distribution)
     }
 
-    /// Normal draws within an interval by inverting the distribution function, as timm's
-    /// `trunc_normal_` and PyTorch's before 2.15.
+    /// Normal draws within an interval, by inverting the distribution function, like timm's `trunc_normal_` and PyTorch's
+    /// before 2.15.
     ///
     /// # Errors
     ///
-    /// As [`trunc_normal`](Self::trunc_normal).
+    /// Those of [`trunc_normal`](Self::trunc_normal).
     pub fn trunc_normal_by_inverse(
         shape: impl Into<Shape>,
         mean: f64,

@@ -4,7 +4,7 @@ use super::Tensor;
 use super::node::{Input, Node, NodeKind, Slot, lock};
 use crate::{DType, Result, Shape};
 
-/// One output of a node of the graph: where the gradient of a tensor goes.
+/// One output of a graph node: where the gradient of a tensor goes.
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) node: Arc<Node>,
@@ -31,7 +31,7 @@ impl Edge {
         self.node.slot(self.output)
     }
 
-    /// Whether the gradient is kept here.
+    /// Whether the gradient is accumulated here.
     pub(crate) fn keeps_grad(&self) -> bool {
         self.slot().is_some()
     }
@@ -40,8 +40,8 @@ impl Edge {
         self.slot().and_then(|slot| lock(slot).grad.clone())
     }
 
-    /// Adds to the gradient that is kept here, under its lock, so that threads add up, and returns true;
-    /// returns false where none is kept or collecting is paused.
+    /// Adds to the gradient that is accumulated here, under its lock, so that threads add up, and returns true; returns
+    /// false if none is accumulated or the leaf is paused.
     pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<bool> {
         let Some(slot) = self.slot() else {
             return Ok(false);
@@ -65,7 +65,7 @@ impl Edge {
         };
         let before = slot.grad.replace(sum);
         drop(slot);
-        // Dropped after the lock: a gradient may hold a graph, and the graph functions of users.
+        // Dropped after the lock: a gradient may hold a graph, and the graph users' functions.
         drop(before);
         Ok(true)
     }
@@ -77,7 +77,7 @@ impl Edge {
         drop(before);
     }
 
-    /// Sets whether this leaf collects gradients; an existing gradient is kept.
+    /// Sets whether this leaf accumulates gradients; an existing gradient is kept.
     pub(crate) fn set_requires_grad(&self, requires_grad: bool) {
         if let Some(slot) = self.slot() {
             lock(slot).paused = !requires_grad;
@@ -94,7 +94,7 @@ impl Input {
 
     pub(crate) fn new(edge: Edge, shape: Shape, dtype: DType) -> Self {
         let Edge { node, output } = edge;
-        // No operation has as many outputs as a `u32` counts: memory would not hold their handles.
+        // The number of outputs fits `u32`: more handles would not fit in memory.
         let output = output as u32;
         Self {
             node,

@@ -5,18 +5,17 @@ use smallvec::SmallVec;
 use super::{Edge, Node, NodeKind, Tensor};
 use crate::{AutogradError, Result};
 
-/// The gradients of an operation's inputs, in order; `None` for one that has none or needs none.
+/// The gradients of an operation's inputs, in order; `None` for an input without one.
 pub type Gradients = SmallVec<[Option<Tensor>; 2]>;
 
-/// The gradient of a differentiable operation, with whatever it saved of the forward pass.
+/// The gradient of a differentiable operation, with whatever it saved from the forward pass.
 ///
-/// Write `backward` with [`Tensor`] operations, and second derivatives follow. An operation that
-/// saves its own output saves the handle that [`Tensor::record`] lends it and reads it by
-/// [`Backward::output`].
+/// Write `backward` with [`Tensor`] operations to get second derivatives. An operation that saves its own output saves the
+/// handle that [`Tensor::record`] lends it and reads it through [`Backward::output`].
 ///
 /// # Example
 ///
-/// A differentiable operation of one's own:
+/// A custom differentiable operation:
 ///
 /// ```
 /// use module_tensor::{Backward, Function, Gradients, Result, Tensor};
@@ -50,15 +49,15 @@ pub trait Function: Send + Sync + 'static {
     /// The name of the operation in errors.
     fn name(&self) -> &'static str;
 
-    /// The gradients of the inputs, in their order, from that of the output or those of the outputs.
+    /// The gradients of the inputs, in order, from those of the outputs.
     ///
     /// # Errors
     ///
-    /// Those of the operations it is written with.
+    /// Those of the operations that it uses.
     fn backward(&self, ctx: &Backward) -> Result<Gradients>;
 
-    /// Whether nothing of the forward pass is saved: then nothing is freed by a backward pass, and a second one
-    /// goes through here without `retain_graph`.
+    /// Whether nothing from the forward pass is saved: then a backward pass frees nothing, and a second one can pass
+    /// through without `retain_graph`.
     fn saves_nothing(&self) -> bool {
         false
     }
@@ -73,13 +72,13 @@ pub struct Backward {
     /// The first gradient, and the index of its output.
     grad: Tensor,
     first: usize,
-    /// Those of the outputs behind that one.
+    /// Those of the following outputs.
     others: Reached,
-    /// Which inputs the pass asks for, if that is not all that need a gradient.
+    /// Which inputs the pass requests, if not all that need a gradient.
     asked: Option<Asked>,
 }
 
-/// Whether a pass asks for the gradient of each input of an operation.
+/// Whether a pass requests the gradient of each input of an operation.
 pub(crate) type Asked = SmallVec<[bool; 4]>;
 
 impl Backward {
@@ -101,13 +100,12 @@ impl Backward {
         })
     }
 
-    /// The gradient of the output; of several, that of the first that has one.
+    /// The gradient of the output; for several outputs, that of the first with a gradient.
     pub fn grad(&self) -> &Tensor {
         &self.grad
     }
 
-    /// The gradient of output `i`, if one has reached it: the gradient of an output that nothing
-    /// used is zero, and is not made.
+    /// The gradient of output `i`, if one has reached it: the gradient of an unused output is zero, and is not made.
     pub fn grad_of(&self, i: usize) -> Option<&Tensor> {
         match i.checked_sub(self.first)? {
             0 => Some(&self.grad),
@@ -115,8 +113,8 @@ impl Backward {
         }
     }
 
-    /// Whether input `i` needs a gradient in this pass. One that leads to nothing that [`grad`](crate::autograd::grad)
-    /// asks for does not, and neither does a leaf that collects none; what is given for it is dropped.
+    /// Whether input `i` needs a gradient in this pass. It does not if it leads to nothing that
+    /// [`grad`](crate::autograd::grad) requests, or only to paused leaves; a gradient returned for it is dropped.
     pub fn needs(&self, i: usize) -> bool {
         if let Some(asked) = &self.asked {
             return asked.get(i) == Some(&true);
@@ -138,11 +136,10 @@ impl Backward {
         }
     }
 
-    /// The operation's own output as a tracked tensor, from the handle `saved` by the function; of several
-    /// outputs the first.
+    /// The operation's own output as a tracked tensor, from the handle `saved` by the function; for several outputs, the
+    /// first.
     ///
-    /// The handle itself is untracked, because an operation that held its own node would never be
-    /// dropped.
+    /// The handle itself is untracked, because an operation that held its own node would never be dropped.
     pub fn output(&self, saved: &Tensor) -> Tensor {
         self.output_of(0, saved)
     }
@@ -184,8 +181,7 @@ fn gradients_of(
     Ok([first, second].into())
 }
 
-/// Marks the output of an operation that has no gradient, so that `backward` through it is an
-/// error and not a silent cut.
+/// Marks the output of an operation without a gradient, so that `backward` through it is an error and not a silent cut.
 pub struct NoGradient(pub &'static str);
 
 impl Function for NoGradient {

@@ -17,7 +17,7 @@ pub(crate) struct GradHooks {
     hooks: Mutex<Vec<Hook>>,
     /// The hooks that run when the gradient of a leaf has been accumulated.
     pub(super) post_accumulate: Mutex<Vec<PostAccumulateHook>>,
-    /// The slot that retains the gradient of an output of an operation, if it was asked for.
+    /// The slot that retains the gradient of an operation's output, if requested.
     pub(super) kept: OnceLock<Mutex<Slot>>,
 }
 
@@ -28,8 +28,8 @@ struct Hook {
     callback: Callback,
 }
 
-/// Removes its hook from a tensor when it is dropped; `let _ = …` drops it at once, `let _hook = …`
-/// at the end of the block, [`keep`](Self::keep) never.
+/// Removes its hook from a tensor when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the
+/// block, with [`keep`](Self::keep) never.
 #[must_use = "dropping the handle removes the hook"]
 pub struct GradHookHandle {
     /// Weak, so that a handle keeps no graph alive.
@@ -42,7 +42,7 @@ impl GradHookHandle {
     /// Removes the hook now.
     pub fn remove(self) {}
 
-    /// Leaves the hook for as long as the tensor, or a graph that it is in, lives.
+    /// Keeps the hook for the lifetime of the tensor, or of a graph that contains it.
     pub fn keep(mut self) {
         self.node = Weak::new();
     }
@@ -70,8 +70,7 @@ impl fmt::Debug for GradHookHandle {
 }
 
 impl Edge {
-    /// The gradient of this edge's tensor after its hooks, which are those it has now; `check` sees
-    /// what they replace it by.
+    /// The gradient of this edge's tensor after its current hooks; `check` sees their replacements.
     pub(crate) fn after_hooks(
         &self,
         mut grad: Tensor,
@@ -109,26 +108,23 @@ impl Edge {
 }
 
 impl Tensor {
-    /// Registers `hook` to be called with the gradient of this tensor in every backward pass that computes it,
-    /// once it is complete and before it goes any further: PyTorch's `Tensor.register_hook`.
+    /// Registers `hook` to be called with the gradient of this tensor in every backward pass that computes it, once it is
+    /// complete and before it propagates further: PyTorch's `Tensor.register_hook`.
     ///
-    /// What the hook returns replaces the gradient, `None` leaves it. Hooks run in the order of
-    /// registration, each with what the one before left; those of a leaf before the gradient is
-    /// added to what the leaf keeps. [`autograd::grad`](crate::autograd::grad) calls them too, and
-    /// gives what they leave (PyTorch does so unless the gradient also flows on to another of the
-    /// inputs). The list is read when the gradient is complete: a hook that is removed while the
-    /// others run still runs.
+    /// The hook's return value replaces the gradient, `None` leaves it. Hooks run in the order of registration, each on the
+    /// result of the previous one; those of a leaf run before its gradient is accumulated.
+    /// [`autograd::grad`](crate::autograd::grad) calls them too, and returns their result (PyTorch does so unless the
+    /// gradient also flows on to another of the inputs). The list is read when the gradient is complete: a hook that is
+    /// removed while the others run still runs.
     ///
-    /// Clones of a tensor are the tensor; `parameter.tensor().register_hook(…)` watches a
-    /// parameter. The hook runs on the thread of the pass and records only in one with
-    /// `create_graph`. One that owns the tensor itself keeps it alive for ever; give it a
-    /// [`detach`](Self::detach)ed one.
+    /// Clones of a tensor are the same tensor; `parameter.tensor().register_hook(…)` watches a parameter. The hook runs on
+    /// the thread of the pass and records operations only in one with `create_graph`. A hook that owns the tensor itself
+    /// keeps it alive forever; give it a [`detach`](Self::detach)ed one.
     ///
     /// # Errors
     ///
-    /// A tensor that nothing tracks. In the pass, what the hook raises and a gradient of another
-    /// shape, dtype or device, as [`AutogradError::Hook`] with the line that registered it; no leaf
-    /// is changed.
+    /// An untracked tensor. In the pass, the hook's error or a gradient of another shape, dtype or device, as
+    /// [`AutogradError::Hook`] with the line that registered it; no leaf is changed.
     ///
     /// # Example
     ///
@@ -166,15 +162,15 @@ impl Tensor {
         })
     }
 
-    /// Makes backward passes add the gradient of this tensor to [`grad`](Self::grad) although it is
-    /// no leaf; a leaf does so anyway.
+    /// Makes backward passes accumulate the gradient of this tensor in [`grad`](Self::grad) although it is not a leaf;
+    /// leaves always do so.
     ///
-    /// The kept gradient is the result of the hooks, also those registered later. As in PyTorch,
+    /// The retained gradient is the result of the hooks, including those registered later. As in PyTorch,
     /// [`autograd::grad`](crate::autograd::grad) adds to it too.
     ///
     /// # Errors
     ///
-    /// A tensor that nothing tracks.
+    /// An untracked tensor.
     ///
     /// # Example
     ///
@@ -198,7 +194,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Whether [`retain_grad`](Self::retain_grad) was asked of this tensor, which is no leaf.
+    /// Whether [`retain_grad`](Self::retain_grad) was called on this tensor, which is not a leaf.
     pub fn retains_grad(&self) -> bool {
         let edge = self.edge.as_ref();
         !self.is_leaf() && edge.is_some_and(Edge::keeps_grad)

@@ -29,21 +29,21 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     with_grad_mode(false, f)
 }
 
-/// Runs `f` with operations on this thread recorded, also inside [`no_grad`].
+/// Runs `f` with operations on this thread recorded, even inside [`no_grad`].
 pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
     with_grad_mode(true, f)
 }
 
-/// Runs `f` in a mode and restores the one before, also when `f` panics.
+/// Runs `f` in a mode and restores the previous one, even if `f` panics.
 pub(crate) fn with_grad_mode<R>(enabled: bool, f: impl FnOnce() -> R) -> R {
     let _mode = GradMode::new(enabled);
     f()
 }
 
-/// Stops the recording of operations on this thread while it is alive: [`no_grad`] to the end of a block.
+/// Stops the recording of operations on this thread while it is alive: like [`no_grad`], but until the end of a block.
 ///
-/// The mode of a thread is that of its youngest guard, whatever the order in which they are
-/// dropped, and on without one. A panic drops guards as it passes. A guard stays on its thread:
+/// The mode of a thread is that of its youngest guard, whatever the order in which they are dropped, and on without a
+/// guard. Guards are also dropped by a panic. A guard stays on its thread:
 ///
 /// ```compile_fail
 /// let guard = module_tensor::NoGradGuard::new();
@@ -90,7 +90,7 @@ impl EnableGradGuard {
     }
 }
 
-/// A mode of this thread, for as long as it lives and is the youngest.
+/// A mode of this thread, as long as it lives and is the youngest.
 #[derive(Debug)]
 struct GradMode {
     /// The index in `MODES`; none at the end of a thread, when the list no longer exists.

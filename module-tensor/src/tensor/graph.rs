@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::{Edge, Function, Input, Node, NodeKind, Tensor};
 use crate::{DType, Shape};
 
-/// The node that computed a tensor: PyTorch's `grad_fn`, and for a leaf its `AccumulateGrad`.
+/// The node that computed a tensor: PyTorch's `grad_fn`, or `AccumulateGrad` for a leaf.
 ///
-/// Two handles are equal if they refer to the same node. A handle keeps its node and all nodes before it
-/// alive.
+/// Two handles are equal if they refer to the same node. A handle keeps its node and all earlier nodes alive.
 ///
 /// # Example
 ///
@@ -69,12 +68,11 @@ impl From<&Tensor> for GraphInput {
     }
 }
 
-/// Operations that are recorded apart from their outputs, for what [`Tensor::record_outputs`] cannot say.
+/// Operations that are recorded separately from their outputs, for cases that [`Tensor::record_outputs`] cannot express.
 ///
 /// # Example
 ///
-/// An operation that passes its gradient on, and the same to an output that the operation before it never
-/// returned:
+/// An operation that passes its gradient on, and also to an output that the previous operation never returned:
 ///
 /// ```
 /// use module_tensor::{Backward, DType, Function, Gradients, GraphInput, GraphNode, Result, Shape, Tensor};
@@ -117,8 +115,7 @@ impl From<&Tensor> for GraphInput {
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 impl GraphNode {
-    /// Records an operation, whose function is given a gradient for each output and returns one for each
-    /// input.
+    /// Records an operation, whose function gets a gradient for each output and returns one for each input.
     pub fn new(
         function: impl Function,
         inputs: impl IntoIterator<Item = GraphInput>,
@@ -128,7 +125,7 @@ impl GraphNode {
         Self(Node::op(Arc::new(function), inputs, outputs))
     }
 
-    /// Makes `tensor` output `index` of the operation and forgets how it was computed before.
+    /// Makes `tensor` output `index` of the operation, and drops its previous history.
     pub fn attach(&self, index: usize, tensor: &mut Tensor) {
         let node = self.0.clone();
         let edge = Edge {

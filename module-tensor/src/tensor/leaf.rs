@@ -4,10 +4,10 @@ use std::panic::Location;
 use super::{Edge, GraphNode, PostAccumulateHookHandle, Tensor};
 use crate::Result;
 
-/// A slot that keeps a gradient, apart from any value: a parameter has one besides its current tensor.
+/// A slot that accumulates a gradient, independent of any value: a parameter has one in addition to its current tensor.
 ///
-/// The value may be replaced by another while the gradient, its hooks and every graph recorded before
-/// stay those of the leaf. Clones are the same leaf.
+/// The value may be replaced while the gradient, its hooks and every graph recorded before stay those of the leaf. Clones
+/// are the same leaf.
 ///
 /// # Example
 ///
@@ -35,8 +35,7 @@ impl Leaf {
         Self(Edge::leaf())
     }
 
-    /// The value as this leaf: its gradient is kept here. A value that can have none is
-    /// not tracked.
+    /// The value as this leaf: its gradient is accumulated here. A value that cannot have one is not tracked.
     #[inline]
     #[must_use]
     pub fn track(&self, value: &Tensor) -> Tensor {
@@ -53,25 +52,24 @@ impl Leaf {
         self.0.grad()
     }
 
-    /// Replaces the gradient, or drops it. Whether it fits the value is the caller's to check.
+    /// Replaces the gradient, or drops it. The caller must check that it matches the value.
     #[inline]
     pub fn set_grad(&self, grad: Option<Tensor>) {
         self.0.set_grad(grad);
     }
 
-    /// The node of this leaf in every graph that it is in.
+    /// The node of this leaf in every graph that contains it.
     pub fn graph_node(&self) -> GraphNode {
         GraphNode::of(&self.0)
     }
 
-    /// Whether the leaf collects gradients. One that does not gets none from graphs recorded before either;
-    /// the gradient that is there stays.
+    /// Whether the leaf accumulates gradients. If not, graphs recorded before add none either; the existing gradient stays.
     pub fn set_requires_grad(&self, requires_grad: bool) {
         self.0.set_requires_grad(requires_grad);
     }
 
-    /// Registers `hook` to be called as soon as a backward pass has added the whole gradient, as
-    /// [`Tensor::register_post_accumulate_grad_hook`] has it called with a tensor.
+    /// Registers `hook` to be called as soon as a backward pass has added the whole gradient, like
+    /// [`Tensor::register_post_accumulate_grad_hook`] with a tensor.
     #[track_caller]
     pub fn register_post_accumulate_grad_hook(
         &self,

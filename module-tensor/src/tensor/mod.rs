@@ -46,16 +46,13 @@ use crate::backend::{Operand, Storage};
 use crate::layout::Layout;
 use crate::{DType, DTypeError, Device, DeviceError, Result, Shape, ShapeError};
 
-/// An immutable multi-dimensional array, on one device, of one dtype, with or without a memory of
-/// how it was computed.
+/// An immutable multi-dimensional array, on one device, of one dtype, optionally with the history of how it was computed.
 ///
-/// A tensor is a handle: cloning it and viewing it differently copies no elements. Its elements
-/// never change, so nothing that holds a tensor can be surprised by another that shares its
-/// memory. Shapes, dtypes and devices are checked as the program runs; a wrong one is an
-/// [`Error`](crate::Error).
+/// A tensor is a handle: cloning it and viewing it differently copies no elements. Its elements never change, so a holder
+/// of a tensor is unaffected by others that share its memory. Shapes, dtypes and devices are checked at run time; a wrong
+/// one is an [`Error`](crate::Error).
 ///
-/// Operators stand for the methods, on references or values, and give a `Result`:
-/// `(&a + &b)?`, `(a * 2.0)?`, `(1.0 - &a)?`.
+/// Operators call the methods, on references or values, and return a `Result`: `(&a + &b)?`, `(a * 2.0)?`, `(1.0 - &a)?`.
 ///
 /// # Example
 ///
@@ -76,11 +73,11 @@ pub struct Tensor {
     pub(crate) edge: Option<Edge>,
 }
 
-/// A larger tensor is moved by a call of `memcpy`, which takes longer than the rest of the move.
+/// A larger tensor would be moved by a call of `memcpy`, which takes longer than the rest of the move.
 const _: () = assert!(size_of::<Tensor>() <= 128 || size_of::<usize>() != 8);
 
 impl Tensor {
-    /// A fresh, untracked tensor over contiguous memory.
+    /// A new, untracked tensor over contiguous memory.
     pub(crate) fn fresh(storage: Storage, shape: Shape) -> Self {
         Self {
             storage,
@@ -89,9 +86,9 @@ impl Tensor {
         }
     }
 
-    /// Elements that a backend holds, untracked: how results of one's own kernels become tensors.
+    /// Elements that a backend holds, untracked: use it to turn the results of your own kernels into tensors.
     ///
-    /// Kernels refuse a layout that leaves the storage.
+    /// Kernels refuse a layout that exceeds the storage.
     pub fn from_storage(storage: Storage, layout: Layout) -> Self {
         Self {
             storage,
@@ -100,7 +97,7 @@ impl Tensor {
         }
     }
 
-    /// The memory that holds the elements, among others perhaps: see [`layout`](Self::layout).
+    /// The memory that holds the elements, possibly among others: see [`layout`](Self::layout).
     pub fn storage(&self) -> &Storage {
         &self.storage
     }
@@ -163,11 +160,11 @@ impl Tensor {
         Ok(*self.shape().get(index).ok_or_else(out_of_range)?)
     }
 
-    /// The sizes of all dimensions, as an array of their number.
+    /// The sizes of all dimensions, as an array.
     ///
     /// # Errors
     ///
-    /// A tensor of another number of dimensions.
+    /// A tensor with a different number of dimensions.
     ///
     /// # Example
     ///
@@ -213,7 +210,7 @@ impl Tensor {
         &self.layout
     }
 
-    /// Whether the elements lie one after the other in row-major order.
+    /// Whether the elements are contiguous in row-major order.
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }
@@ -228,15 +225,14 @@ impl Tensor {
         self.edge.is_some()
     }
 
-    /// Whether this tensor is where gradients are kept rather than passed on.
+    /// Whether this tensor accumulates gradients rather than passing them on.
     pub fn is_leaf(&self) -> bool {
         self.edge.as_ref().is_none_or(Edge::is_leaf)
     }
 
-    /// The same elements as a new leaf, whose gradient is kept: what PyTorch writes as
-    /// `x.detach().requires_grad_()`.
+    /// The same elements as a new leaf, which accumulates its gradient: PyTorch's `x.detach().requires_grad_()`.
     ///
-    /// The tensor itself stays as it is, so the result must be used.
+    /// The tensor itself is unchanged, so the result must be used.
     ///
     /// # Errors
     ///
@@ -275,7 +271,7 @@ impl Tensor {
         })
     }
 
-    /// The same elements without a memory of how they were computed.
+    /// The same elements without the history of how they were computed.
     #[must_use = "the tensor itself stays as it is"]
     pub fn detach(&self) -> Self {
         Self {
@@ -284,13 +280,12 @@ impl Tensor {
         }
     }
 
-    /// The gradient that `backward` left at this leaf, or at a tensor that was asked to
-    /// [`retain_grad`](Self::retain_grad).
+    /// The gradient that `backward` accumulated at this leaf, or at a tensor with [`retain_grad`](Self::retain_grad).
     pub fn grad(&self) -> Option<Self> {
         self.edge.as_ref().and_then(Edge::grad)
     }
 
-    /// Drops the gradient that is kept.
+    /// Drops the accumulated gradient.
     pub fn zero_grad(&self) {
         if let Some(edge) = &self.edge {
             edge.set_grad(None);
@@ -301,7 +296,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another dtype or device, packed elements, reported as an error of `op`.
+    /// A different dtype or device, packed elements, reported as an error of `op`.
     pub fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
         self.storage.check_plain(op)?;
         other.storage.check_plain(op)?;
@@ -312,7 +307,7 @@ impl Tensor {
         self.check_device(op, other)
     }
 
-    /// Checks that the elements are plain, and of a dtype that is computed with.
+    /// Checks that the elements are plain, and of a dtype with arithmetic.
     pub(crate) fn check_computed(&self, op: &'static str) -> Result<()> {
         self.storage.check_plain(op)?;
         match self.dtype().is_storage_only() {

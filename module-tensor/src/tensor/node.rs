@@ -13,9 +13,9 @@ use crate::{DType, Shape};
 /// The inputs of an operation: where its gradients go, `None` for one that needs none.
 pub(crate) type Inputs = SmallVec<[Option<Input>; 2]>;
 
-/// An input that needs a gradient, and what that gradient must be like. Its fields are those of an
-/// [`Edge`](super::Edge) and of a tensor in an order that wastes no memory: most operations have two, which
-/// are moved together.
+/// An input that needs a gradient, and the required properties of that gradient. Its fields are those of an
+/// [`Edge`](super::Edge) and of a tensor, in an order that wastes no memory: most operations have two, which are moved
+/// together.
 pub(crate) struct Input {
     pub(crate) node: Arc<Node>,
     pub(super) output: u32,
@@ -23,14 +23,14 @@ pub(crate) struct Input {
     pub(crate) shape: Shape,
 }
 
-/// A node of the graph: a leaf that keeps its gradient, or an operation that passes on those of its outputs.
+/// A graph node: a leaf that accumulates its gradient, or an operation that passes on those of its outputs.
 ///
 /// **Invariant:** `order` is greater than that of every input, because inputs exist first; the
 /// engine visits nodes in descending order and needs no other sorting.
 pub(crate) struct Node {
     pub(crate) order: u64,
     pub(crate) kind: NodeKind,
-    /// For each output; made with the first hook on its gradient.
+    /// One for each output; made with the first hook on its gradient.
     grad_hooks: SmallVec<[OnceLock<Box<GradHooks>>; 1]>,
 }
 
@@ -39,28 +39,28 @@ pub(crate) enum NodeKind {
     Op(Op),
 }
 
-/// The gradient that is kept at a leaf, or at an output whose gradient is retained.
+/// The gradient that is accumulated at a leaf, or at an output whose gradient is retained.
 #[derive(Default)]
 pub(crate) struct Slot {
     pub(super) grad: Option<Tensor>,
-    /// Whether no gradients are collected for now, not even those of graphs made before.
+    /// Whether accumulation is paused, even for graphs made before.
     pub(super) paused: bool,
 }
 
 pub(crate) struct Op {
     pub(crate) name: &'static str,
-    /// Taken by the backward pass, so that saved tensors are freed as it goes.
+    /// Taken by the backward pass, so that saved tensors are freed as it proceeds.
     pub(crate) function: Mutex<Option<Arc<dyn Function>>>,
     pub(crate) inputs: Inputs,
 }
 
-/// A number greater than all before.
+/// A number greater than all previous ones.
 fn next_order() -> u64 {
     static ORDER: AtomicU64 = AtomicU64::new(0);
     ORDER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A lock whose holder panicked still guards a whole value: nothing here is left half changed.
+/// A lock whose holder panicked still guards a consistent value: nothing here is left half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -108,7 +108,7 @@ impl Node {
         Some(&**self.grad_hooks.get(output)?.get_or_init(Box::default))
     }
 
-    /// Whether it is a leaf that collects no gradient, and no hook asks for it either.
+    /// Whether it is a paused leaf, without a hook that needs its gradient.
     pub(super) fn ignores_grad(&self) -> bool {
         match &self.kind {
             NodeKind::Leaf(slot) => lock(slot).paused && self.grad_hooks_of(0).is_none(),
@@ -135,12 +135,12 @@ type DeferredDrop = (
 thread_local! {
     /// Whether an operation is being dropped.
     static DROPPING: Cell<bool> = const { Cell::new(false) };
-    /// What operations owned whose drop was caused by that of another operation.
+    /// The possessions of operations whose drop was caused by that of another operation.
     static DEFERRED_DROPS: RefCell<Vec<DeferredDrop>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A graph is dropped in a loop: both the inputs and the saved tensors of an operation may hold
-/// the last handle to the one before it, and a long chain would overflow the stack.
+/// A graph is dropped in a loop: both the inputs and the saved tensors of an operation may hold the last handle to the
+/// previous one, and a long chain would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let NodeKind::Op(op) = &mut self.kind else {
@@ -156,10 +156,10 @@ impl Drop for Node {
                 let _ = DEFERRED_DROPS.try_with(|queue| queue.borrow_mut().push(parts));
                 return;
             }
-            // The thread ends.
+            // The thread is ending.
             Err(_) => return,
         }
-        // A function that panics as it is dropped must not keep the others from being dropped.
+        // A function that panics in its drop must not keep the others from being dropped.
         let first = catch_unwind(AssertUnwindSafe(|| {
             op.inputs.clear();
             drop(function.take());
@@ -174,7 +174,7 @@ impl Drop for Node {
         }
         let _ = DROPPING.try_with(|dropping| dropping.set(false));
         match panicked {
-            // A second panic on the way out of a first would end the process.
+            // A second panic during the unwinding of the first would abort the process.
             Some(panic) if !std::thread::panicking() => resume_unwind(panic),
             _ => {}
         }

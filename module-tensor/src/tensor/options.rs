@@ -4,12 +4,12 @@ use super::Tensor;
 use crate::backend::default_device;
 use crate::{DType, Device, Result, default_dtype};
 
-/// The dtype and the device of a new tensor, and whether it collects a gradient: the arguments `dtype=`,
-/// `device=` and `requires_grad=` of PyTorch's functions.
+/// The dtype and the device of a new tensor, and whether it accumulates a gradient: the arguments `dtype=`, `device=` and
+/// `requires_grad=` of PyTorch's functions.
 ///
-/// A dtype, a device, both in a tuple, or `()` convert to options that set no more than that. Options that
-/// are not set are the [default device](crate::default_device) and, where the dtype does not follow from
-/// values, the [default dtype](crate::default_dtype).
+/// A dtype, a device, both in a tuple, or `()` convert to options with only these set. Options that are not set are the
+/// [default device](crate::default_device) and, if the dtype does not follow from values, the
+/// [default dtype](crate::default_dtype).
 ///
 /// # Example
 ///
@@ -51,7 +51,7 @@ impl TensorOptions {
         self
     }
 
-    /// Sets whether the tensor is a leaf that collects a gradient, as by [`Tensor::with_grad`].
+    /// Sets whether the tensor is a leaf that accumulates a gradient, like [`Tensor::with_grad`].
     #[must_use]
     pub fn requires_grad(mut self, requires_grad: bool) -> Self {
         self.requires_grad = requires_grad;
@@ -78,12 +78,12 @@ impl TensorOptions {
         self.device.unwrap_or_else(default_device)
     }
 
-    /// Moves a tensor made on the host to the device of the options, and tracks it if they ask for it.
+    /// Moves a tensor made on the host to the device of the options, and tracks it if requested.
     pub(crate) fn move_and_track(&self, op: &'static str, made: Tensor) -> Result<Tensor> {
         self.track(op, made.to_device(&self.device_or_default())?)
     }
 
-    /// Makes a tensor on its device a leaf that collects a gradient, if the options ask for it.
+    /// Makes a tensor on its device a leaf that accumulates a gradient, if requested.
     pub(crate) fn track(&self, op: &'static str, made: Tensor) -> Result<Tensor> {
         match self.requires_grad {
             true => made.as_leaf(op),

@@ -10,8 +10,7 @@ impl Tensor {
         self.storage.packed().is_some()
     }
 
-    /// The bytes that the elements take; those of a packed storage count as a whole, because its elements
-    /// have none of their own.
+    /// The bytes of the elements; those of a packed storage count as a whole, because its elements have no separate bytes.
     ///
     /// # Example
     ///
@@ -28,18 +27,17 @@ impl Tensor {
         }
     }
 
-    /// Whether a gradient can flow to this tensor: to one of plain elements of a differentiable dtype.
+    /// Whether a gradient can flow to this tensor: whether it has plain elements of a differentiable dtype.
     pub(crate) fn is_differentiable(&self) -> bool {
         self.dtype().is_differentiable() && !self.is_packed()
     }
 
-    /// The same elements one by one, untracked: those of a packed tensor as its storage unpacks them, seen
-    /// through the tensor's layout; a plain tensor as it is.
+    /// The same elements one by one, untracked: the storage of a packed tensor unpacks them, and they are seen through the
+    /// tensor's layout; a plain tensor is unchanged.
     ///
     /// # Errors
     ///
-    /// The error of the storage's own code, or memory that it returns with another dtype or device or packed
-    /// again.
+    /// The error of the storage's own code, or memory that it returns with another dtype or device or still packed.
     ///
     /// # Example
     ///

@@ -24,8 +24,7 @@ pub(super) struct PostAccumulateHook {
     callback: Callback,
 }
 
-/// Removes its hook from a leaf when it is dropped; `let _ = …` drops it at once, `let _hook = …` at the
-/// end of the block.
+/// Removes its hook from a leaf when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the block.
 #[must_use = "dropping the handle removes the hook"]
 pub struct PostAccumulateHookHandle {
     /// Weak, so that a handle keeps no memory alive.
@@ -86,7 +85,7 @@ impl Edge {
         self.is_leaf() && hooks.is_some_and(|hooks| !lock(&hooks.post_accumulate).is_empty())
     }
 
-    /// Runs the hooks that there are now.
+    /// Runs the current hooks.
     pub(crate) fn run_post_accumulate_hooks(&self) -> Result<()> {
         let Some(hooks) = self.node.grad_hooks_of(self.output) else {
             return Ok(());
@@ -105,16 +104,15 @@ impl Edge {
 
 impl Tensor {
     /// Registers `hook` to be called with this leaf as soon as a backward pass has added its whole gradient to
-    /// [`grad`](Self::grad), before the pass goes on: PyTorch's
-    /// `Tensor.register_post_accumulate_grad_hook`.
+    /// [`grad`](Self::grad), before the pass continues: PyTorch's `Tensor.register_post_accumulate_grad_hook`.
     ///
-    /// A step of an optimizer in it, which then drops the gradient, needs memory for one gradient at a
-    /// time. A pass that fails later has then changed this leaf; without such hooks it changes none.
+    /// If the hook takes an optimizer step and then drops the gradient, only one gradient at a time is in memory. If the
+    /// pass fails later, this leaf has already changed; without such hooks, a failed pass changes no leaf.
     /// [`autograd::grad`](crate::autograd::grad) accumulates nothing and calls no such hook.
     ///
     /// # Errors
     ///
-    /// A tensor that is no leaf. In the pass, what the hook raises, as [`AutogradError::Hook`].
+    /// A tensor that is not a leaf. In the pass, the hook's error, as [`AutogradError::Hook`].
     ///
     /// # Example
     ///

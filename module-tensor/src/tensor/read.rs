@@ -32,7 +32,7 @@ impl Tensor {
         Ok(T::from_host(self.to_host()?).ok_or_else(mismatch)?)
     }
 
-    /// The one element of a tensor of any shape.
+    /// The single element of a tensor of any shape.
     ///
     /// # Errors
     ///
@@ -49,15 +49,15 @@ impl Tensor {
     /// ```
     pub fn item<T: Element>(&self) -> Result<T> {
         let fail = || self.shape().error("item", "one element");
-        // What is refused need not be read.
+        // Nothing is read before the checks.
         if self.numel() != 1 {
             return Err(fail());
         }
         self.to_vec::<T>()?.first().copied().ok_or_else(fail)
     }
 
-    /// The little-endian bytes of the elements where they lie, if they lie in host memory, in row-major order,
-    /// on a little-endian machine.
+    /// The little-endian bytes of the elements in place, if they are in host memory, in row-major order, on a little-endian
+    /// machine.
     ///
     /// # Example
     ///
@@ -77,7 +77,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Packed elements, a device that fails.
+    /// Packed elements, a device error.
     pub fn to_host(&self) -> Result<HostData> {
         self.device().backend().download(&self.plain("to_host")?)
     }

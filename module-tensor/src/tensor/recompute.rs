@@ -1,4 +1,4 @@
-//! Operations that keep nothing for their gradients, and are computed again in the backward pass.
+//! Operations that keep nothing for their gradients, and are recomputed in the backward pass.
 //!
 //! The graph is the one that there would be otherwise. Only what its functions saved is dropped: each function is a
 //! [`Recomputed`], which runs all operations of its [`Frame`] again when the first of them is asked for gradients.
@@ -16,18 +16,18 @@ use super::{
 };
 use crate::{AutogradError, Result};
 
-/// Runs `first` without keeping what its operations save for their gradients. A backward pass through them runs
-/// `again`, which does what `first` did: the same operations on the same values, in the same order. The gradients
-/// are then those that there would be otherwise, to the bit.
+/// Runs `first` without keeping what its operations save for their gradients. A backward pass through them runs `again`,
+/// which must do what `first` did: the same operations on the same values, in the same order. The gradients are then
+/// bit-identical to those without recomputation.
 ///
-/// Each backward pass runs it once. Inside of another `recompute_in_backward`, `first` is a part of what that one
-/// runs again, and runs a third time where a gradient passes it. Where nothing is recorded, `first` just runs.
+/// Each backward pass runs it once. Inside another `recompute_in_backward`, `first` is part of the outer recomputation, and
+/// runs a third time if a gradient passes through it. If nothing is recorded, `first` just runs.
 ///
 /// `module_core::activation_checkpoint::checkpoint` is this with inputs and random numbers that are the same both times.
 ///
 /// # Errors
 ///
-/// Those of `first`. In the backward pass those of `again`, and [`AutogradError::Recomputed`] where it does something else.
+/// Those of `first`. In the backward pass those of `again`, and [`AutogradError::Recomputed`] if it does something else.
 ///
 /// # Example
 ///
@@ -54,31 +54,31 @@ pub fn recompute_in_backward<R>(
     let mode = MODES.with_borrow(|modes| match modes.last() {
         None => Some(Mode::First(Frame::new(again))),
         Some(Mode::Again(_)) => Some(Mode::Inner(Frame::new(again))),
-        // The frame around it runs all of this again.
+        // The enclosing frame runs all of this again.
         Some(Mode::First(_) | Mode::Inner(_)) => None,
     });
     let _mode = mode.map(Entered::new);
     first()
 }
 
-/// What becomes of the operations that this thread records.
+/// What happens to the operations that this thread records.
 enum Mode {
     /// They are made, and what they saved is dropped.
     First(Arc<Frame>),
-    /// They are there already, and what they save is collected.
+    /// They already exist, and what they save is collected.
     Again(Collected),
-    /// They are there already; this is a first run inside of the run again beneath.
+    /// They already exist; this is a first run inside an outer recomputation.
     Inner(Arc<Frame>),
 }
 
 thread_local! {
-    /// The modes that this thread is in, the present one last.
+    /// The modes of this thread, the current one last.
     static MODES: RefCell<Vec<Mode>> = const { RefCell::new(Vec::new()) };
-    /// Their number, which each operation reads.
+    /// The number of modes, which each operation reads.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A mode of this thread for as long as it lives.
+/// A mode of this thread, for the lifetime of this guard.
 struct Entered(());
 
 impl Entered {
@@ -106,12 +106,12 @@ impl Drop for Entered {
     }
 }
 
-/// A call whose operations are computed again.
+/// A call whose operations are recomputed.
 struct Frame {
     again: Box<dyn Fn() -> Result<()> + Send + Sync>,
     /// The nodes of the operations in the order in which they were recorded. They own the frame.
     nodes: Mutex<Vec<Weak<Node>>>,
-    /// The functions of the operations, from a run again until a backward pass has used them.
+    /// The functions of the operations, from a recomputation until a backward pass has used them.
     functions: Mutex<Vec<Option<Arc<dyn Function>>>>,
 }
 
@@ -134,8 +134,8 @@ impl Frame {
         lock(&self.nodes).push(Arc::downgrade(node));
     }
 
-    /// Takes out the function of an operation, so that what it saved is freed as the pass goes on; if it was
-    /// taken before, or never computed, all are computed.
+    /// Takes the function of an operation, so that what it saved is freed as the pass proceeds; if it was already taken, or
+    /// never computed, all are recomputed.
     fn take(self: &Arc<Self>, index: usize, op: &'static str) -> Result<Arc<dyn Function>> {
         let take = |functions: &mut Vec<Option<_>>| functions.get_mut(index).and_then(Option::take);
         if let Some(function) = take(&mut lock(&self.functions)) {
@@ -184,7 +184,7 @@ impl Function for Recomputed {
     }
 }
 
-/// What a run again makes.
+/// What a recomputation makes.
 struct Collected {
     frame: Arc<Frame>,
     functions: Vec<Arc<dyn Function>>,
@@ -219,7 +219,7 @@ impl Collected {
     }
 }
 
-/// Whether gradients of the same kinds flow to both.
+/// Whether both get gradients of the same kinds.
 fn are_alike(before: &Inputs, now: &Inputs) -> bool {
     let like = |(a, b): (&Option<Input>, &Option<Input>)| match (a, b) {
         (None, None) => true,
@@ -237,7 +237,7 @@ fn describe(inputs: &Inputs) -> String {
     each.collect::<Vec<_>>().join(" and ")
 }
 
-/// The node of an operation that is recorded, as the mode of this thread has it.
+/// The node of a recorded operation, depending on the mode of this thread.
 pub(super) fn node(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) -> Arc<Node> {
     if DEPTH.get() == 0 {
         return Node::op(function, inputs, outputs);

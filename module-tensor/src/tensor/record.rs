@@ -8,8 +8,8 @@ use super::{Edge, Function, Tensor, is_grad_enabled, recompute};
 impl Tensor {
     /// Records this tensor as the output of an operation on `inputs` with the gradient `function`.
     ///
-    /// `function` is made only if a gradient can flow: if the grad mode is on and an input is
-    /// tracked. It is given the output to save.
+    /// `function` is made only if a gradient can flow: if the grad mode is on and an input is tracked. It is given the
+    /// output to save.
     pub fn record<'a, F: Function>(
         self,
         inputs: impl IntoIterator<Item = &'a Self>,
@@ -23,7 +23,7 @@ impl Tensor {
         out
     }
 
-    /// The inputs of the operation whose output this is, if a gradient can flow; the output has no node yet.
+    /// The inputs of the operation that this is the output of, if a gradient can flow; the output has no node yet.
     fn inputs_to_record(&mut self, inputs: &mut dyn Iterator<Item = &Self>) -> Option<Inputs> {
         self.edge = None;
         if !self.is_differentiable() {
@@ -36,10 +36,10 @@ impl Tensor {
         self.edge = Some(Edge::first(recompute::node(function, inputs, 1)));
     }
 
-    /// Records `outputs` as those of one operation on `inputs`, as [`record`](Self::record) does for one:
-    /// outputs that are not floating-point, such as indices, have no gradient.
+    /// Records `outputs` as those of one operation on `inputs`, like [`record`](Self::record) for a single one: outputs
+    /// that are not floating-point, such as indices, have no gradient.
     ///
-    /// The function is given one optional gradient for each output ([`Backward::grad_of`](super::Backward::grad_of)).
+    /// The function gets one optional gradient for each output ([`Backward::grad_of`](super::Backward::grad_of)).
     ///
     /// # Example
     ///
@@ -96,7 +96,7 @@ fn tracked(inputs: &mut dyn Iterator<Item = &Tensor>) -> Option<Inputs> {
     if !is_grad_enabled() {
         return None;
     }
-    // Nothing is made for an operation that nobody tracks.
+    // Nothing is made for an untracked operation.
     let mut untracked = 0;
     let first = loop {
         let input = inputs.next()?;

@@ -6,12 +6,12 @@ use crate::layout::Layout;
 use crate::{DType, DTypeError, Error, Result, Scalar, Shape};
 
 impl Tensor {
-    /// The numbers from `start` up to but not including `end`, one apart: [`arange_step`](Self::arange_step) with
-    /// a step of 1.
+    /// The numbers from `start` up to but not including `end`, in steps of 1: [`arange_step`](Self::arange_step) with a
+    /// step of 1.
     ///
     /// # Errors
     ///
-    /// As [`arange_step`](Self::arange_step).
+    /// Those of [`arange_step`](Self::arange_step).
     ///
     /// # Example
     ///
@@ -33,15 +33,15 @@ impl Tensor {
         )
     }
 
-    /// The numbers `start + i·step` up to but not including `end`: PyTorch's `arange(start, end, step)`. Without a
-    /// dtype they are `I64` if all three are integers, else of the default one.
+    /// The numbers `start + i·step` up to but not including `end`: PyTorch's `arange(start, end, step)`. Without a dtype
+    /// they are `I64` if all three are integers, otherwise of the default one.
     ///
-    /// Floating-point ones are computed in `f64` and rounded once.
+    /// Floating-point numbers are computed in `f64` and rounded once.
     ///
     /// # Errors
     ///
-    /// A step of 0, ends that do not lie in its direction, numbers that are not finite, a
-    /// floating-point number for integers, `Bool`, a range that exceeds memory.
+    /// A step of 0, an end in the wrong direction, numbers that are not finite, a floating-point number for integers,
+    /// `Bool`, a range that exceeds memory.
     ///
     /// # Example
     ///
@@ -64,10 +64,10 @@ impl Tensor {
         range("arange_step", scalars, options.into())
     }
 
-    /// `steps` numbers at equal distances from `start` to `end`, both included.
+    /// `steps` equidistant numbers from `start` to `end`, inclusive.
     ///
-    /// Each is `start + i·step` or `end - i·step`, from the nearer end, rounded once as PyTorch does: in `f64`, or `f32` for
-    /// `F32` and half precision, from which it is rounded to the dtype; for integers, towards 0.
+    /// Each is `start + i·step` or `end - i·step`, from the nearer end, rounded once as in PyTorch: in `f64`, or in `f32`
+    /// for `F32` and half precision, and then to the dtype; for integers, toward 0.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Tensor {
                 )
             }
             _ => {
-                // Integers lie between the ends as integers.
+                // Integers between the ends are computed as integers.
                 let [start, end] = match dtype.is_floating_point() {
                     true => [start, end],
                     false => [start.trunc(), end.trunc()],
@@ -159,7 +159,7 @@ impl Tensor {
     }
 }
 
-/// The numbers from the first of three on, up to but not including the second, with the third as the step.
+/// The numbers from the first of three up to but not including the second, in steps of the third.
 fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Result<Tensor> {
     let any_float = scalars.iter().any(|scalar| scalar.is_float());
     let dtype = match any_float {
@@ -188,8 +188,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         count(length)?;
         let values = (0_i64..).take(length);
-        // The distance from the start may overflow where the number itself, which lies before the
-        // end, does not.
+        // The distance from the start may overflow even if the number itself, which is within the end, does not.
         let step = step as i64;
         let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
         Tensor::from_vec(values.map(value).collect(), length)?
@@ -202,7 +201,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         if step == 0.0 || length < 0.0 {
             return Err(fail(direction));
         }
-        // A length beyond the integers is the greatest of them, for which there is no memory.
+        // A length beyond the integers saturates; there is no memory for it.
         let length = length as usize;
         count(length)?;
         let values = (0..length).map(|i| start + i as f64 * step);
@@ -211,7 +210,7 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
     options.move_and_track(op, values.to_dtype(dtype)?)
 }
 
-/// How many steps a number is away from the nearer end; the single one is the start.
+/// How many steps a number is away from the nearer end; a single number is the start.
 enum Near {
     Start(usize),
     End(usize),

@@ -4,7 +4,7 @@ use super::Tensor;
 use crate::backend::Element;
 use crate::{Complex, Error, F8E4M3, F8E5M2, Result, Shape};
 
-/// Memory for values that exist already is there, so these cannot fail.
+/// Existing values already have memory, so these cannot fail.
 macro_rules! from_values {
     ($($type:ty),*) => {$(
         impl From<$type> for Tensor {
@@ -83,7 +83,7 @@ from_u32! {
     &[u32], [], |values| values.iter().copied().map(i64::from).collect::<Vec<_>>();
 }
 
-/// Makes a matrix of rows of the same length; no rows make a matrix of shape `[0, 0]`.
+/// Makes a matrix from rows of equal length; no rows make a matrix of shape `[0, 0]`.
 ///
 /// # Example
 ///
@@ -119,7 +119,7 @@ impl<T: Element> TryFrom<Vec<Vec<T>>> for Tensor {
 }
 
 impl Tensor {
-    /// Makes a CPU tensor of as many values as `shape` has elements.
+    /// Makes a CPU tensor from as many values as `shape` has elements.
     fn of<T: Element>(values: Vec<T>, shape: Shape) -> Self {
         Self::fresh(crate::backend::cpu_storage(values), shape)
     }

@@ -1,6 +1,6 @@
-//! The circles of imports that are allowed.
+//! The allowed circular imports.
 
-/// Imports that may close a circle, and why. A circle through any other import fails.
+/// Imports that may close a circle, and why. Circles through other imports fail.
 pub(crate) struct AllowedCircle {
     pub(crate) reason: &'static str,
     pub(crate) imports: &'static [(&'static str, &'static str)],

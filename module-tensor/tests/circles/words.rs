@@ -1,6 +1,6 @@
-//! Rust code as words, and where its parts end.
+//! Rust code as tokens, and where its parts end.
 
-/// A word, a sign, or `::`.
+/// A word, a punctuation character, or `::`.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
     let at = |i: usize| text.get(i).copied().unwrap_or(' ');
@@ -25,7 +25,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
                 }
                 i += 1;
             }
-            // A lifetime has no second quote behind its first letter.
+            // A lifetime has no second quote after its first letter.
             ('\'', '\\') => i += 3 + text[i + 3..].iter().take_while(|&&c| c != '\'').count() + 1,
             ('\'', _) if at(i + 2) == '\'' => i += 3,
             (':', ':') => i += 2,
@@ -68,7 +68,7 @@ pub(crate) fn path_end(code: &[String], start: usize) -> usize {
     end
 }
 
-/// The place of the bracket that closes the one at `open`.
+/// The index of the bracket that closes the one at `open`.
 pub(crate) fn closing(code: &[String], open: usize) -> usize {
     let mut depth = 0;
     for (i, word) in code.iter().enumerate().skip(open) {
@@ -84,7 +84,7 @@ pub(crate) fn closing(code: &[String], open: usize) -> usize {
     code.len()
 }
 
-/// The length of the first of several items with commas between them.
+/// The length of the first of several comma-separated items.
 pub(crate) fn list_item(code: &[String]) -> usize {
     let mut i = 0;
     while i < code.len() && code[i] != "," {
@@ -94,7 +94,7 @@ pub(crate) fn list_item(code: &[String]) -> usize {
     i.min(code.len())
 }
 
-/// One past an item of a module: its attributes, and all up to its `;` or its braces.
+/// One past an item of a module: its attributes, and everything up to its `;` or the end of its braces.
 pub(crate) fn item_end(code: &[String], start: usize) -> usize {
     let mut i = start;
     let is_import = code[start..].iter().take(6).any(|w| w == "use");

@@ -1,11 +1,11 @@
-//! How a device differs from what was recorded.
+//! The differences between a device and the recordings.
 
 use module_core::{BackwardOptions, Device, Result, StateDict, Tensor};
 
 use crate::golden::{self, Case, Tolerance};
 use crate::ops::{REFUSED, REFUSED_FOR, data};
 
-/// What runs the cases of a family.
+/// Runs the cases of a family.
 pub(crate) type Run = fn(&Case, &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)>;
 
 /// The differences between our results and the recorded ones.
@@ -58,13 +58,13 @@ pub(crate) fn differences(
         found.push(error.to_string());
         return found;
     }
-    // The gradient of what was stretched is a sum, also where the values are exact.
+    // The gradient of a broadcast input is a sum, even if the values are exact.
     let tolerance = match case.op.as_str() {
         "add" | "sub" | "mul" | "div" | "where" | "gather" | "index_select" | "softmax"
         | "log_softmax" | "var" | "gelu" | "masked_fill" | "masked_select" => {
             Tolerance::CONTRACTION
         }
-        // Scattering adds to zeros, which makes 0 of -0.
+        // Scattering adds to zeros, which turns -0 into 0.
         "max_pool2d" | "flip" | "roll" => Tolerance::ELEMENTWISE,
         "layer_norm" | "rms_norm" | "group_norm" | "batch_norm" => Tolerance::DIFFERENCE,
         op if data::adds_up(op) => Tolerance::CONTRACTION,
@@ -83,7 +83,7 @@ pub(crate) fn differences(
     found
 }
 
-/// Whether we refuse on purpose what PyTorch computes.
+/// Whether we intentionally refuse what PyTorch computes.
 pub fn is_refused(case: &Case) -> bool {
     let mut reasons = REFUSED_FOR.iter().map(|(key, _)| key);
     REFUSED.contains(&case.key.as_str()) || reasons.any(|key| *key == case.key)

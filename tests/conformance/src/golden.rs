@@ -1,7 +1,7 @@
-//! Reading what PyTorch recorded, and comparing with it.
+//! Reads PyTorch's recordings and compares with them.
 //!
-//! `golden/README.md` describes the files. Everything here panics on a file that is not as
-//! described there, because only tests call it.
+//! `golden/README.md` describes the files. Everything here panics on files that do not match that description, because only
+//! tests call it.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use module_core::{DType, Device, StateDict, Tensor};
 use serde_json::Value;
 
-/// A file or folder of the recorded data.
+/// A file or directory of the recorded data.
 pub fn path(name: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../golden/data")
@@ -28,13 +28,13 @@ pub fn load(name: impl AsRef<Path>) -> (Value, StateDict) {
     (serde_json::from_str(case).expect("a JSON case"), tensors)
 }
 
-/// The files of the families of layers.
+/// The files of the layer families.
 pub fn layer_families() -> Vec<String> {
     starting_with(&path(""), "layers_")
 }
 
-/// The files whose names start with `prefix` in the folder that `GOLDEN_PEERS` names, which has every case
-/// of PyTorch's databases, and otherwise in the recorded data; whether there is such a folder.
+/// The files whose names start with `prefix` in the directory `GOLDEN_PEERS`, which has every case of PyTorch's databases,
+/// or else in the recorded data; and whether that directory is set.
 pub fn peers(prefix: &str) -> (Vec<String>, bool) {
     let Some(folder) = std::env::var_os("GOLDEN_PEERS") else {
         return (starting_with(&path(""), prefix), false);
@@ -62,13 +62,13 @@ fn starting_with(folder: &Path, prefix: &str) -> Vec<String> {
 /// One entry of the list of operations.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// `op.<name>.<variant>.<dtype>`, which begins the keys of its tensors.
+    /// `op.<name>.<variant>.<dtype>`, the beginning of the keys of its tensors.
     pub key: String,
     /// PyTorch's name of the operation.
     pub op: String,
-    /// Its arguments, by PyTorch's names.
+    /// Its arguments, with PyTorch's names.
     pub args: Value,
-    /// How each input lies in memory.
+    /// The memory layout of each input.
     pub layouts: Vec<String>,
 }
 
@@ -94,12 +94,12 @@ impl Case {
         tensors.get(&format!("{}.{part}", self.key))
     }
 
-    /// The inputs, laid out as they were when they were recorded.
+    /// The inputs, in their recorded memory layouts.
     pub fn inputs(&self, tensors: &StateDict) -> Vec<Tensor> {
         self.inputs_on(tensors, &Device::cpu())
     }
 
-    /// The same in the memory of a device.
+    /// The same inputs in the memory of a device.
     pub fn inputs_on(&self, tensors: &StateDict, device: &Device) -> Vec<Tensor> {
         let input = |(i, layout): (usize, &String)| {
             let values = self.tensor(tensors, &format!("in{i}")).expect("an input");
@@ -109,7 +109,7 @@ impl Case {
     }
 }
 
-/// The same values in the memory layout that a name of `golden/README.md` describes.
+/// The same values in a memory layout described in `golden/README.md`.
 pub fn lay_out(x: &Tensor, layout: &str) -> Tensor {
     let (name, dims) = layout.split_once(':').unwrap_or((layout, ""));
     let dims: Vec<isize> = dims.split(',').filter_map(|d| d.parse().ok()).collect();
@@ -128,7 +128,7 @@ pub fn lay_out(x: &Tensor, layout: &str) -> Tensor {
     out
 }
 
-/// Cut out of a tensor that is three longer along `dim`, from index 1.
+/// A slice, from index 1, of a tensor that is longer by three along `dim`.
 fn narrowed(x: &Tensor, dim: isize) -> module_core::Result<Tensor> {
     let size = x.size(dim)?;
     let more = |n: usize| {
@@ -145,12 +145,12 @@ fn strided(x: &Tensor, dim: isize) -> module_core::Result<Tensor> {
     pairs.narrow(place, 0..1)?.squeeze(place)
 }
 
-/// How far a value may be from the recorded one.
+/// The allowed difference between a value and the recorded one.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
-    /// For `F32`; the other dtypes have fixed ones.
+    /// For `F32`; the other dtypes have fixed tolerances.
     f32: f64,
-    /// Relative to the largest magnitude of the tensor rather than to that of the element.
+    /// Relative to the largest magnitude in the tensor instead of the element's own.
     by_tensor: bool,
     /// Below this magnitude the difference is absolute.
     floor: f64,
@@ -158,21 +158,21 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Copies, indices and random draws: the same bits, but for the payload of NaN.
+    /// Copies, indices and random draws: the same bits, except for the payload of NaN.
     pub const EXACT: Self = Self {
         f32: 0.0,
         by_tensor: false,
         floor: 0.0,
         exact: true,
     };
-    /// One element from one: each is close for itself.
+    /// Unary functions: each element is compared on its own.
     pub const ELEMENTWISE: Self = Self {
         f32: 1e-6,
         by_tensor: false,
         floor: FLOOR,
         exact: false,
     };
-    /// Sums of many: the order of the additions shows, relative to the largest.
+    /// Sums of many elements, whose order of additions matters: relative to the largest element.
     pub const CONTRACTION: Self = Self {
         f32: 1e-5,
         by_tensor: true,
@@ -180,8 +180,8 @@ impl Tolerance {
         exact: false,
     };
 
-    /// What is left of larger numbers that cancel, as in the gradients of a normalization: the rounding
-    /// errors are those of the larger ones, and relative to 1 at least.
+    /// Differences of larger numbers that cancel, as in the gradients of a normalization: the rounding errors are those of
+    /// the larger numbers, so the tolerance is relative to 1 at least.
     pub const DIFFERENCE: Self = Self {
         floor: 1.0,
         ..Self::CONTRACTION
@@ -199,21 +199,21 @@ impl Tolerance {
     }
 }
 
-/// Below this magnitude an elementwise result is compared absolutely: differences such as `1 - y`
-/// lose the digits that a relative comparison would ask for.
+/// Below this magnitude, an elementwise result is compared absolutely: differences such as `1 - y` lose the digits that a
+/// relative comparison would require.
 const FLOOR: f64 = 0.1;
 
-/// A tensor whose largest element is smaller than this is compared as if it had one of this size:
-/// what is 0 but for rounding has the rounding errors of the summands, and not of the sum.
+/// A tensor whose largest element is smaller than this is compared as if it had an element of this size: a result that is 0
+/// except for rounding has the rounding errors of the terms, not of the sum.
 const TENSOR_FLOOR: f64 = 1e-3;
 
-/// Says where two tensors differ by more than the tolerance: in shape, dtype or an element.
+/// Compares two tensors in shape, dtype and elements.
 ///
-/// NaN equals NaN, and infinities need their sign.
+/// NaN equals NaN, and infinities must have the same sign.
 ///
 /// # Errors
 ///
-/// The first difference, in words.
+/// A description of the first difference that exceeds the tolerance.
 pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<(), String> {
     if (actual.dtype(), actual.shape()) != (expected.dtype(), expected.shape()) {
         return Err(format!(
@@ -225,7 +225,7 @@ pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resu
         ));
     }
     if !expected.dtype().is_floating_point() {
-        // Integers do not all fit `f64`, so that they are compared as they are.
+        // Not all integers fit in `f64`, so they are compared directly.
         let equal = actual.eq(expected).unwrap().to_vec::<bool>().unwrap();
         return match equal.iter().position(|equal| !equal) {
             None => Ok(()),
@@ -260,7 +260,7 @@ pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resu
     Ok(())
 }
 
-/// Panics with `label` where [`compare`] finds a difference.
+/// Panics with `label` if [`compare`] finds a difference.
 #[track_caller]
 pub fn assert_close(actual: &Tensor, expected: &Tensor, tolerance: Tolerance, label: &str) {
     if let Err(difference) = compare(actual, expected, tolerance) {

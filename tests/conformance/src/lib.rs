@@ -1,8 +1,8 @@
-//! `module-conformance`: whether a device computes what PyTorch computes.
+//! `module-conformance` checks whether a device computes the same as PyTorch.
 //!
-//! Each family of operations was recorded with PyTorch, some 8,000 calls with inputs of several memory layouts,
-//! dtypes and corners, and the gradients of most. [`check`] makes every call on a [`Device`] and says where it
-//! differs; a crate that brings a device calls it in a test:
+//! Each family of operations was recorded with PyTorch: about 8,000 calls with inputs of several memory layouts, dtypes and
+//! edge cases, most of them with gradients. [`check`] makes every call on a [`Device`] and reports the differences; a crate
+//! that provides a device calls it in a test:
 //!
 //! ```
 //! use module_conformance::{Device, suites};
@@ -13,10 +13,10 @@
 //! assert!(failures.is_empty(), "{}", failures.join("\n"));
 //! ```
 //!
-//! `tests/golden` has the recordings and how they were made.
+//! `tests/golden` contains the recordings and describes how they were made.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-/// `x.plain(…)`, or `x.other(…)` if the condition holds: for recorded booleans that are names here.
+/// `x.plain(…)`, or `x.other(…)` if the condition holds: for recorded booleans that are separate methods here.
 #[macro_export]
 macro_rules! either {
     ($condition:expr, $x:expr, $plain:ident / $other:ident $(, $argument:expr)* $(,)?) => {

@@ -1,4 +1,4 @@
-//! The recorded families, and comparing a device with them.
+//! The recorded families, and the comparison of a device with them.
 
 use module_core::Device;
 
@@ -12,10 +12,10 @@ use crate::ops::{
 /// A family of operations: the calls of one recorded file, each with its gradients.
 pub struct Suite {
     file: &'static str,
-    /// How many calls there are, so that none goes missing.
+    /// The number of calls, so that none goes missing.
     count: usize,
     run: Run,
-    /// What differs on every device, and why.
+    /// Differences that occur on every device, and why.
     different: &'static Different,
 }
 
@@ -73,8 +73,7 @@ impl Suite {
         self.file
     }
 
-    /// Where a device differs from PyTorch, in each call of the family and its gradients; nothing, if it
-    /// agrees.
+    /// The differences between a device and PyTorch in the calls of the family and their gradients; empty if they agree.
     pub fn check(&self, device: &Device) -> Vec<String> {
         let (cases, tensors) = golden::load(format!("{}.safetensors", self.file));
         let cases = cases.as_array().expect("a list of cases").iter();
@@ -101,7 +100,7 @@ impl Suite {
     }
 }
 
-/// Where a device differs from PyTorch in any family; nothing, if it agrees.
+/// The differences between a device and PyTorch in all families; empty if they agree.
 ///
 /// # Example
 ///

@@ -1,4 +1,4 @@
-//! The expansion is clean under the lints that a user may have.
+//! The expansion causes no warnings under the lints that users may enable.
 
 #![forbid(unsafe_code)]
 #![deny(
@@ -43,7 +43,7 @@ struct Net<N, const K: usize> {
 #[derive(Module)]
 struct Private<N>(N);
 
-/// Documented, and in the interface.
+/// Documented and public.
 #[derive(Module)]
 pub struct Public<N> {
     hidden: Private<N>,

@@ -1,14 +1,13 @@
-//! What the derives say about mistakes.
+//! The messages of the derives for mistakes.
 //!
-//! Every file of `ui/fail` is one mistake, named after what it shows, beside the message that a user gets.
-//! `TRYBUILD=overwrite cargo test --workspace --test refused` writes the messages anew; read them before they are
-//! committed.
+//! Every file of `ui/fail` is one mistake, named after what it shows, next to the message that a user sees.
+//! `TRYBUILD=overwrite cargo test --workspace --test refused` rewrites the messages; read them before committing.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Mistakes that show only where a generic type is used, for which a program is built and not only checked. They
-/// are examples of this package, because cargo has built all that they need.
+/// Mistakes that appear only where a generic type is used, for which a program must be built and not only checked. They are
+/// examples of this package, because cargo has already built everything that they need.
 const BUILT: [&str; 3] = [
     "flatten_collides_in_generic",
     "two_training_flags_generic",
@@ -31,7 +30,7 @@ fn mistakes_are_explained() {
     }
 }
 
-/// `ARCHITECTURE.md` says how many messages begin with the compiler's words instead of ours.
+/// `ARCHITECTURE.md` says how many messages begin with the compiler's text instead of ours.
 #[test]
 fn messages_that_begin_with_other_words_are_counted() {
     let files = std::fs::read_dir("ui/fail").unwrap();

@@ -15,17 +15,17 @@ use crate::storage::{KeptStorage, MirrorStorage};
 
 const KIND: &str = "mirror";
 
-/// The kernels of a mirror: the CPU's, behind it.
+/// The kernels of a mirror, which delegate to the CPU's.
 pub struct Mirror {
     index: usize,
     lacks: Vec<Family>,
     device: OnceLock<Device>,
     draws: bool,
-    /// How many bytes a storage may have.
+    /// The maximum number of bytes of a storage.
     room: usize,
-    /// What went wrong since the device was waited for last.
+    /// The errors since the last wait for the device.
     failed: Mutex<Option<Error>>,
-    /// The dtypes that fused kernels were given.
+    /// The dtypes that fused kernels received.
     given: Mutex<Vec<(Family, DType)>>,
 }
 
@@ -56,15 +56,14 @@ impl Mirror {
         }
     }
 
-    /// Has the next wait for the device fail, as it does where a kernel fails after its call has returned.
+    /// Makes the next wait for the device fail, as after a kernel that fails once its call has returned.
     pub fn fail_later(&self, source: impl std::error::Error + Send + Sync + 'static) {
         let (device, source) = (self.device().to_string(), Box::new(source));
         let error = DeviceError::Failed { device, source }.into();
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// The dtypes of the first operands that fused kernels were given, in the order of the calls, forgotten
-    /// with this.
+    /// Takes the dtypes of the first operands that fused kernels received, in the order of the calls.
     pub fn take_given(&self) -> Vec<(Family, DType)> {
         std::mem::take(&mut *self.given.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -74,31 +73,31 @@ impl Mirror {
         given.push((family, dtype));
     }
 
-    /// The device that this backend is registered as.
+    /// The device under which this backend is registered.
     pub(crate) fn device(&self) -> Device {
         let find = || {
             let all = Device::all().into_iter();
             let mut own = all.filter(|d| d.kind() == KIND && d.index() == self.index);
-            // Kernels are called of tensors on the device, which is registered by then.
+            // Kernels are called with tensors on the device, which is registered by then.
             own.next().unwrap_or_default()
         };
         *self.device.get_or_init(find)
     }
 
-    /// What an operand holds behind the mirror.
+    /// The CPU operand inside an operand of the mirror.
     pub(crate) fn read(&self, x: Operand) -> Result<Operand> {
         let data: &MirrorStorage = x.storage.data("mirror", self.device())?;
         let (storage, layout) = (data.behind.clone(), x.layout);
         Ok(Operand { storage, layout })
     }
 
-    /// Puts a result behind the mirror.
+    /// Wraps a result for the mirror.
     pub(crate) fn hide(&self, behind: Storage) -> Storage {
         let device = self.device();
         Storage::new(MirrorStorage { behind, device })
     }
 
-    /// Has the CPU compute a storage.
+    /// Computes a storage with the CPU.
     pub(crate) fn run(&self, f: impl FnOnce(&dyn Backend) -> Result<Storage>) -> Result<Storage> {
         Ok(self.hide(f(Device::cpu().backend())?))
     }
@@ -107,13 +106,13 @@ impl Mirror {
         behind.map(|x| self.hide(x))
     }
 
-    /// What the CPU keeps for a gradient, in a form of the mirror's own.
+    /// The data that the CPU saves for a gradient, in a separate form of the mirror.
     pub(crate) fn keep(&self, behind: Saved) -> Saved {
         let device = self.device();
         Saved::new([Storage::new(KeptStorage { behind, device })])
     }
 
-    /// What the CPU keeps, from what [`keep`](Self::keep) made of it.
+    /// The data that the CPU saves, from the result of [`keep`](Self::keep).
     pub(crate) fn kept<'a>(&self, saved: &'a Saved) -> Result<&'a Saved> {
         let [kept] = saved.storages("mirror")?;
         let kept: &KeptStorage = kept.data("mirror", self.device())?;
@@ -125,7 +124,7 @@ impl Mirror {
     }
 }
 
-/// Checks that a dtype holds a number exactly, which kernels may rely on.
+/// Checks that a dtype represents a number exactly, which kernels may rely on.
 fn check_held(dtype: DType, number: Scalar) -> Result<()> {
     let held = Tensor::full((), number, (dtype, &Device::cpu()))?.to_dtype(DType::F64)?;
     let (held, number) = (held.item::<f64>()?, number.to_f64());

@@ -1,4 +1,4 @@
-/// A fused family, without which operations are composed of others.
+/// A fused family; without it, its operations are composed of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// `softmax_backward`, `logsumexp` and its gradient.

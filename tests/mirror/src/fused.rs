@@ -1,4 +1,4 @@
-//! The fused families, behind the mirror.
+//! The mirror's fused families.
 
 use module_tensor::backend::{
     AttentionGeometry, AttentionInputs, AttentionKernels, Backend, CrossEntropyGeometry,
@@ -11,7 +11,7 @@ use module_tensor::{Device, Result};
 use crate::inputs::Inputs;
 use crate::{Family, Mirror};
 
-/// The CPU's kernels of a family, which it has.
+/// The CPU's kernels of a family.
 fn of_cpu<K: ?Sized>(
     family: impl FnOnce(&'static dyn Backend) -> Option<&'static K>,
 ) -> Result<&'static K> {

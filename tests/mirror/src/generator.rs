@@ -3,7 +3,7 @@ use module_tensor::{DType, Device, Error, Layout, Result};
 
 use crate::storage::MirrorStorage;
 
-/// Random numbers that are no CPU's: the hashes of a seed and a count.
+/// Random numbers that differ from the CPU's: hashes of a seed and a counter.
 pub(crate) struct Hashes {
     pub(crate) device: Device,
     pub(crate) seed: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Hashes {
 }
 
 impl Hashes {
-    /// The next number of `[0, 1)`.
+    /// The next number in `[0, 1)`.
     fn unit(&mut self) -> f64 {
         self.count += 1;
         let mut x = self

@@ -1,4 +1,4 @@
-//! What fused kernels read, on either side of the mirror.
+//! The inputs of fused kernels, for the mirror and for the CPU.
 
 use module_tensor::backend::{
     AttentionInputs, CrossEntropyInputs, NormInputs, Operand, RecurrentInputs,
@@ -7,13 +7,13 @@ use module_tensor::{DType, Result};
 
 use crate::{Family, Mirror};
 
-/// What holds operands.
+/// A type that holds operands.
 pub(crate) trait Inputs: Sized {
-    /// The same behind the mirror.
+    /// The same with the CPU's operands.
     fn behind(self, mirror: &Mirror) -> Result<Self>;
 }
 
-/// What a fused kernel reads.
+/// The inputs of a fused kernel.
 pub(crate) trait FamilyInputs: Inputs {
     /// The dtype of the first operand.
     fn dtype(&self) -> DType;
@@ -114,7 +114,7 @@ impl Inputs for RecurrentInputs {
 }
 
 impl Mirror {
-    /// The operands of a fused kernel behind the mirror, which remembers their dtype.
+    /// The CPU operands of a fused kernel; the mirror records their dtype.
     pub(crate) fn take<I: FamilyInputs>(&self, family: Family, inputs: I) -> Result<I> {
         self.note(family, inputs.dtype());
         inputs.behind(self)

@@ -1,9 +1,8 @@
 //! `mirror`: a second device for tests, written against the public interface of `module-tensor`.
 //!
-//! Its memory is a type of its own, which the kernels of the CPU cannot read. Its kernels have the CPU
-//! compute behind it and hide the results again, so that every value is the CPU's bit for bit, and
-//! whatever above the backends takes the CPU for granted is an error. Fused families can be left out
-//! one by one.
+//! Its memory is a separate type, which CPU kernels cannot read. Its kernels delegate to the CPU and wrap the results
+//! again, so that every value equals the CPU's bit for bit, and any code above the backends that assumes the CPU fails with
+//! an error. Fused families can be disabled one by one.
 
 mod backend;
 mod family;
@@ -20,11 +19,11 @@ use module_tensor::{Device, Result};
 pub use backend::Mirror;
 pub use family::Family;
 
-/// A new mirror, which lacks some fused families.
+/// A new mirror without some of the fused families.
 ///
 /// # Errors
 ///
-/// None: each mirror has an index of its own.
+/// None: each mirror has a unique index.
 pub fn mirror(lacks: &[Family]) -> Result<Device> {
     register(Mirror::new(next_index(), lacks))
 }
@@ -33,17 +32,17 @@ pub fn mirror(lacks: &[Family]) -> Result<Device> {
 ///
 /// # Errors
 ///
-/// As [`mirror`].
+/// Those of [`mirror`].
 pub fn mirror_with_generator() -> Result<Device> {
     register(Mirror::new(next_index(), &[]).with_generator())
 }
 
-/// A new mirror whose storages may hold this many bytes each, and on which what goes wrong behind it is
-/// told only when it is waited for ([`Mirror::fail_later`]).
+/// A new mirror whose storages may hold at most this many bytes each, and which reports errors of its kernels only when it
+/// is waited for ([`Mirror::fail_later`]).
 ///
 /// # Errors
 ///
-/// As [`mirror`].
+/// Those of [`mirror`].
 pub fn small_mirror(bytes: usize) -> Result<Device> {
     register(Mirror::new(next_index(), &[]).with_room_for(bytes))
 }

@@ -1,7 +1,7 @@
 use module_tensor::backend::{Saved, Storage, StorageData};
 use module_tensor::{DType, Device};
 
-/// Elements behind the mirror.
+/// Elements in the mirror's memory.
 pub(crate) struct MirrorStorage {
     pub(crate) behind: Storage,
     pub(crate) device: Device,
@@ -17,8 +17,8 @@ impl StorageData for MirrorStorage {
     }
 }
 
-/// What the CPU keeps of a forward pass, as one storage: another form than the CPU's, in which nothing can
-/// be read as elements.
+/// The data that the CPU saves in a forward pass, as one storage, in a form other than the CPU's that cannot be read as
+/// elements.
 pub(crate) struct KeptStorage {
     pub(crate) behind: Saved,
     pub(crate) device: Device,

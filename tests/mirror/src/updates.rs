@@ -1,4 +1,4 @@
-//! Formulas, computed an element at a time as their record says.
+//! Update formulas, evaluated element by element in the order of their steps.
 
 use module_tensor::backend::{
     Formula, FormulaOp, FormulaStep, HostData, Operand, Storage, UpdateKernels,
@@ -70,7 +70,7 @@ fn numbers(x: &Operand) -> Result<Vec<f64>> {
     })
 }
 
-/// Sums, products, quotients and roots of `f32` that are rounded from `f64` are those of `f32`.
+/// Sums, products, quotients and square roots of `f32` that are rounded from `f64` equal those of `f32`.
 fn computed(op: FormulaOp, [a, b, c]: [f64; 3], round: impl Fn(f64) -> f64) -> f64 {
     let times = |number: f64, v: f64| round(round(number) * v);
     round(match op {

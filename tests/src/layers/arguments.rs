@@ -1,28 +1,28 @@
 use module_nn::prelude::*;
 use serde_json::Value;
 
-/// The arguments of one call, as a golden file records them.
+/// The arguments of one call, as recorded in a golden file.
 pub struct Arguments<'a> {
-    /// Every tensor, in the order in which PyTorch was given them.
+    /// Every tensor, in the order in which PyTorch received them.
     pub tensors: &'a [Tensor],
-    /// The positional arguments: a tensor is `{"tensor": number}`, a tuple a list.
+    /// The positional arguments: a tensor is `{"tensor": number}`, a tuple is a list.
     pub positional: &'a Value,
-    /// The arguments by name.
+    /// The keyword arguments.
     pub named: &'a Value,
 }
 
 impl Arguments<'_> {
-    /// The positional argument at a place.
+    /// The positional argument at an index.
     ///
     /// # Errors
     ///
-    /// A call with fewer arguments, or another there than a tensor.
+    /// A call with fewer arguments, or an argument other than a tensor.
     pub fn tensor(&self, place: usize) -> Result<Tensor> {
         let tensor = self.optional(&self.positional[place]);
         tensor.ok_or_else(|| Error::custom(format!("no tensor at place {place}")))
     }
 
-    /// The positional argument at a place, or the one of that name, if it was given.
+    /// The positional argument at an index, or the keyword argument, if it was given.
     pub fn maybe_tensor(&self, place: usize, name: &str) -> Option<Tensor> {
         let named = self.optional(&self.named[name]);
         named.or_else(|| self.optional(&self.positional[place]))
@@ -35,16 +35,16 @@ impl Arguments<'_> {
         parts.filter_map(|part| self.optional(part)).collect()
     }
 
-    /// A truth value by its name.
+    /// A boolean keyword argument.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         self.named[name].as_bool().unwrap_or(default)
     }
 
-    /// The sizes of that name, one for each dimension, if they were given.
+    /// The sizes with that name, one per dimension, if they were given.
     ///
     /// # Errors
     ///
-    /// Another number of them.
+    /// A different number of sizes.
     pub fn sizes<const N: usize>(&self, name: &str) -> Result<Option<[usize; N]>> {
         let Some(sizes) = self.named[name].as_array() else {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Arguments<'_> {
         sizes.map(Some).ok_or_else(wrong)
     }
 
-    /// The tensor that a description stands for.
+    /// The tensor for a description.
     pub fn optional(&self, description: &Value) -> Option<Tensor> {
         let number = description["tensor"].as_u64()?;
         let tensor = self.tensors.get(usize::try_from(number).ok()?)?;

@@ -7,7 +7,7 @@ pub(super) fn entries() -> Vec<Entry> {
     vec![Entry::composed("Sequential", sequential)]
 }
 
-/// From `modules`: a list of names with descriptions.
+/// Built from `modules`: a list of names with descriptions.
 fn sequential(kwargs: &Value) -> Result<Sequential> {
     let children = kwargs["modules"].as_array().expect("a list of children");
     children

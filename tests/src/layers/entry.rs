@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Arguments;
 use super::extreme::Extreme;
 
-/// What is made of a constructor's arguments.
+/// What a constructor's arguments are used to build.
 type Make<T> = Box<dyn Fn(&Value) -> Result<T>>;
 
 /// One layer of the registry.
@@ -21,33 +21,33 @@ pub struct Entry {
     rebuild: Make<Option<Rebuilt>>,
 }
 
-/// A module, and the one that is built from its `config()`.
+/// A module, and a second one built from its `config()`.
 pub struct Rebuilt {
-    /// Whether its `config()` equals the configuration that it was built from.
+    /// Whether its `config()` equals the configuration from which it was built.
     pub equal: bool,
     /// The two.
     pub modules: [Box<dyn Built>; 2],
 }
 
-/// What a configuration is after it was written as JSON and read back.
+/// The result of writing a configuration as JSON and reading it back.
 pub enum RoundTrip {
-    /// The same; this is all of it.
+    /// An equal configuration, with its fields.
     Same(Value),
-    /// Another than it was.
+    /// A different configuration.
     Changed,
-    /// There is none: a layer that is built from other layers is no value that could be written.
+    /// None: a layer built from other layers has no configuration that could be written.
     NoConfiguration,
 }
 
-/// A module with the way to call it.
+/// A module and how to call it.
 pub trait Built {
     /// The module.
     fn module(&self) -> &dyn Module;
 
-    /// What `Debug` of its type prints.
+    /// The `Debug` output of its type.
     fn debug(&self) -> String;
 
-    /// Its outputs in order, those of nested tuples too.
+    /// Its outputs in order, with nested tuples flattened.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ pub trait Built {
 #[serde(deny_unknown_fields)]
 pub struct NoArguments {}
 
-/// How a module is called with recorded arguments.
+/// How to call a module with recorded arguments.
 type Run<M> = fn(&M, &Arguments<'_>) -> Result<Vec<Tensor>>;
 
 struct Bound<M> {
@@ -91,7 +91,7 @@ where
     layer_with(name, config, call)
 }
 
-/// A layer that may also be called with more than a tensor.
+/// A layer that can also be called with more than a tensor.
 pub fn layer_with<C, L>(name: &'static str, config: fn(&L) -> C, run: Run<L>) -> Entry
 where
     C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
@@ -111,7 +111,7 @@ where
     built(name, move |_: &NoArguments| Ok(new()))
 }
 
-/// A layer that does not know what it was built from.
+/// A layer that does not store its configuration.
 pub fn built<C, L>(name: &'static str, build: impl Fn(&C) -> Result<L> + Copy + 'static) -> Entry
 where
     C: Serialize + DeserializeOwned + PartialEq + 'static,
@@ -123,7 +123,7 @@ where
     }
 }
 
-/// A loss of an input and a target.
+/// A loss with an input and a target.
 pub fn loss<C, L>(name: &'static str, config: fn(&L) -> C) -> Entry
 where
     C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
@@ -136,7 +136,7 @@ where
     module(name, config, run)
 }
 
-/// A loss of three tensors.
+/// A loss with three tensors.
 pub fn triple<C, L>(name: &'static str, config: fn(&L) -> C) -> Entry
 where
     C: Build<Output = L> + Serialize + DeserializeOwned + PartialEq + 'static,
@@ -149,7 +149,7 @@ where
     module(name, config, run)
 }
 
-/// A module with a signature of its own.
+/// A module with a different signature.
 pub fn module<C, M>(name: &'static str, config: fn(&M) -> C, run: Run<M>) -> Entry
 where
     C: Build<Output = M> + Serialize + DeserializeOwned + PartialEq + 'static,
@@ -206,7 +206,7 @@ where
 }
 
 impl Entry {
-    /// A layer that is built from other layers and has no configuration of its own.
+    /// A layer that is built from other layers and has no configuration.
     pub fn composed<L: Layer + Forward<Tensor, Output = Tensor> + Debug>(
         name: &'static str,
         build: fn(&Value) -> Result<L>,
@@ -223,50 +223,50 @@ impl Entry {
         }
     }
 
-    /// The module that the constructor's arguments give.
+    /// Builds the module from the constructor's arguments.
     ///
     /// # Errors
     ///
-    /// Arguments that are unknown, missing, of another type, or that the layer refuses.
+    /// Arguments that are unknown, missing, of the wrong type, or refused by the layer.
     pub fn build(&self, kwargs: &Value) -> Result<Box<dyn Built>> {
         (self.build)(kwargs)
     }
 
-    /// The same as an element of a `Sequential`.
+    /// Builds it as an element of a `Sequential`.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and a module that maps other things than one tensor to another.
+    /// Those of [`build`](Self::build), and a module that does not map one tensor to one tensor.
     pub fn layer(&self, kwargs: &Value) -> Result<Box<dyn Layer>> {
         (self.layer)(kwargs)
     }
 
-    /// The configuration of these arguments, written as JSON and read back.
+    /// The configuration for these arguments, written as JSON and read back.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build).
+    /// Those of [`build`](Self::build).
     pub fn round_trip(&self, kwargs: &Value) -> Result<RoundTrip> {
         (self.round_trip)(kwargs)
     }
 
-    /// The module beside the one that is built from its `config()`; nothing for a module that has none.
+    /// The module and the one built from its `config()`; `None` for a module without one.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build).
+    /// Those of [`build`](Self::build).
     pub fn rebuild(&self, kwargs: &Value) -> Result<Option<Rebuilt>> {
         (self.rebuild)(kwargs)
     }
 
-    /// Whether the constructor takes no arguments, so that none can be wrong.
+    /// Whether the constructor takes no arguments, so that none can be invalid.
     pub fn takes_no_arguments(&self) -> bool {
         let none = Value::Object(serde_json::Map::new());
         matches!(self.round_trip(&none), Ok(RoundTrip::Same(all)) if all == none)
     }
 }
 
-/// The configuration from the arguments; what serde refuses is an error of the layer.
+/// The configuration from the arguments; a serde error is an error of the layer.
 fn read<C: DeserializeOwned>(name: &'static str, kwargs: &Value) -> Result<C> {
     let refused =
         |error: serde_json::Error| Error::argument(name, "kwargs", kwargs, error.to_string());

@@ -1,12 +1,12 @@
-//! Constructors' arguments that JSON cannot write: `"NaN"`, `"Infinity"` and `"-Infinity"` in the place of a
-//! number are read as these numbers, as other formats and callers in Rust can give them.
+//! Constructor arguments that JSON cannot represent: `"NaN"`, `"Infinity"` and `"-Infinity"` in place of a number are read
+//! as these values, which other formats and Rust callers can pass.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
-/// Reads a JSON value with the three words for numbers.
+/// Reads a JSON value with the three strings for numbers.
 pub(super) struct Extreme<'a>(pub(super) &'a Value);
 
 impl<'de> IntoDeserializer<'de, Error> for Extreme<'de> {

@@ -1,7 +1,7 @@
-//! The registry of layers: each by PyTorch's name, with how it is built from the arguments that a
-//! golden file records and how it is called.
+//! The registry of layers: each under PyTorch's name, with how to build it from the arguments that a golden file records
+//! and how to call it.
 //!
-//! A family is a file of this folder with a function `entries`; `FAMILIES` names it.
+//! A family is a file of this folder with a function `entries`; `FAMILIES` lists them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod activation;
@@ -73,13 +73,13 @@ pub fn registry() -> Vec<Entry> {
     FAMILIES.iter().flat_map(|entries| entries()).collect()
 }
 
-/// The entry of a layer by PyTorch's name.
+/// The entry of a layer, by PyTorch's name.
 pub fn find(name: &str) -> Entry {
     let entry = registry().into_iter().find(|entry| entry.name == name);
     entry.unwrap_or_else(|| panic!("{name} is not in the registry"))
 }
 
-/// The layer that a description gives: `layer` with `kwargs`.
+/// Builds the layer of a description: `layer` with `kwargs`.
 pub fn build(description: &Value) -> Result<Box<dyn Layer>> {
     let name = description["layer"].as_str().expect("a layer");
     find(name).layer(&description["kwargs"])

@@ -15,7 +15,7 @@ pub(super) fn entries() -> Vec<Entry> {
     ]
 }
 
-/// A layer's configuration with that of the parametrization of its weight.
+/// A layer's configuration with the parametrization of its weight.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "norm", rename_all = "snake_case")]
 enum Norm<C> {
@@ -30,7 +30,7 @@ enum Norm<C> {
     },
 }
 
-/// A layer as the golden files describe one within another.
+/// A layer in the form in which golden files describe nested layers.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Described<C> {

@@ -27,7 +27,7 @@ pub(super) fn entries() -> Vec<Entry> {
     ]
 }
 
-/// The elements, and where they were if that is asked for.
+/// The elements, and their indices if requested.
 fn found<L>(layer: &L, given: &Arguments<'_>) -> Result<Vec<Tensor>>
 where
     L: Forward<Tensor, Output = Tensor> + Forward<WithIndices, Output = (Tensor, Tensor)>,

@@ -16,7 +16,7 @@ pub(super) fn entries() -> Vec<Entry> {
     ]
 }
 
-/// The states that a layer takes and returns: a tensor, or of an LSTM two.
+/// The states that a layer takes and returns: one tensor, or two for an LSTM.
 trait States: Tensors + Sized {
     fn given(arguments: &Arguments<'_>) -> Option<Self>;
 }
@@ -80,7 +80,7 @@ fn followed_by(mut tensors: Vec<Tensor>, states: &impl Tensors) -> Vec<Tensor> {
     tensors
 }
 
-/// The packed sequences that a call begins with, if it does.
+/// The packed sequences at the beginning of a call, if there are any.
 fn packed(arguments: &Arguments<'_>) -> Result<Option<PackedSequence>> {
     let description = &arguments.positional[0];
     let Some(padded) = arguments.optional(&description["packed"]) else {

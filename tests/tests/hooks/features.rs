@@ -1,4 +1,4 @@
-//! Features: what is kept, for how long, and for whom.
+//! Features: which are kept, for how long, and for whom.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::Cell;
@@ -18,7 +18,7 @@ struct Net {
     never: Linear,
 }
 
-/// Gives two tensors.
+/// Returns two tensors.
 #[derive(Module)]
 struct Pair {
     left: Linear,
@@ -123,7 +123,7 @@ fn what_cannot_be_extracted_is_an_error() {
     let list = "FeatureExtractor: select = layers: is a ModuleList, which is never called; select what is in it";
     assert_eq!(error("layers"), list);
     assert!(error("layers.{0").contains("a `{` is not closed"));
-    // One pattern of several is enough.
+    // One match among several patterns is enough.
     assert!(FeatureExtractor::new(&model, ["head", "layers.7"]).is_err());
 }
 
@@ -170,10 +170,10 @@ fn an_early_stop_ends_the_pass_and_leaves_the_model_usable() {
         assert_eq!(features.calls("relu").len(), 1);
     }
     assert_eq!((count.get(), failed.get()), (0, 3));
-    // Calls that the extractor does not make are not ended.
+    // Calls not made by the extractor are not ended.
     model.call(input(0)).unwrap();
     assert_eq!((count.get(), extractor.take().calls("relu").len()), (1, 3));
-    // Errors of the model are errors still.
+    // Errors of the model remain errors.
     let wrong = extractor.call(Tensor::from([[1.0_f32]])).unwrap_err();
     assert!(
         wrong.to_string().starts_with("layer1 (Linear): "),

@@ -1,5 +1,4 @@
-//! Scenarios with hooks on tensors log what they log in PyTorch; `golden/gradient_hooks.py` states
-//! them.
+//! Scenarios with hooks on tensors log the same as in PyTorch; `golden/gradient_hooks.py` defines them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -17,7 +16,7 @@ impl Log {
         self.0.lock().unwrap().push(line.into());
     }
 
-    /// A hook on `x` that logs what it sees and returns what `change` makes of it.
+    /// A hook on `x` that logs what it sees and returns the result of `change` for it.
     fn change(
         &self,
         x: &Tensor,

@@ -1,4 +1,4 @@
-//! Scenarios with hooks on modules log what they log in PyTorch; `golden/hook_orders.py` states them.
+//! Scenarios with hooks on modules log the same as in PyTorch; `golden/hook_orders.py` defines them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use module_nn::{
 use module_tests::golden;
 use serde_json::Value;
 
-/// Scenarios that cannot be written, with the reason.
+/// Scenarios that cannot be written in Rust, with the reason.
 const NONE_HERE: [(&str, &str); 2] = [
     ("keyword_arguments", "there are no keyword arguments"),
     (
@@ -64,7 +64,7 @@ impl Forward for Failing {
     }
 }
 
-/// A module that computes what it is told.
+/// A module that calls a given function.
 #[derive(Module)]
 struct Function<I: 'static, O: 'static> {
     #[module(skip)]
@@ -125,7 +125,7 @@ impl Log {
         self.write(format!("raised {source}"));
     }
 
-    /// What both backward hooks of a module see.
+    /// The arguments that both backward hooks of a module see.
     fn watch<'m>(&self, module: &'m (impl Module + ?Sized), name: &str) -> HookSet<'m> {
         self.watch_with(HookOptions::new(), module, name)
     }
@@ -743,7 +743,7 @@ fn backward_removed_by_a_pre_hook(log: &Log) -> Result<()> {
 }
 
 fn backward_removed_by_a_backward_hook(log: &Log) -> Result<()> {
-    // A handle stays on its thread, and a hook of the backward pass may not: it sends word.
+    // A handle stays on its thread, but a backward hook may run on another: it sends a message.
     let times = times(3.0);
     let (remove, removed) = std::sync::mpsc::channel();
     let (remover, later) = (log.clone(), log.clone());

@@ -1,4 +1,4 @@
-//! Hooks: what they see, what they may replace, and where they fire.
+//! Hooks: what they see, what they can replace, and where they run.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod backward;
@@ -78,7 +78,7 @@ fn input() -> Tensor {
     Tensor::from([[1.0_f32, 2.0]])
 }
 
-/// Counts how often a hook runs.
+/// Counts the calls of a hook.
 #[derive(Clone, Default)]
 struct Counter(Rc<Cell<usize>>);
 
@@ -98,7 +98,7 @@ fn a_hook_by_path_fires_once_for_every_call() {
     let net = net();
     for (path, module) in net.named_modules() {
         let calls = match (module.kind(), path.as_str()) {
-            // Lists are not called, and the shared module stands at two paths.
+            // Lists are not called, and the shared module has two paths.
             ("ModuleList" | "ModuleDict", _) => 0,
             (_, "shared") => 2,
             _ => 1,
@@ -315,7 +315,7 @@ fn a_hook_may_call_modules() {
     let (layer, probe) = (linear(), Rc::new(linear()));
     let counter = Counter::default();
     let _on_probe_counts = {
-        // The handle borrows its module, so that the hook gets another pointer to it.
+        // The handle borrows its module, so the hook uses another pointer to it.
         let inner = probe.clone();
         layer.register_forward_hook(move |call| {
             let y = inner.call(call.output()?)?;

@@ -1,4 +1,4 @@
-//! Hooks of one thread, hooks of every thread, and calls that miss the former.
+//! Hooks for one thread, hooks for all threads, and calls that do not reach the former.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ fn input() -> Tensor {
     Tensor::from([[1.0_f32, 2.0]])
 }
 
-/// Calls on a thread of its own.
+/// Calls on a separate thread.
 fn call_elsewhere(net: &Net) {
     thread::scope(|scope| {
         let call = || net.call(input()).map(drop);
@@ -41,7 +41,7 @@ fn call_elsewhere(net: &Net) {
     });
 }
 
-/// What was missed of the hooks that these lines registered.
+/// The missed calls of the hooks that these lines registered.
 fn missed(lines: std::ops::Range<u32>) -> Vec<MissedHook> {
     let line = |hook: &MissedHook| {
         let mut parts = hook.registered_at.rsplit(':').skip(1);
@@ -77,7 +77,7 @@ fn pitfall_57_a_call_on_another_thread_that_misses_a_hook_is_reported_once() {
     );
     drop(hook);
 
-    // A thread that has its own hook on the module, or a hook that is gone, is no mistake.
+    // A thread with its own hook on the module, or a removed hook, is not a mistake.
     let begin = line!();
     let _hook = net.first.register_forward_pre_hook(|_| ());
     drop(net.second.register_forward_pre_hook(|_| ()));
@@ -141,7 +141,7 @@ fn shared_hooks_run_on_every_thread_until_they_are_dropped() {
     run();
     let counted = || counts.each_ref().map(|count| count.load(Ordering::Relaxed));
     assert_eq!(counted(), [81, 162, 81, 81]);
-    // Dropped by another thread than the one that made it.
+    // Dropped by a different thread than the one that created it.
     thread::scope(|scope| drop(scope.spawn(move || drop(hooks))));
     run();
     call_elsewhere(&net);

@@ -1,4 +1,4 @@
-//! Gradients at the outputs of modules, traces for profilers, and pictures.
+//! Gradients at the outputs of modules, profiler traces, and diagrams.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::inspect::{Endpoint, GradientFlag, GradientInspector, Picture, Trace};
@@ -168,7 +168,7 @@ fn a_profiler_can_read_a_trace() {
         );
         (start, start + time)
     };
-    // Bars lie within those of the calls around them.
+    // Bars are inside those of the enclosing calls.
     for (event, call) in events.iter().zip(trace.calls()) {
         assert_eq!(event["ph"], "X");
         if let Some(parent) = call.parent {
@@ -191,7 +191,7 @@ fn pictures_show_every_call_and_every_flow() {
     assert_eq!(dot.matches(" -> ").count(), trace.flows().len());
     assert!(dot.contains("subgraph cluster_call3"), "{dot}");
     assert_eq!(dot.matches('{').count(), dot.matches('}').count());
-    // Folded, `left` is a box like others, and lines lead to it.
+    // When folded, `left` is a box like the others, and lines lead to it.
     let folded = picture.depth(1).to_dot();
     assert!(
         !folded.contains("cluster_call3") && folded.contains("call2 -> call3"),

@@ -1,4 +1,4 @@
-//! Hooks on modules and tensors, and what looks into models by them.
+//! Hooks on modules and tensors, and the inspection tools built on them.
 
 mod features;
 mod gradient_hooks;

@@ -1,4 +1,4 @@
-//! Parts of models are exchanged, all that are selected or none.
+//! Replacing parts of models: all that are selected, or none.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn a_field_of_a_type_keeps_it() {
     // Nothing was replaced, not even what could have been.
     assert_eq!(kind(&model, "boxed"), "Linear");
     assert!(model.state_dict().unwrap().keys().eq(before.keys()));
-    // The same type fits everywhere, also behind an `Arc` of which there is one.
+    // The same type fits everywhere, even in an `Arc` with a single owner.
     let wide =
         |_: &str, _: &dyn Module| -> Result<Box<dyn Layer>> { Ok(Box::new(Linear::new(2, 5)?)) };
     replace(&mut model, ["typed", "alone", "choice"], wide).unwrap();
@@ -126,7 +126,7 @@ fn boxes_around_a_layer_do_not_count_and_other_pointers_do() {
     );
     assert_eq!(model.typed.weight().shape().to_string(), "[5, 2]");
 
-    // An enum in a box is not what it holds.
+    // An enum in a box is not the same as its payload.
     model.boxed = Box::new(Choice::Relu(ReLU::new()));
     let error = replace_typed(&mut model, "boxed", |_, _: &ReLU| Ok(ReLU::new()))
         .unwrap_err()
@@ -161,7 +161,7 @@ fn typed_ones_know_what_they_replace() {
             .contains("select = other: is a ReLU, not a Linear"),
         "{error}"
     );
-    // One that fails leaves all as they are.
+    // A failure leaves everything unchanged.
     let weight = model.typed.weight().id();
     let failing = |path: &str, _: &Linear| match path {
         "typed" => Ok(linear()),

@@ -1,4 +1,4 @@
-//! Summaries say what torchinfo says of the same models.
+//! Summaries match torchinfo's of the same models.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::inspect::{Column, Summary, Trace, summary};
@@ -209,7 +209,7 @@ fn compare(name: &str, model: &dyn Module, summary: &Summary) {
     let case = case(name);
     let rows = case["rows"].as_array().unwrap();
     let called = rows.iter().filter(|row| row[2] != serde_json::json!([]));
-    // As in PyTorch attention has an output projection, which there is not called.
+    // As in PyTorch, attention has an output projection, which is not called there.
     let calls = summary.trace().calls().iter();
     let ours = calls
         .filter(|call| call.is_counted || !call.is_leaf)
@@ -253,7 +253,7 @@ fn resnet_18() {
     let row = "├─Sequential: 1-6 layer2 [1, 64, 56, 56] [1, 128, 28, 28] -- 525,568 4.50% 411,043,072 True";
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.lines().any(|line| words(line) == row), "{text}");
-    // All rows are there, whatever is printed.
+    // All rows exist, whatever is printed.
     let text = summary.depth(9).to_string();
     assert!(text.contains("layer4.0.downsample.1"), "{text}");
 }
@@ -424,7 +424,7 @@ fn calls_stand_as_often_as_they_happen_and_in_their_tree() {
     assert_eq!(again.calls().len(), 1);
 }
 
-/// Catches the error of its layer, as networks with a fallback do.
+/// Catches the error of its layer, like networks with a fallback.
 #[derive(Module)]
 struct Fallback {
     first: Linear,

@@ -1,5 +1,5 @@
-//! What attention promises beside PyTorch's numbers: the cache, causality without a mask, copies that share
-//! nothing, hooks and paths.
+//! Guarantees of attention beyond PyTorch's numbers: the cache, causality without a mask, copies that share nothing, hooks
+//! and paths.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ fn normal(shape: impl Into<Shape>) -> Tensor {
     Tensor::randn(shape, DType::F64).unwrap()
 }
 
-/// Runs in `F64` with a generator of its own.
+/// Runs in `F64` with a separate generator.
 fn doubles(test: impl FnOnce() -> Result<()>) {
     fork_rng(0, || with_default_dtype(DType::F64, test)).unwrap();
 }
@@ -66,7 +66,7 @@ fn an_older_cache_is_as_it_was() {
         assert_eq!((cache.len(), longer.len()), (3, 4));
         assert_close(&again, &once, Tolerance::EXACT, "the same cache again");
         assert_close(&back, &once, Tolerance::EXACT, "a truncated cache");
-        // A beam search that goes on with the second sequence only.
+        // A beam search that continues only with the second sequence.
         let second_twice = Tensor::from([1_i64, 1]);
         let chosen = second.index_select(0, &second_twice)?;
         let (beams, _) = attention.call((chosen, cache.select(&second_twice)?))?;

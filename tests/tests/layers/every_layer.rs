@@ -1,4 +1,4 @@
-//! What holds for every layer of the registry, and that no layer is missing from it.
+//! Checks of every layer of the registry, and that no layer is missing from it.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod configured;
@@ -14,8 +14,8 @@ use module_tests::golden::{self, Tolerance, compare, lay_out};
 use module_tests::layers::{Arguments, Built, Entry, RoundTrip, registry};
 use serde_json::Value;
 
-/// What `layers` and `loss` export beside modules, their configurations and their inputs; and a part of
-/// another layer, which PyTorch has under no name of its own.
+/// Exports of `layers` and `loss` other than modules, their configurations and their inputs; and a part of another layer
+/// that PyTorch does not have under a name of its own.
 const NO_MODULES: &[&str] = &[
     "ActivationLayer",
     "Approximate",
@@ -45,10 +45,10 @@ const NO_MODULES: &[&str] = &[
     "convert_sync_batchnorm",
 ];
 
-/// Layers that are printed under another library's name for them, which differs from one of PyTorch's in case only.
+/// Layers that are printed under another library's name, which differs from one of PyTorch's only in case.
 const PRINTED_AS: &[(&str, &str)] = &[("TransposedLinear", "Conv1D")];
 
-/// What a layer is printed as.
+/// The printed name of a layer.
 fn printed_name(name: &'static str) -> &'static str {
     let other = PRINTED_AS.iter().find(|(own, _)| *own == name);
     other.map_or(name, |(_, printed)| printed)
@@ -74,7 +74,7 @@ impl Sample {
         }
     }
 
-    /// The outputs in evaluation, where nothing is drawn.
+    /// The outputs in evaluation mode, which draws no random numbers.
     fn run(&self, built: &dyn Built) -> Vec<Tensor> {
         built.module().eval();
         fork_rng(0, || no_grad(|| built.run(&self.arguments()))).unwrap()
@@ -85,8 +85,7 @@ impl Sample {
     }
 }
 
-/// Every distinct configuration that was recorded for a layer, with the first inputs that have
-/// elements.
+/// Every distinct recorded configuration of a layer, with the first inputs that are not empty.
 fn samples() -> Vec<Sample> {
     let mut samples: BTreeMap<String, Sample> = BTreeMap::new();
     for file in golden::layer_families() {
@@ -163,7 +162,7 @@ fn every_layer_saves_and_loads() {
 #[test]
 fn every_layer_resets_to_what_it_was_built_with() {
     for sample in samples() {
-        // Its vectors are drawn by the construction alone: a reset gives those of the construction.
+        // Only construction draws its vectors: a reset restores those of the construction.
         if sample.case["kwargs"]["norm"] == "spectral_norm" {
             continue;
         }
@@ -267,8 +266,8 @@ fn every_layer_is_debugged_as_its_tree() {
     }
 }
 
-/// Numbers are compared as numbers: 1 may come back as 1.0, or as a list of ones; the arguments of a layer
-/// within another come back with its defaults.
+/// Numbers are compared as numbers: 1 may come back as 1.0, or as a list of ones; the arguments of a nested layer come back
+/// with its defaults.
 fn comes_back(back: &Value, given: &Value) -> bool {
     match (back, given) {
         (Value::Object(back), Value::Object(given)) => (given.iter())
@@ -343,7 +342,7 @@ fn no_exported_layer_is_missing_from_the_registry() {
         .filter(|name| !name.ends_with("Config") && !name.ends_with("Input"))
         .filter(|name| !NO_MODULES.contains(&name.as_str()))
         .filter(|name| !names.contains(&name.as_str()))
-        // What stands behind `Conv1d`, `Conv2d` and `Conv3d`.
+        // The layers behind `Conv1d`, `Conv2d` and `Conv3d`.
         .filter(|name| !names.contains(&format!("{name}2d").as_str()))
         .collect();
     assert!(missing.is_empty(), "not in the registry: {missing:?}");

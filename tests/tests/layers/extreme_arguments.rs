@@ -1,6 +1,6 @@
-//! Whatever a configuration says, a layer is built from it or a typed error comes back: no panic, no end of the
-//! program, no endless loop. A child process tries it with little memory, so that what would fill the memory of
-//! any machine fails here at once.
+//! Whatever a configuration says, building a layer either succeeds or returns a typed error: no panic, no abort, no endless
+//! loop. A child process tries it with little memory, so that anything that would fill the memory of any machine fails
+//! immediately.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
@@ -19,19 +19,19 @@ use module_tests::golden::{self, lay_out};
 use module_tests::layers::{Arguments, Built, Entry, RoundTrip, find, registry};
 use serde_json::{Value, json};
 
-/// Set in the child: the file of its current attempt.
+/// The environment variable that gives a child the file for its current attempt.
 const CHILD: &str = "EXTREME_ARGUMENTS_ATTEMPT";
 
-/// The child's address space in KiB: what the program takes by itself, and room for small layers.
+/// The child's address space in KiB: the program's own needs, and room for small layers.
 const ADDRESS_SPACE: usize = 512 << 10;
 
-/// How often each layer is tried.
+/// The number of attempts for each layer.
 const ATTEMPTS: u64 = 100;
 
-/// Building and calling a layer of what memory there is takes moments; endless loops take longer than this.
+/// Building and calling a layer that fits in memory takes moments; endless loops take longer than this.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Recorded arguments of a layer, with inputs for it.
+/// Recorded arguments of a layer, with suitable inputs.
 struct Sample {
     case: Value,
     inputs: Vec<Tensor>,
@@ -60,7 +60,7 @@ fn samples() -> BTreeMap<String, Vec<Sample>> {
     samples
 }
 
-/// All arguments of the layer, those with defaults too; none of a container, which has no configuration.
+/// All arguments of the layer, including those with defaults; none for a container, which has no configuration.
 fn with_defaults(entry: &Entry, kwargs: &Value) -> Option<Value> {
     match entry.round_trip(kwargs) {
         Ok(RoundTrip::Same(written)) => Some(written),
@@ -68,7 +68,7 @@ fn with_defaults(entry: &Entry, kwargs: &Value) -> Option<Value> {
     }
 }
 
-/// Builds a layer and calls it in both modes, with gradients; every step may fail and not panic.
+/// Builds a layer and calls it in both modes, with gradients; every step may fail but not panic.
 fn attempt(entry: &Entry, kwargs: &Value, sample: &Sample) -> Result<()> {
     let built = entry.build(kwargs)?;
     let module = built.module();
@@ -133,7 +133,7 @@ fn attempts_of_the_child() {
         }
     }
     assert!(problems.is_empty(), "{problems:#?}");
-    // Otherwise the arguments would show nothing.
+    // Otherwise the arguments would have no effect.
     assert!(
         built > 500 && refused > 500,
         "{built} built, {refused} refused"
@@ -142,8 +142,8 @@ fn attempts_of_the_child() {
     std::fs::write(&file, counts).expect("a file for the counts");
 }
 
-/// Runs a test of this file in a child with little memory; it says last in its file what it does, and in the end how
-/// often.
+/// Runs a test of this file in a child with little memory; the child writes its current attempt to its file, and at the end
+/// the number of attempts.
 fn run_with_little_memory(test: &str) {
     let file = format!("extreme-arguments-{test}-{}", std::process::id());
     let file = std::env::temp_dir().join(file);
@@ -155,7 +155,7 @@ fn run_with_little_memory(test: &str) {
         .args(["-c", &limited])
         .arg(program)
         .env(CHILD, &file)
-        // Threads reserve address space for themselves, which says nothing of the memory in use.
+        // Threads reserve address space, which says nothing about the memory in use.
         .env("MALLOC_ARENA_MAX", "2")
         .output()
         .expect("a shell");
@@ -178,7 +178,7 @@ fn every_layer_survives_extreme_arguments() {
     run_with_little_memory("attempts_of_the_child");
 }
 
-/// Each count is refused by an error, or does what it says, at once.
+/// Each count is refused with an error, or works, immediately.
 #[test]
 fn counts_of_the_child() {
     let Some(file) = std::env::var_os(CHILD) else {

@@ -1,4 +1,4 @@
-//! Weights drawn after a seed are PyTorch's, bit for bit, and use up the same draws.
+//! Weights drawn after seeding are PyTorch's bit for bit, and consume the same random numbers.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::init::{self, FanMode, KaimingNormal, KaimingUniform, Nonlinearity};
@@ -101,7 +101,7 @@ fn resetting_draws_what_the_constructor_drew() {
     }
 }
 
-/// The initializer that a call of `torch.nn.init` is.
+/// The initializer for a call of `torch.nn.init`.
 fn initializer(name: &str, kwargs: &Value) -> Box<dyn Init> {
     let number = |name: &str, default: f64| kwargs[name].as_f64().unwrap_or(default);
     let nonlinearity = match kwargs["nonlinearity"].as_str() {
@@ -174,7 +174,7 @@ fn every_function_of_torch_nn_init_draws_the_same() {
             Ok::<_, Error>((out, next))
         });
         let (out, next) = made.unwrap();
-        // An orthogonal factor is rounded in another order.
+        // An orthogonal factor is rounded in a different order.
         let tolerance = match name {
             "orthogonal_" => Tolerance::CONTRACTION,
             _ => Tolerance::EXACT,

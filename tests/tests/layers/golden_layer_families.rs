@@ -1,5 +1,5 @@
-//! Every layer that PyTorch ran, run here: keys, print, first weights, outputs, gradients, buffers;
-//! and what it refuses is refused.
+//! Runs every layer that was recorded with PyTorch: keys, printed form, initial weights, outputs, gradients, buffers; and
+//! refuses what PyTorch refuses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ const EXACT: [&str; 19] = [
     "ZeroPad",
 ];
 
-/// Where a layer differs from PyTorch's database of layers: the layer, what the difference contains, the reason.
+/// The differences from PyTorch's database of layers: the layer, a part of the difference's text, the reason.
 /// The sample has none of these, and f64 agrees.
 const DIFFERENT: &[(&str, &str, &str)] = &[
     (
@@ -50,7 +50,7 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Nothing if a layer does what was recorded, else the difference.
+/// `None` if a layer matches the recording, otherwise the difference.
 type Check = Result<(), String>;
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -120,7 +120,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Compares every buffer, and finds that none was recorded besides.
+    /// Compares every buffer, and checks that no others were recorded.
     fn close_buffers(&self, module: &dyn Module, what: &str) -> Check {
         let recorded = self.part(what).len();
         let found = module.named_buffers().count();
@@ -144,7 +144,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What the layer is, before it runs.
+    /// The layer's properties before it runs.
     fn check_members(&self, module: &dyn Module) -> Check {
         let state = module.state_dict().map_err(text)?;
         let keys: Vec<Value> = state.keys().map(Value::from).collect();
@@ -157,7 +157,7 @@ impl Case<'_> {
         }
         for (key, first) in self.first().iter() {
             let value = state.get(key).ok_or(format!("no {key}"))?;
-            // Lengths and singular vectors are computed, by sums that no two programs round alike.
+            // Lengths and singular vectors are computed by sums that no two programs round alike.
             let computed = ["._u", "._v", ".original0"];
             let tolerance = match computed.iter().any(|end| key.ends_with(end)) {
                 true => Tolerance::CONTRACTION,
@@ -168,7 +168,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The state right after the seed and the constructor.
+    /// The state immediately after seeding and construction.
     fn first(&self) -> StateDict {
         part(self.tensors, &format!("first/{}/", self.case["first"]))
     }
@@ -239,7 +239,7 @@ impl Case<'_> {
         self.close_buffers(module, "after")
     }
 
-    /// One pass back from all outputs that were followed: the gradient of Σ output · gradient.
+    /// One backward pass from all differentiated outputs: the gradient of Σ output · gradient.
     fn backward(&self, outputs: &[Tensor]) -> Result<()> {
         let mut followed = Vec::new();
         for (i, output) in outputs.iter().enumerate() {
@@ -254,7 +254,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// A typed error in lower case that quotes the values.
+    /// A typed error in lowercase that quotes the values.
     fn check_refused(&self) -> Check {
         let layer = find(self.case["layer"].as_str().expect("a layer"));
         let refusal = match layer.build(&self.case["kwargs"]) {
@@ -302,7 +302,7 @@ fn part(tensors: &StateDict, prefix: &str) -> StateDict {
     tensors.iter().filter_map(of_prefix).collect()
 }
 
-/// Runs all cases of one list of a file, and says what fails.
+/// Runs all cases in one list of a file, and reports failures.
 fn failures(
     name: &str,
     cases: &Value,
@@ -325,7 +325,7 @@ fn failures(
                 run.check()
             }
         };
-        // A panic of one case must not hide the others.
+        // A panic in one case must not hide the others.
         let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err("it panicked".to_owned()));
         let problem = result.err()?;
         let layer = case["layer"].as_str().expect("a layer");
@@ -346,12 +346,12 @@ fn failures(
     cases.iter().enumerate().filter_map(check).collect()
 }
 
-/// How the files of PyTorch's own database start, which `golden/peer_databases.py` writes.
+/// The prefix of the files of PyTorch's own database, written by `golden/peer_databases.py`.
 const DATABASE: &str = "layers_module_db";
 
 #[test]
 fn layers_do_what_pytorch_does() {
-    // In place of the sample, every case of another folder.
+    // Instead of the sample, every case in another directory.
     let (database, everything) = golden::peers(DATABASE);
     let mut names = golden::layer_families();
     names.retain(|name| !name.starts_with(DATABASE));

@@ -1,4 +1,4 @@
-//! Packing and padding of sequences as PyTorch does it, with gradients; and what is refused.
+//! Packing and padding of sequences compared with PyTorch, with gradients; and invalid arguments.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::{BackwardOptions, ErrorKind, Result, StateDict, Tensor};

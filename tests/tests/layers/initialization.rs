@@ -1,4 +1,4 @@
-//! Initializers on parameters, by type over a tree, and as recommended.
+//! Initializers for parameters, by layer type over a tree, and the recommended ones.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::Tolerance;
@@ -20,7 +20,7 @@ fn a_parameter_owns_the_initializer_it_was_given_last() {
     layer.reset_parameters().unwrap();
     assert_eq!(numbers(layer.weight()), [0.25; 12]);
 
-    // One that was made from a tensor can be drawn anew from then on; a refusal changes nothing.
+    // A parameter created from a tensor can be redrawn from then on; a refusal changes nothing.
     let parameter = Parameter::new(Tensor::from([1.0_f32, 2.0])).unwrap();
     assert!(parameter.initialize(init::Eye).is_err());
     assert!(!parameter.can_reset());
@@ -100,7 +100,7 @@ fn net() -> Net {
     }
 }
 
-/// The root of the mean square.
+/// The root mean square.
 fn spread(parameter: &Parameter) -> f64 {
     let square = parameter
         .detach()
@@ -160,7 +160,7 @@ fn recommended_initializers_have_the_spread_of_their_rules() {
         assert!(numbers(zero).iter().all(|&x| x == 0.0));
     }
 
-    // Each parameter owns what it was given.
+    // Each parameter owns its value.
     let first = net.state_dict().unwrap();
     fork_rng(1, || net.reset_parameters()).unwrap();
     near(net.conv.weight(), (2.0 / (64.0 * 9.0_f64)).sqrt());
@@ -219,7 +219,7 @@ fn loaded_weights_are_kept_unless_asked() {
         .unwrap();
     assert!(report.loaded.is_empty());
     assert_ne!(numbers(net.hidden.weight()), before);
-    // Drawn anew, it is fresh.
+    // After redrawing, it is fresh.
     assert!(!net.hidden.weight().is_loaded());
     let _ = net.load_state_dict(&other.state_dict().unwrap()).unwrap();
     assert!(net.parameters().all(Parameter::is_loaded));

@@ -1,4 +1,4 @@
-//! What ports of language models are made of, against Hugging Face's transformers.
+//! Building blocks of language models, compared with Hugging Face's transformers.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod attention;

@@ -1,4 +1,4 @@
-//! Layers and losses against PyTorch, first weights too, and what holds for every layer.
+//! Layers and losses compared with PyTorch, including initial weights, and checks of every layer.
 
 mod attention;
 mod every_layer;

@@ -1,10 +1,10 @@
-//! A layer of a user's crate is written as those of the library are.
+//! A layer in a user's crate is written like those of the library.
 #![allow(clippy::unwrap_used)]
 
 use module_nn::prelude::*;
 
 mod scale {
-    //! `config!` reaches serde and the standard library by itself, whatever these names mean where it is written.
+    //! `config!` finds serde and the standard library by itself, whatever these names mean at the call site.
     #![allow(dead_code)]
 
     use module_nn::config::{check_above_zero, check_between, check_positive};
@@ -17,7 +17,7 @@ mod scale {
     struct Option;
     struct String;
 
-    /// A scale for each feature, and perhaps a shift.
+    /// A scale for each feature, and an optional shift.
     #[derive(Module)]
     #[module(debug)]
     pub(crate) struct Scale {
@@ -34,7 +34,7 @@ mod scale {
                 features: usize,
             }
             optional {
-                /// What the scale is at first.
+                /// The initial scale.
                 start: f64 = 1.0,
                 /// Whether a shift is learned.
                 bias: bool = false,

@@ -1,4 +1,4 @@
-//! Computed weights: taken away again, drawn anew, trained.
+//! Computed weights: removing, redrawing, training.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::parametrize::{SpectralNormConfig, spectral_norm, weight_norm};

@@ -1,4 +1,4 @@
-//! Layers of parameters that exist already, weights with two owners, and children that may be absent.
+//! Layers built from existing parameters, weights with two owners, and optional children.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ fn drawn(shape: &[usize]) -> Parameter {
     Parameter::new(Tensor::randn(shape, DType::F32).unwrap()).unwrap()
 }
 
-/// Asserts that the layer has these parameters, under PyTorch's names, and that nothing was drawn for it.
+/// Asserts that the layer has these parameters, under PyTorch's names, and that no random numbers were drawn for it.
 #[track_caller]
 fn assert_made_of<M: Module>(make: impl FnOnce() -> Result<M>, expected: &[(&str, &Parameter)]) {
     let (layer, next) = fork_rng(7, || {

@@ -1,4 +1,4 @@
-//! timm's truncated normal draws.
+//! timm's truncated normal initialization.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::init::{TimmTruncNormal, TimmTruncNormalTf};
@@ -32,7 +32,7 @@ fn truncated_draws_are_timms() {
         init.init(&shape, dtype, &again).unwrap();
         assert_eq!(skipped, again);
         assert_eq!((out.shape(), out.dtype()), (expected.shape(), dtype));
-        // The last bit of `erfinv` is that of the library that PyTorch was built with.
+        // The last bit of `erfinv` depends on the library that PyTorch was built with.
         let double = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
         let unit = match dtype {
             DType::F64 => f64::EPSILON,
@@ -41,7 +41,7 @@ fn truncated_draws_are_timms() {
             _ => 2.0_f64.powi(-7),
         };
         for (x, y) in double(&out).into_iter().zip(double(expected)) {
-            // What is added last may be larger than what comes out.
+            // The last term may be larger than the result.
             let scale = (y - mean).abs().max(mean.abs()).max(y.abs());
             assert!(
                 (x - y).abs() <= 4.0 * unit * scale,

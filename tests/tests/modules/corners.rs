@@ -1,5 +1,4 @@
-//! Corners of trees, resets, freezing, optimizers, hooks and files in which something could go wrong
-//! without a word.
+//! Edge cases of trees, resets, freezing, optimizers, hooks and files that could go wrong silently.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -68,7 +67,7 @@ fn apply_on_a_shared_root_is_an_error() {
     refused(Choice::Shared(layer), "Linear");
 }
 
-/// Fails from the second time on.
+/// Fails from the second call on.
 struct Once(AtomicBool);
 
 impl Init for Once {
@@ -97,7 +96,7 @@ fn a_reset_that_fails_changes_nothing() {
     assert_eq!(pair.first.tensor().to_vec::<f32>().unwrap(), [5.0, 6.0]);
 }
 
-/// Ignores the dtype that it is asked for.
+/// Ignores the requested dtype.
 struct Single;
 
 impl Init for Single {
@@ -160,14 +159,14 @@ impl Forward for One {
     }
 }
 
-/// The memory of a model that has gone is soon that of the next one.
+/// The memory of a dropped model is soon reused by the next one.
 #[test]
 fn an_optimizer_does_not_take_a_new_model_for_one_that_has_gone() {
     let model = || One {
         weight: Parameter::new(Tensor::from([1.0_f32, 1.0])).unwrap(),
     };
     for spare in 0..8 {
-        // Blocks that are free when the new model is made, so that it finds the old one's.
+        // Blocks that are free when the new model is created, so that it gets the old one's.
         let leaves: Vec<Tensor> = (0..spare)
             .map(|_| Tensor::from(1.0_f32).with_grad().unwrap())
             .collect();
@@ -205,8 +204,8 @@ fn a_borrowed_input_is_not_replaced_in_silence() {
     assert!(error.to_string().contains("borrowed"), "{error}");
 }
 
-/// The value of a tensor is shared by a load and stays until one of the two is trained. A file that
-/// took this for a tie would lack the second name for PyTorch, which knows no such sharing.
+/// Two tensors loaded from one value share it until one of them is trained. If a file treated this as a tie, PyTorch, which
+/// has no such sharing, would miss the second name.
 #[test]
 fn equal_weights_that_are_not_tied_are_both_written() {
     let pair = Pair {

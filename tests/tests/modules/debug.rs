@@ -1,4 +1,4 @@
-//! `Debug` of a module is its tree, of a parameter a line.
+//! `Debug` prints a module as its tree and a parameter as one line.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Debug;
@@ -59,7 +59,7 @@ struct Block {
     _secret: Secret,
 }
 
-/// No `Debug`, of which nothing is asked.
+/// A type without `Debug`, which is not required.
 struct Secret;
 
 #[derive(Module)]

@@ -1,4 +1,4 @@
-//! Wrong arguments and inputs are typed errors that quote the values and carry the module's path.
+//! Wrong arguments and inputs give typed errors that quote the values and contain the module's path.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -242,7 +242,7 @@ fn cross_entropy_refuses_targets_that_do_not_fit() {
     );
 }
 
-/// A convolution deep inside.
+/// A deeply nested convolution.
 #[derive(Module)]
 struct Block {
     conv1: Conv2d,
@@ -257,7 +257,7 @@ impl Forward for Block {
     }
 }
 
-/// The second convolution takes other channels than the first one gives.
+/// The second convolution expects a different number of channels than the first one produces.
 fn block() -> Block {
     Block {
         conv1: Conv2d::new(1, 2, 1).unwrap(),

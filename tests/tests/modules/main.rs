@@ -1,4 +1,4 @@
-//! Modules: members, trees, printing, errors, and the silent failures that do not happen here.
+//! Modules: members, trees, printing, errors, and silent failures that cannot happen here.
 
 mod containers;
 mod corners;

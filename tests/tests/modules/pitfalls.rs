@@ -1,6 +1,6 @@
 //! One test for each silent failure of real networks, named after its number in the list.
 //!
-//! Those that do not compile are under `derive/ui/fail`; here are those that show when a program runs.
+//! Failures that do not compile are under `derive/ui/fail`; those here appear at run time.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod arguments;
@@ -67,7 +67,7 @@ fn changed(before: &StateDict, after: &StateDict) -> Vec<String> {
     keys.map(|(key, _)| key.to_owned()).collect()
 }
 
-/// A file of this test's own, removed at the end.
+/// A file for this test, removed at the end.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {

@@ -1,11 +1,11 @@
-//! The README shows what the repository holds, and the programs of the tests all that their folders hold.
+//! The README lists the contents of the repository, and the test programs include all files of their folders.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
 const README: &str = include_str!("../../../README.md");
 
-/// The examples run in the checks, so a program that the README quotes whole is one that works.
+/// CI runs the examples, so a program that the README quotes in full works.
 #[test]
 fn the_program_of_the_readme_is_the_example() {
     let example = include_str!("../../../examples/mlp.rs").trim_end();
@@ -13,7 +13,7 @@ fn the_program_of_the_readme_is_the_example() {
     assert!(example.lines().count() < 60);
 }
 
-/// The checks run the command that the README promises.
+/// CI runs the command that the README promises.
 #[test]
 fn the_test_command_is_that_of_the_checks() {
     let command = "cargo test --workspace";
@@ -25,7 +25,7 @@ fn the_test_command_is_that_of_the_checks() {
     );
 }
 
-/// A file that no `mod` line names would be compiled by nobody.
+/// A file without a `mod` line would not be compiled.
 #[test]
 fn every_file_of_tests_is_a_module() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! Reference modules enumerate their members, print themselves and answer look-ups as in PyTorch.
+//! Reference modules enumerate their members, print and look up paths as in PyTorch.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod references;
@@ -15,7 +15,7 @@ const PRINTED_OTHERWISE: [(&str, &str, &str, &str); 1] = [(
     "tensors are immutable, so that nothing works in place",
 )];
 
-/// Trees with a module at several paths, which nobody can have exclusively.
+/// Trees with a module at several paths, to which nobody can have exclusive access.
 const SHARED: [&str; 2] = ["Shared", "Diamond"];
 
 fn cases() -> Vec<Value> {
@@ -63,7 +63,7 @@ fn printed(case: &Value) -> String {
     text
 }
 
-/// What differs between a model and the record of it.
+/// The differences between a model and its recording.
 fn differences(model: &dyn Module, case: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut same = |what: &str, actual: Value, expected: &Value| {

@@ -1,4 +1,4 @@
-//! Lower vector instructions, which an environment variable names.
+//! Lower SIMD levels, which an environment variable selects.
 #![allow(clippy::unwrap_used)]
 
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 
 const CHILD: &str = "CPU_CAPABILITY_CHILD";
 
-/// What this test prints when it runs with the variable.
+/// The output of this test when it runs with the variable.
 fn child(variable: &str) -> Output {
     let test = "cpu_capability::the_variable_lowers_the_instructions_and_a_wrong_name_is_reported";
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -43,7 +43,7 @@ fn the_variable_lowers_the_instructions_and_a_wrong_name_is_reported() {
     };
     let (name, bits, errors) = line("default");
     assert_eq!((&*name, &*errors), ("default", ""));
-    // Elementwise operations have the same bits whatever computes them.
+    // Elementwise operations have the same bits at every level.
     let (highest, same, errors) = line("avx3");
     assert_eq!(same, bits);
     let expected = format!("`default`; `{highest}` is used");

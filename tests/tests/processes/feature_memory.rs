@@ -1,4 +1,4 @@
-//! Extracting features for ever needs no more memory than doing so once; alone in its process, whose memory it reads.
+//! Extracting features repeatedly needs no more memory than doing so once; in a separate process, whose memory it reads.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn ten_thousand_extractions_keep_memory_flat() {
             let x = leaf.detach().record([&leaf], |_| Probe { _alive });
             let features = extractor.extract(x).unwrap();
             assert_eq!(features.get("1").unwrap().shape().to_string(), "[16, 256]");
-            // Features that are still there hold no graph.
+            // Features that still exist hold no graph.
             assert_eq!(Arc::strong_count(&alive), 1);
         }
     };

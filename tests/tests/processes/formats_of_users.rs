@@ -1,4 +1,4 @@
-//! A file format that a user wrote is read wherever the library's own are.
+//! A user's file format is read wherever the library's own formats are.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Read, Seek, SeekFrom};
@@ -87,7 +87,7 @@ fn a_registered_format_is_asked_first_and_replaced_by_its_name() {
     let error = StateDict::from_bytes_with(content(mark), &options).unwrap_err();
     assert!(error.to_string().contains("there is no entry `model`"));
 
-    // Before those of the library: this one looks like safetensors, whose ninth byte is a brace.
+    // Tried before those of the library: this one looks like safetensors, whose ninth byte is a brace.
     let mark = b"12345678{";
     register_format(Rows { mark, key: "brace" });
     assert!(
@@ -105,7 +105,7 @@ fn a_registered_format_is_asked_first_and_replaced_by_its_name() {
     );
 }
 
-/// A reader that fails where it is told.
+/// A reader that fails at a given position.
 struct Failing(Cursor<Vec<u8>>, u64);
 
 impl Read for Failing {

@@ -1,4 +1,4 @@
-//! What is in memory at once: gradients that a hook uses and drops, and factors of products.
+//! Peak memory of gradients that a hook uses and drops, and of factors of products.
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -17,19 +17,19 @@ struct Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: all is passed on to the system's allocator.
+// SAFETY: everything is forwarded to the system's allocator.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -40,7 +40,7 @@ static ALLOCATOR: Counting = Counting;
 const LAYERS: usize = 12;
 const WIDTH: usize = 256;
 
-/// The most bytes that a backward pass takes beyond what was held when it began.
+/// The peak memory of a backward pass beyond what was held at its start.
 fn peak_of_a_pass(net: &Sequential) -> usize {
     let y = net.call(Tensor::ones([1, WIDTH], DType::F32).unwrap());
     let loss = y.unwrap().mean(..).unwrap();
@@ -84,7 +84,7 @@ fn gradients_that_are_used_and_dropped_at_once_are_not_in_memory_together() {
     assert!(together >= LAYERS * one, "{together} bytes");
 }
 
-/// The most bytes that some work takes beyond what was held before; what it returns is held to its end.
+/// The peak memory of a function beyond what was held before; its result is held until the end.
 fn peak_of<T>(work: impl FnOnce() -> Result<T>) -> usize {
     Device::cpu().empty_cache();
     let before = HELD.load(Ordering::Relaxed);
@@ -105,7 +105,7 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
     let drawn = |shape: &[usize]| Tensor::randn(shape, DType::F32).unwrap();
     let (a, b) = (drawn(&[16, 1, 64, 64]), drawn(&[1, 16, 64, 64]));
     let product = 16 * 16 * 64 * 64 * 4;
-    // What is packed of the factors is a part of this.
+    // The packed factors are a part of this.
     let slack = product / 4;
     let peak = peak_of_a_product(&a, &b);
     assert!(
@@ -113,7 +113,7 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
         "{peak} bytes, a product of {product}"
     );
 
-    // The heads of attention, which lie beside each other.
+    // The heads of attention, which are adjacent in memory.
     let heads = |x: Tensor| x.transpose(1, 2).unwrap();
     let (q, k) = (
         heads(drawn(&[4, 256, 8, 64])),
@@ -136,8 +136,7 @@ fn a_factor_is_not_copied_for_each_element_of_the_batch() {
     );
 }
 
-/// The most bytes that a forward and a backward pass take beyond what was held before, with gradients that are there
-/// already.
+/// The peak memory of a forward and a backward pass beyond what was held before, with existing gradients.
 fn peak_of_a_step(net: &impl Forward<Tensor, Output = Tensor>, x: &Tensor) -> usize {
     let step = || {
         let loss = net.call(x.clone())?.mean(..)?;

@@ -1,4 +1,4 @@
-//! Captures and backward hooks over many passes leave the memory of the process as it is.
+//! Captures and backward hooks over many passes do not increase the process's memory.
 #![cfg(target_os = "linux")]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use module_nn::prelude::*;
 use module_tests::processes::ran_in_a_child;
 
-/// The bytes of the process that lie in memory.
+/// The resident memory of the process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -46,7 +46,7 @@ fn ten_thousand_captures_keep_memory_flat() {
         .unwrap();
     let pass = |i: usize| {
         let y = net.call(x.clone()).unwrap();
-        // The graph of every other pass is dropped as it is.
+        // The graph of every other pass is dropped without a backward pass.
         if i.is_multiple_of(2) {
             y.sum(..).unwrap().backward().unwrap();
         }

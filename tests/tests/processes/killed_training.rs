@@ -1,8 +1,8 @@
-//! A training that is killed at 50 random moments, and begun again from its directory each time, ends with the
-//! bits of one that nothing interrupts.
+//! A training that is killed at 50 random moments, and restarted from its directory each time, ends with the same bits as
+//! one without interruptions.
 //!
-//! A life makes at most two steps and saves after each, then it waits for its end; so there are 50 lives in 100
-//! steps on every machine, however fast.
+//! A run takes at most two steps and saves after each, then it waits to be killed; so there are 50 runs within 100 steps on
+//! every machine, however fast.
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use module_nn::prelude::*;
 use module_tests::long_run::{LongRun, differences};
 
-/// Set in a child: where its checkpoint is, and how many steps it makes.
+/// The environment variable that gives a child its checkpoint's location and its number of steps.
 const PLACE: &str = "KILLED_TRAINING_PLACE";
 const STEPS: &str = "KILLED_TRAINING_STEPS";
 
@@ -28,7 +28,7 @@ fn say(what: &str, step: u64) {
     output.flush().unwrap();
 }
 
-/// Not a test, but what the children run: it does nothing where nobody asks for it.
+/// Not a test but the code of the children: it does nothing unless the variable is set.
 #[test]
 fn child() {
     let (Ok(place), Ok(steps)) = (std::env::var(PLACE), std::env::var(STEPS)) else {
@@ -47,11 +47,11 @@ fn child() {
         Ok(())
     };
     run.train(until, save).unwrap();
-    // Until it is killed, or the parent is gone.
+    // Until it is killed, or the parent exits.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// A child, and what it says.
+/// A child and its output.
 struct Life {
     child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -73,13 +73,13 @@ impl Life {
         Self { child, lines }
     }
 
-    /// The step that it is said next of.
+    /// The next step that it reports.
     fn next(&mut self, what: &str) -> Option<u64> {
         let mut lines = self.lines.by_ref().map_while(Result::ok);
         lines.find_map(|line| line.strip_prefix(what)?.trim().parse().ok())
     }
 
-    /// Kills it; the last step that it said to be saved.
+    /// Kills it; returns the last step that it reported as saved.
     fn kill(mut self) -> Option<u64> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -87,7 +87,7 @@ impl Life {
     }
 }
 
-/// The step of the checkpoint, and whether a save was cut off: files that belong to none.
+/// The step of the checkpoint, and whether a save was cut off, leaving files that belong to no checkpoint.
 fn found(place: &Path) -> (u64, bool) {
     if !place.join("checkpoint.json").exists() {
         return (0, place.exists());
@@ -111,10 +111,10 @@ fn a_training_killed_at_50_moments_ends_with_the_same_bits() {
         let mut life = Life::begin(&place, STEPS_OF_A_LIFE);
         let mut saved = last;
         if kill % 5 == 4 {
-            // At any moment, also while it restores.
+            // At any moment, including during a restore.
             std::thread::sleep(up_to(whole_life));
         } else {
-            // At any moment of the step after the first one, and of its save.
+            // At any moment of the step after the first one, including its save.
             assert_eq!(life.next("begun "), Some(last));
             let begun = Instant::now();
             saved = life.next("saved ").expect("a step that is saved");
@@ -123,7 +123,7 @@ fn a_training_killed_at_50_moments_ends_with_the_same_bits() {
         }
         saved = life.kill().unwrap_or(saved);
         let (step, is_cut_off) = found(&place);
-        // The save after the last one that was heard of may have come to its end.
+        // The save after the last reported one may have completed.
         assert!(
             step == saved || step == saved + 1,
             "{step} was found, and {saved} had been saved"
@@ -132,7 +132,7 @@ fn a_training_killed_at_50_moments_ends_with_the_same_bits() {
         last = step;
         cut_off += usize::from(is_cut_off);
     }
-    // Otherwise nothing was shown of a save that is cut off.
+    // Otherwise the test would not have covered an interrupted save.
     assert!(cut_off > 0, "no save was cut off");
 
     let mut life = Life::begin(&place, LongRun::STEPS);

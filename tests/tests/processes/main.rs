@@ -1,4 +1,4 @@
-//! Tests that need a process of their own, each in a child: its memory, its threads, its formats.
+//! Tests that each need a separate child process: its memory, its threads, its formats.
 
 mod cpu_capability;
 mod feature_memory;

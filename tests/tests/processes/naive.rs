@@ -1,5 +1,5 @@
-//! Large tensors, where blocks and threads matter, against loops in `f64`: what is computed and the
-//! gradients of all operands.
+//! Large tensors, for which blocks and threads matter, compared with loops in `f64`: results and the gradients of all
+//! operands.
 #![allow(clippy::unwrap_used)]
 
 mod convolutions;
@@ -9,7 +9,7 @@ mod tails;
 use module_core::{AttentionOptions, set_num_threads};
 use module_nn::prelude::*;
 
-/// The fewest elements that something large has.
+/// The minimum number of elements of a large tensor.
 const LARGE: usize = 1 << 17;
 
 fn draw(shape: &[usize], seed: u64) -> Tensor {
@@ -40,7 +40,7 @@ fn close(actual: &Tensor, expected: &[f64], bound: f64, what: &str) {
 /// An output, and the gradients of the operands.
 type Expected = (Vec<f64>, Vec<Vec<f64>>);
 
-/// The same within a hundred thousandth of the largest element.
+/// Equal within 1e-5 of the largest element.
 #[track_caller]
 fn check(
     leaves: &[&Tensor],
@@ -54,8 +54,8 @@ fn check(
     });
 }
 
-/// Runs `operation` on few and on many threads, and the pass back of a gradient, and compares the output and the
-/// gradients of `leaves` with what is expected of them, within bounds for each.
+/// Runs `operation` with few and with many threads, and its backward pass for a gradient, and compares the output and the
+/// gradients of `leaves` with the expected ones, each within its bound.
 #[track_caller]
 fn check_within(
     leaves: &[&Tensor],

@@ -1,4 +1,4 @@
-//! The number of threads changes how long an operation takes and never what it gives.
+//! The number of threads affects the speed of an operation but never its result.
 #![allow(clippy::unwrap_used)]
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
@@ -7,7 +7,7 @@ use module_core::{num_threads, set_num_threads};
 use module_nn::prelude::*;
 use module_tests::processes::ran_in_a_child;
 
-/// What a large operation gives, and the gradient of what it is an operation of: an input, or a weight.
+/// The result of a large operation, and the gradient of its operand: an input or a weight.
 fn results() -> Result<Vec<Vec<u8>>> {
     let draw = |shape: &[usize], seed| fork_rng(seed, || Tensor::randn(shape.to_vec(), DType::F32));
     let wide = draw(&[517, 1031], 1)?;

@@ -1,11 +1,11 @@
-//! Training leaves the memory of the process as it is, to a few bytes a pass.
+//! Training does not increase the process's memory by more than a few bytes per pass.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
 use module_nn::prelude::*;
 use module_tests::processes::ran_in_a_child;
 
-/// The bytes of the process that lie in memory.
+/// The resident memory of the process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));

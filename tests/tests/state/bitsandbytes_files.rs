@@ -1,5 +1,5 @@
-//! Weights that bitsandbytes quantized to four bits, as Hugging Face's tools store them: joined, unpacked to its values
-//! and split again.
+//! Weights that bitsandbytes quantized to four bits, as stored by Hugging Face's tools: joined, unpacked to its values and
+//! split again.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{Nf4Parts, Nf4Storage, Storage};
@@ -60,7 +60,7 @@ fn weights_unpack_to_the_values_of_bitsandbytes() {
             "{name}"
         );
         match name.starts_with("fp4") {
-            // It has a negative zero, which its own levels lack.
+            // It has a negative zero, which the library's own levels lack.
             true => assert!(unpacked.equal(theirs).unwrap(), "{name}"),
             false => assert!(bytes(&unpacked) == bytes(theirs), "{name}"),
         }
@@ -125,8 +125,8 @@ fn weights_are_quantized_to_the_bytes_of_bitsandbytes() {
                 continue; // The mean below in other digits.
             }
             assert_eq!(ours.shape(), theirs.shape(), "{key}");
-            // PyTorch adds up more than a few scales in an order of its own, so that their mean of 2.58 differs in the last bit,
-            // and its `linspace`, of which the levels of nested scales are made, depends on the processor in the last bit too.
+            // PyTorch adds more than a few scales in its own order, so that their mean of 2.58 differs in the last bit; the
+            // last bit of its `linspace`, from which the levels of nested scales are computed, also depends on the CPU.
             let (mean, levels) = (
                 key == "nf4.weight.nested_absmax",
                 key.ends_with("nested_quant_map"),
@@ -136,7 +136,7 @@ fn weights_are_quantized_to_the_bytes_of_bitsandbytes() {
                 let near = Tolerance::new().rtol(3e-7).atol(near);
                 assert!(ours.allclose(theirs, near).unwrap(), "{key}");
             } else if key == "nf4.weight.absmax" {
-                // Its library finds the nearest of the levels by a table, which misses it close to the middle of two.
+                // bitsandbytes finds the nearest level with a table, which is wrong close to the middle between two.
                 let steps = bytes(ours)
                     .into_iter()
                     .zip(bytes(theirs))
@@ -306,7 +306,7 @@ fn bitsandbytes_read_the_committed_file() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("golden/rust/bitsandbytes.safetensors");
     let joined = file().join_packed().unwrap();
-    // Set to write the file anew, after which `golden/check_rust_gguf.py` must be run again.
+    // Set to rewrite the file, after which `golden/check_rust_gguf.py` must be run again.
     if std::env::var_os("WRITE_GOLDEN").is_some() {
         joined.save(&path).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Checkpoints of PyTorch and NumPy load exactly, or say why they do not.
+//! Checkpoints of PyTorch and NumPy load exactly, or give an error with the reason.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use std::io::Cursor;
@@ -25,11 +25,11 @@ fn with_entry(options: ReadOptions, entry: Option<&str>) -> ReadOptions {
     }
 }
 
-/// Reads a copy of a file that is cut off as soon as it is read.
+/// Reads a copy of a file that is truncated immediately after it was read.
 fn read_and_cut(path: &str, entry: Option<&str>, options: ReadOptions) -> Result<StateDict> {
     let name = format!("cut-{}-{}", std::process::id(), path.replace('/', "-"));
     let copy = std::env::temp_dir().join(name);
-    // Its mode may be that of a file that nobody writes.
+    // It may have the mode of a read-only file.
     std::fs::write(&copy, std::fs::read(golden::path(path))?)?;
     let state = StateDict::load_with(&copy, &with_entry(options, entry));
     std::fs::OpenOptions::new()
@@ -52,7 +52,7 @@ fn pairs<'a>(value: &'a Value, state: &'a StateDict) -> Vec<[(&'a str, &'a Tenso
         .collect()
 }
 
-/// Every case that loads; how many there are.
+/// Every case that loads; returns their number.
 fn load_exactly(folder: &str) -> usize {
     let (cases, expected) = cases(folder);
     let mut files = 0;
@@ -83,7 +83,7 @@ fn load_exactly(folder: &str) -> usize {
             for (key, tensor) in state.iter() {
                 assert!(!tensor.requires_grad());
                 let recorded = format!("{file}/{}/{key}", entry.unwrap_or_default());
-                // Where ties matter alone, elements are not recorded.
+                // If only ties matter, elements are not recorded.
                 let Some(recorded) = expected.get(&recorded) else {
                     assert!(file.starts_with("ties."), "{name}");
                     continue;
@@ -123,7 +123,7 @@ fn lazy_views_and_the_tensors_beside_python_objects_load_exactly() {
     assert!(files >= 12, "only {files} files");
 }
 
-/// Every case that is refused, with what the message must say; how many there are.
+/// Every case that is refused, with the required parts of the message; returns their number.
 fn refuse(folder: &str) -> usize {
     let (cases, _) = cases(folder);
     let mut refused = 0;
@@ -143,7 +143,7 @@ fn refuse(folder: &str) -> usize {
         for words in case["error"].as_array().unwrap().iter().map(text) {
             assert!(message.contains(words), "{file}: {message}\nlacks: {words}");
         }
-        // What the message tells to do helps.
+        // Following the message's advice works.
         if let Some(shapes) = case["expanded"].as_object() {
             let state = read(&path, entry, ReadOptions::new().expanded(true)).expect(file);
             assert_eq!(state.len(), shapes.len(), "{file}");

@@ -1,4 +1,4 @@
-//! Checkpoints of several files, saving in the background, and going on with training.
+//! Checkpoints of several files, saving in the background, and resuming training.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ fn shards_hold_what_was_saved() {
         let (a, tied) = (loaded.get("a").unwrap(), loaded.get("tied").unwrap());
         assert!(a.shares_memory_with(tied));
     }
-    // Equal states are equal files.
+    // Equal states give equal files.
     let read = |name: &str| std::fs::read(scratch.file("of-40").join(name)).unwrap();
     let index = "model.safetensors.index.json";
     let (shard, before) = ("model-00002-of-00005.safetensors", read(index));
@@ -100,7 +100,7 @@ fn no_old_shard_is_written_and_none_stays() {
         StateDict::from_iter(tensors)
     };
     of(0.0, 2).save_sharded(&scratch.0, 16).unwrap();
-    // A file of the user's, and what a save that was killed has left.
+    // A user's file, and remains of a killed save.
     std::fs::write(scratch.file("config.json"), b"{}").unwrap();
     std::fs::write(scratch.file("model-notes.safetensors"), b"").unwrap();
     std::fs::write(scratch.file("model.3-00001-of-00002.safetensors"), b"").unwrap();
@@ -214,7 +214,7 @@ fn errors_of_a_save_in_the_background_arrive() {
     assert!(message.contains("does not exist"), "{message}");
 }
 
-// Training that goes on.
+// Resumed training.
 
 #[derive(Module)]
 struct Net {
@@ -223,7 +223,7 @@ struct Net {
     last: Linear,
 }
 
-/// The same network, written in another order.
+/// The same network with its members in a different order.
 #[derive(Module)]
 struct Reordered {
     last: Linear,
@@ -275,7 +275,7 @@ where
         model.zero_grad();
         let y = model.call(x).unwrap();
         y.mul(&y).unwrap().mean(..).unwrap().backward().unwrap();
-        // One that JSON must keep to the last bit.
+        // A number that JSON must keep to the last bit.
         optimizer.set_lr(1e-2 / (1.0 + 0.1 * step as f64)).unwrap();
         optimizer.step(model).unwrap();
     }
@@ -299,7 +299,7 @@ fn resume<M: Module, O: Stateful>(
     restored.unwrap();
 }
 
-/// Everything that training has come to.
+/// The complete state of the training.
 fn all<M: Module, O: Stateful>(model: &M, optimizer: &O) -> Vec<(String, DType, Shape, Vec<u8>)> {
     let end = checkpoint(model, optimizer);
     let parts = end
@@ -321,7 +321,7 @@ fn goes_on<O: Optimizer + Stateful>(name: &str, build: impl Fn(&dyn Module) -> R
         let mut optimizer = build(&model).unwrap();
         train(&model, &mut optimizer, 0..10);
         let saving = checkpoint(&model, &optimizer).save_async(&scratch.0);
-        // What comes after does not reach the checkpoint.
+        // Later changes do not reach the checkpoint.
         train(&model, &mut optimizer, 10..12);
         saving.join().unwrap();
     });
@@ -494,7 +494,7 @@ fn the_state_of_another_optimizer_is_called_so() {
         none.contains("it is the state of no optimizer, and this is SGD"),
         "{none}"
     );
-    // Checkpoints that do not name the optimizer are told by its configuration.
+    // Checkpoints that do not name the optimizer are identified by its configuration.
     let state = adamw.state().unwrap();
     let config: serde_json::Value = state.get("config").unwrap();
     let paths: Vec<String> = state.get("parameters").unwrap();
@@ -539,7 +539,7 @@ fn restoring_says_which_hyperparameters_are_others() {
     );
     let names: Vec<&str> = other.changed.iter().map(|setting| &*setting.name).collect();
     assert_eq!(names, ["betas", "lr"]);
-    // A model is configured by nothing, and its hooks are not asked.
+    // A model has no configuration, and its hooks are not called.
     let mut model = net();
     let report = checkpoint.restore("model", &mut model).unwrap();
     assert_eq!(report.to_string(), "restored");

@@ -1,5 +1,5 @@
-//! Damaged and hostile checkpoints are errors: no panic, nothing executed, and never more memory than
-//! a small multiple of the file.
+//! Damaged and malicious checkpoints give errors: no panic, no code execution, and no more memory than a small multiple of
+//! the file size.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod archive;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use module_core::{Error, FileError, ReadOptions, StateDict, Tensor};
 use module_tests::memory::height_of;
 
-/// A file that is written anew for each attempt, and removed in the end.
+/// A file that is rewritten for each attempt and removed at the end.
 pub(crate) struct Attempt {
     path: PathBuf,
     pub(crate) files: usize,
@@ -35,7 +35,7 @@ impl Attempt {
         }
     }
 
-    /// Loads a file of these bytes: the tensors can be read, or the error is of the file.
+    /// Loads a file of these bytes: either the tensors are readable, or the error is one of the file.
     pub(crate) fn load(
         &mut self,
         what: &str,
@@ -100,7 +100,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        // A test that fails leaves no more behind than one that passes.
+        // A failing test leaves no more behind than a passing one.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,5 +1,5 @@
-//! Damaged and hostile GGUF files: every one is an error that names the file, none panics, and none takes more
-//! memory than a small multiple of its size.
+//! Damaged and malicious GGUF files: each gives an error that names the file, none panics, and none needs more memory than
+//! a small multiple of its size.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use module_nn::prelude::*;
 use module_tests::files::mapped;
 use module_tests::memory::height_with_moves_of;
 
-/// The most that reading may take for each byte of a file: descriptions of 24 bytes become tensors.
+/// The maximum memory for reading, per byte of a file: descriptions of 24 bytes become tensors.
 const FACTOR: usize = 32;
 
-/// A file that is written anew for each attempt.
+/// A file that is rewritten for each attempt.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -99,7 +99,7 @@ fn sound() -> Vec<u8> {
     file.to_bytes().unwrap()
 }
 
-/// The parts of a file that is put together by hand.
+/// The parts of a handmade file.
 struct Parts {
     tensors: u64,
     entries: u64,
@@ -116,7 +116,7 @@ fn entry(key: &str, kind: u32, value: &[u8]) -> Vec<u8> {
     [&text(key.as_bytes()), &kind.to_le_bytes()[..], value].concat()
 }
 
-/// The description of a tensor, whose sizes are those of the file.
+/// The description of a tensor, with its sizes in the file's order.
 fn tensor(name: &str, sizes: &[u64], kind: u32, start: u64) -> Vec<u8> {
     let sizes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
     let rank = (sizes.len() / 8) as u32;
@@ -159,7 +159,7 @@ fn sound_files_are_read() {
     let scratch = Scratch::new("control");
     let file = scratch.read(&sound()).unwrap();
     assert_eq!((file.tensors.len(), file.metadata.len()), (5, 5));
-    // The crafted headers below are such ones with one thing wrong.
+    // The crafted headers below are like these, with one error each.
     let parts = Parts::of(
         &[entry("a", 4, &[1, 0, 0, 0])],
         &[tensor("x", &[2], 0, 0)],
@@ -173,7 +173,7 @@ fn sound_files_are_read() {
             .tensors
             .is_empty()
     );
-    // In whichever order tensors are described.
+    // In any order of the descriptions.
     let swapped = [tensor("x", &[8], 0, 32), tensor("y", &[8], 0, 0)];
     assert_eq!(
         scratch
@@ -189,7 +189,7 @@ fn sound_files_are_read() {
 fn every_truncation_and_every_surplus_is_refused() {
     let scratch = Scratch::new("cut");
     let file = sound();
-    // The padding of the last tensor is nothing that could be missed: it has eight bytes.
+    // Missing padding of the last tensor cannot be noticed: it has eight bytes.
     for end in 0..=file.len() - 9 {
         assert!(
             scratch.read(&file[..end]).is_err(),
@@ -284,7 +284,7 @@ fn crafted_metadata_is_refused() {
     }
     scratch.refuse(&alone(&[array(13, 0, &[])]), "the type 13");
     scratch.refuse(&alone(&[array(7, 2, &[1, 3])]), "a truth value is 3");
-    // Arrays in arrays, deeper than any stack.
+    // Nested arrays, deeper than any stack.
     let one = [9_u32.to_le_bytes().to_vec(), 1_u64.to_le_bytes().to_vec()].concat();
     let deep = one.repeat(100_000);
     scratch.refuse(
@@ -385,7 +385,7 @@ fn crafted_tensors_are_refused() {
     scratch.refuse(&file(&twice, 64), "the name of a tensor `x` stands twice");
     let name = [&text(b"\xff")[..], &[0; 16]].concat();
     scratch.refuse(&file(&[name], 64), "the name `\u{fffd}` is not UTF-8");
-    // Names that would steer a terminal, or fill it.
+    // Names that would control a terminal, or fill it.
     let long = "\u{1b}[2J".repeat(1000);
     let error = scratch
         .read(&file(&[tensor(&long, &[16], 3, 0)], 64))

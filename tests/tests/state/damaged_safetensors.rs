@@ -1,5 +1,5 @@
-//! Damaged and hostile safetensors files and indices: every one is an error that names the file, none
-//! panics, and none takes more memory than a small multiple of its size.
+//! Damaged and malicious safetensors files and indices: each gives an error that names the file, none panics, and none
+//! needs more memory than a small multiple of its size.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use module_tests::files::mapped;
 use module_tests::memory::{height_with_moves_of, held};
 use module_tests::processes::ran_in_a_child;
 
-/// The most that reading may take for each byte of a file. Names of a few letters become strings, and
-/// descriptions of fifty bytes become tensors.
+/// The maximum memory for reading, per byte of a file. Names of a few letters become strings, and descriptions of fifty
+/// bytes become tensors.
 const FACTOR: usize = 32;
 
 struct Scratch(PathBuf);
@@ -36,7 +36,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Reads a file in both ways and checks what it took; the size is that of all its files.
+/// Reads a file in both ways and checks the memory used; the size is that of all its files.
 fn read(path: &Path, size: usize) -> Result<StateDict> {
     let mut result = None;
     for options in [ReadOptions::new(), mapped()] {
@@ -92,7 +92,7 @@ fn sound() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// A file with this header and so many bytes of elements.
+/// A file with this header and this many bytes of elements.
 fn with_header(header: impl AsRef<[u8]>, elements: usize) -> Vec<u8> {
     let header = header.as_ref();
     let length = (header.len() as u64).to_le_bytes();
@@ -106,7 +106,7 @@ fn sound_files_are_read() {
     let state = read(&scratch.put("file", &file), file.len()).unwrap();
     assert_eq!(state.len(), 6);
     let one = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
-    // The crafted headers below are such ones with one thing wrong.
+    // The crafted headers below are like these, with one error each.
     read(&scratch.put("file", &with_header(one, 8)), 100).unwrap();
     read(&scratch.put("file", &with_header("{}", 0)), 10).unwrap();
 }
@@ -183,7 +183,7 @@ fn impossible_lengths_of_the_header_are_refused() {
 fn crafted_headers_are_refused() {
     let scratch = Scratch::new("crafted");
     let mut headers: Vec<String> = Vec::new();
-    // What is no object of tensors.
+    // Values that are not an object of tensors.
     for text in [
         "",
         " ",
@@ -221,7 +221,7 @@ fn crafted_headers_are_refused() {
         format!(r#"{{"dtype":{dtype},"shape":{shape},"data_offsets":{offsets}}}"#)
     };
     let fine = info("\"F32\"", "[2]", "[0,8]");
-    // One thing wrong, where `fine` has it right.
+    // One error each, where `fine` is correct.
     for dtype in [
         "\"F33\"",
         "\"f32\"",
@@ -246,7 +246,7 @@ fn crafted_headers_are_refused() {
     ] {
         headers.push(format!(r#"{{"a":{}}}"#, info(dtype, "[2]", "[0,8]")));
     }
-    // Of the width of `fine`, and of another shape.
+    // With the width of `fine`, but a different shape.
     headers.push(format!(r#"{{"a":{}}}"#, info("\"U32\"", "[3]", "[0,8]")));
     headers.push(format!(r#"{{"a":{}}}"#, info("\"C64\"", "[1,2]", "[0,8]")));
     for shape in [
@@ -339,7 +339,7 @@ fn crafted_headers_are_refused() {
             fine.replace(field, r#""other":1"#)
         ));
     }
-    // Metadata that is no object of strings.
+    // Metadata that is not an object of strings.
     for wrong in [
         "[]",
         "1",
@@ -415,7 +415,7 @@ fn crafted_headers_are_refused() {
     let number = refused(&scratch, files);
     assert!(number > 130, "{number}");
 
-    // Text that is no UTF-8, in a key, in a value, and where nothing reads it.
+    // Text that is not UTF-8, in a key, in a value, and where nothing reads it.
     let text = format!(
         r#"{{"a?":{{"x":"?",{},"__metadata__":{{"x?":"?"}}}}"#,
         &fine[1..]
@@ -452,7 +452,7 @@ fn many_small_parts_take_memory_by_their_size() {
 
 #[test]
 fn a_file_is_held_once_while_it_is_read() {
-    // Memory that other tests gave back would be taken, and not counted.
+    // Memory freed by other tests would be reused and not counted.
     if ran_in_a_child("damaged_safetensors::a_file_is_held_once_while_it_is_read") {
         return;
     }
@@ -466,7 +466,7 @@ fn a_file_is_held_once_while_it_is_read() {
     let sharded = scratch.0.join("shards");
     state.save_sharded(&sharded, 5 << 20).unwrap();
     drop(state);
-    // What is kept for tensors to come would hide what is asked for.
+    // Memory cached for future tensors would hide the allocations.
     Device::cpu().empty_cache();
     for place in [path, sharded] {
         let before = held();
@@ -690,7 +690,7 @@ fn no_flipped_bit_of_an_index_harms() {
         std::fs::write(&path, index).unwrap();
         match read(&path, size) {
             Err(_) => errors += 1,
-            // White space, a number that nothing needs, the other name of a tie.
+            // White space, an unused number, the other name of a tie.
             Ok(state) => assert!((5..=6).contains(&state.len()), "bit {bit}"),
         }
     }

@@ -1,5 +1,5 @@
-//! GGUF files that llama.cpp's package wrote: metadata, elements and blocks are what it reads, and what is packed here is
-//! what ggml packs.
+//! GGUF files written by llama.cpp's package: we read the same metadata, elements and blocks as it does, and pack the same
+//! as ggml.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::checkpoint::{Gguf, GgufArray, GgufType, GgufValue};
@@ -64,7 +64,7 @@ fn files_of_the_package_are_read_to_the_bit() {
                     assert_eq!(blocks, written, "{key}");
                     assert_eq!(x.nbytes(), blocks.len());
                 }
-                // The package gives numbers of bf16 as f32.
+                // The package returns bf16 numbers as f32.
                 let mut values = x.unpack().unwrap();
                 if values.dtype() == DType::BF16 {
                     values = values.to_dtype(DType::F32).unwrap();
@@ -137,7 +137,7 @@ fn files_are_written_as_the_package_writes_them() {
         let theirs = std::fs::read(golden::path("gguf").join(name)).unwrap();
         assert!(open(name).to_bytes().unwrap() == theirs, "{name}");
     }
-    // What is read of version 2 is written as version 3.
+    // Files of version 2 are written as version 3.
     let path = golden::path("gguf").join("version2.gguf");
     let mut theirs = std::fs::read(path).unwrap();
     assert_eq!(std::mem::replace(&mut theirs[4], 3), 2);
@@ -203,7 +203,7 @@ fn tensors_are_converted_before_they_are_written() {
     let deep = refused(Tensor::zeros([1, 1, 1, 1, 1], ()).unwrap());
     assert!(deep.contains("5 dimensions"), "{deep}");
 
-    // Nothing changes where one of the selected tensors cannot be converted.
+    // Nothing changes if one of the selected tensors cannot be converted.
     let mut file = Gguf::new(state());
     file.tensors
         .insert("c.weight", Tensor::ones([2, 33], ()).unwrap());
@@ -287,7 +287,7 @@ fn a_model_loads_packed_values_under_its_own_names() {
     let options = LoadOptions::new().remap(names);
     let report = to.load_with(&path, options.clone()).unwrap();
     assert_eq!(report.loaded.len(), 4);
-    // Linear layers compute with what stays packed.
+    // Linear layers compute with weights that stay packed.
     let (packed, x) = (to.state_dict().unwrap(), Tensor::ones([2, 64], ()).unwrap());
     let weight = packed.get("query.weight").unwrap();
     assert!(weight.is_packed() && !packed.get("query.bias").unwrap().is_packed());
@@ -361,7 +361,7 @@ fn other_files_are_refused_by_name() {
     assert!(error.contains("it is big-endian"), "{error}");
 }
 
-/// Set to write the file anew, after which `golden/check_rust_gguf.py` must be run again.
+/// Set to rewrite the file, after which `golden/check_rust_gguf.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 /// A file of every type of elements and of values.

@@ -1,4 +1,4 @@
-//! Files that PyTorch wrote are read here, and PyTorch read what was written here.
+//! We read files written by PyTorch, and PyTorch has read files written here.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use module_tests::digits::Digits;
 use module_tests::golden::{self, Tolerance, assert_close};
 use serde_json::Value;
 
-/// `pytorch_digits.safetensors` has no case of its own, unlike the other golden files.
+/// `pytorch_digits.safetensors` has no case, unlike the other golden files.
 fn pytorch_file() -> PathBuf {
     golden::path("pytorch_digits.safetensors")
 }
@@ -20,7 +20,7 @@ fn rust_file(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A network of other weights, with those of the file loaded.
+/// A network with different weights, into which those of the file are loaded.
 fn loaded() -> Digits {
     let model = fork_rng(7, || Digits::new(8, 0.1)).unwrap();
     let report = model.load(pytorch_file()).unwrap();
@@ -82,7 +82,7 @@ fn what_is_saved_equals_what_pytorch_saved() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// An empty directory of this test's own.
+/// An empty directory for this test.
 fn scratch(name: &str) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("interchange-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
@@ -97,13 +97,13 @@ fn of_the_committed_file() -> Digits {
     model
 }
 
-/// Eight images whose pixels both sides compute alike: `(i mod 17) / 16`.
+/// Eight images whose pixels both sides compute in the same way: `(i mod 17) / 16`.
 fn images() -> Tensor {
     let pixels = (0..8 * 64).map(|i: u16| f32::from(i % 17) / 16.0);
     Tensor::from_vec(pixels.collect(), [8, 1, 8, 8]).unwrap()
 }
 
-/// Set to write the file anew, after which `golden/check_rust_file.py` must be run again.
+/// Set to rewrite the file, after which `golden/check_rust_file.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 #[test]
@@ -123,7 +123,7 @@ fn the_committed_file_holds_what_is_written_today() {
     for key in keys {
         assert!(sorted.binary_search(&key).is_ok(), "{key}");
         let (now, then) = (state.get(key).unwrap(), committed.get(key).unwrap());
-        // The statistics of a batch are sums, which another processor may add in another order.
+        // The statistics of a batch are sums, which another CPU may add in a different order.
         assert_close(now, then, Tolerance::CONTRACTION, key);
     }
     // The same tensors give the same bytes.
@@ -169,7 +169,7 @@ fn pytorch_read_the_committed_file_as_it_is_read_here() {
     assert_close(&logits, &expected, Tolerance::CONTRACTION, "logits");
 }
 
-/// What `golden/check_rust_shards.py` knows too: element `j` of tensor `k` is `(17·k + j) mod 251`.
+/// `golden/check_rust_shards.py` uses the same rule: element `j` of tensor `k` is `(17·k + j) mod 251`.
 fn of_the_committed_shards() -> StateDict {
     let shapes: [(&str, DType, &[usize]); 9] = [
         ("encoder.weight", DType::F32, &[6, 4]),
@@ -225,7 +225,7 @@ fn the_committed_shards_hold_what_is_written_today() {
         let found = serde_json::json!([bytes.len(), adler32(&bytes)]);
         assert_eq!(*record, found, "run check_rust_shards.py again");
     }
-    // Hugging Face's own division into shards is this one.
+    // Hugging Face's own sharding gives the same result.
     let index = std::fs::read_to_string(rust_file("sharded/model.safetensors.index.json")).unwrap();
     let index: Value = serde_json::from_str(&index).unwrap();
     assert_eq!(recorded["hub"]["weight_map"], index["weight_map"]);
@@ -233,7 +233,7 @@ fn the_committed_shards_hold_what_is_written_today() {
         recorded["hub"]["total_size"],
         index["metadata"]["total_size"]
     );
-    // What PyTorch read is what was written.
+    // PyTorch read what was written.
     let described = state.iter().map(|(key, value)| {
         let shape: Vec<usize> = value.shape().to_vec();
         serde_json::json!([key, shape, value.dtype().to_string()])
@@ -256,7 +256,7 @@ fn the_committed_shards_hold_what_is_written_today() {
     std::fs::remove_dir_all(scratch).unwrap();
 }
 
-/// Ties the recorded answer to the bytes that PyTorch read.
+/// Links the recorded answer to the bytes that PyTorch read.
 fn adler32(bytes: &[u8]) -> u32 {
     let step = |(a, b): (u32, u32), &byte: &u8| {
         let a = (a + u32::from(byte)) % 65521;

@@ -1,5 +1,5 @@
-//! A child process saves one checkpoint after the other and is killed at any moment: what is on the disk
-//! is always the last checkpoint that it had saved, or the one that it was saving, whole.
+//! A child process saves one checkpoint after another and is killed at an arbitrary moment: the disk always holds,
+//! complete, the last checkpoint that it saved or the one that it was saving.
 #![cfg(unix)]
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use module_nn::prelude::*;
 
-/// Set in a child: what it is to save, and where.
+/// The environment variable that tells a child what to save, and where.
 const KIND: &str = "KILLED_TEST_KIND";
 const PLACE: &str = "KILLED_TEST_PLACE";
 
-/// Tensors of one number each, enough of them that a save is many writes.
+/// Tensors of one number each, enough of them that a save takes many writes.
 fn state(round: u64) -> StateDict {
     let tensor = |i: usize| {
         let value = Tensor::full([512 + 64 * i], round as i64, DType::I64);
@@ -23,7 +23,7 @@ fn state(round: u64) -> StateDict {
     StateDict::from_iter((0..6).map(tensor))
 }
 
-/// The number of which a state consists; it must be whole.
+/// The number that fills a state; all its tensors must agree.
 fn round_of(state: &StateDict) -> u64 {
     assert_eq!(state.len(), 6);
     let values: Vec<i64> = state
@@ -78,7 +78,7 @@ fn load(kind: &str, place: &Path) -> Result<u64> {
     })
 }
 
-/// Not a test, but what the children run: it does nothing where nobody asks for it.
+/// Not a test but the code of the children: it does nothing unless the variable is set.
 #[test]
 fn child() {
     let (Ok(kind), Ok(place)) = (std::env::var(KIND), std::env::var(PLACE)) else {
@@ -88,14 +88,14 @@ fn child() {
     let first = load(&kind, &place).unwrap() + 1;
     for round in first.. {
         save(&kind, &place, round).unwrap();
-        // The parent reads of it what came before the kill.
+        // The parent reads from it what was written before the kill.
         let mut output = std::io::stdout().lock();
         writeln!(output, "\nsaved {round}").unwrap();
         output.flush().unwrap();
     }
 }
 
-/// Kills children so many times, and returns in how many of them a save was cut off.
+/// Kills this many children, and returns the number of saves that were cut off.
 fn kill(kind: &str, times: usize) {
     let place = std::env::temp_dir().join(format!("killed-{kind}-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
@@ -126,7 +126,7 @@ fn kill(kind: &str, times: usize) {
         let mut lines = BufReader::new(child.stdout.take().unwrap())
             .lines()
             .map_while(Result::ok);
-        // From the first save on any moment is as good as another.
+        // After the first save, any moment is equally good.
         let saved = |line: String| line.strip_prefix("saved ")?.parse::<u64>().ok();
         let mut acknowledged = lines.by_ref().find_map(saved).expect("a first save");
         std::thread::sleep(Duration::from_micros(u64::from(
@@ -136,14 +136,14 @@ fn kill(kind: &str, times: usize) {
         child.wait().unwrap();
         acknowledged = lines.filter_map(saved).last().unwrap_or(acknowledged);
         let found = load(kind, &place).unwrap();
-        // The save after the last one that was acknowledged may have come to its end.
+        // The save after the last acknowledged one may have completed.
         assert!(
             found == acknowledged || found == acknowledged + 1,
             "{found} was found, and {acknowledged} had been saved"
         );
         assert!(found > last);
         last = found;
-        // What the kills before left was swept by the saves of this child.
+        // This child's saves removed the remains of earlier kills.
         let left = temporary();
         assert!(left <= 1, "{left} temporary files");
         left_behind += left;
@@ -151,7 +151,7 @@ fn kill(kind: &str, times: usize) {
     save(kind, &place, last + 1).unwrap();
     assert_eq!(temporary(), 0);
     std::fs::remove_dir_all(&place).unwrap();
-    // Otherwise no save was ever cut off in the middle, and nothing was shown.
+    // Otherwise no save was ever interrupted, and the test proved nothing.
     assert!(
         left_behind > times / 10,
         "{left_behind} of {times} saves were cut off"

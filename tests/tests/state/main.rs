@@ -1,4 +1,4 @@
-//! State dicts and checkpoints: what is written, read and refused.
+//! State dicts and checkpoints: writing, reading and refusing.
 
 mod bitsandbytes_files;
 mod checkpoint_formats;

@@ -1,4 +1,4 @@
-//! State dicts: PyTorch's words when one does not fit, and all or nothing when one is loaded.
+//! State dicts: PyTorch's messages if one does not fit, and all-or-nothing loading.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod atomic;
@@ -14,7 +14,7 @@ use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
 use serde_json::Value;
 
-/// Cases that end otherwise here, with the reason.
+/// Cases with a different outcome here, with the reason.
 const OURS: [(&str, &str); 5] = [
     (
         "missing num_batches_tracked, with version 2",
@@ -92,7 +92,7 @@ fn net() -> Net {
     make().unwrap()
 }
 
-/// The model of a recorded case; a linear layer is told by its tensors.
+/// The model of a recorded case; a linear layer is recognized by its tensors.
 fn model(case: &Value) -> Box<dyn Module> {
     let linear = |inputs, outputs, bias| {
         let config = LinearConfig::new(inputs, outputs).bias(bias);
@@ -165,7 +165,7 @@ fn assert_same(actual: &StateDict, expected: &StateDict, label: &str) {
     }
 }
 
-/// PyTorch's text with shapes as they are printed here.
+/// PyTorch's text with shapes printed as in this library.
 fn with_plain_shapes(text: &str) -> String {
     text.replace("torch.Size(", "").replace("])", "]")
 }
@@ -185,7 +185,7 @@ fn check(case: &Value) -> std::result::Result<(), String> {
             if found != expected {
                 return Err(format!("{found} instead of {expected}"));
             }
-            // How many keys were loaded, and what was not, stands after PyTorch's words.
+            // The number of loaded keys, and the keys that were not loaded, follow PyTorch's text.
             let text = report.to_string();
             let text = match report.missing.is_empty() && report.unexpected.is_empty() {
                 true => text.as_str(),
@@ -201,7 +201,7 @@ fn check(case: &Value) -> std::result::Result<(), String> {
                 panic!("{error}");
             };
             assert_same(&model.state_dict().unwrap(), &before, "after the error");
-            // Where nothing fits, a line says so before PyTorch's words, and lists are cut.
+            // If nothing fits, a line before PyTorch's text says so, and lists are truncated.
             let mut text = problems.full().to_string();
             if problems.loaded > 0 {
                 assert_eq!(error.to_string(), text);
@@ -210,7 +210,7 @@ fn check(case: &Value) -> std::result::Result<(), String> {
                 assert!(first.starts_with("0 of "), "{text}");
                 text = rest.to_owned();
             }
-            // What we add stands after PyTorch's words.
+            // Our additions follow PyTorch's text.
             let text = text.split("\n\tdid you mean").next().unwrap_or_default();
             let text = text.split("\n\tthe keys of").next().unwrap_or_default();
             let text = text.split("\n\tthe transposes").next().unwrap_or_default();
@@ -259,7 +259,7 @@ fn a_missing_counter_stays_as_it_is() {
     let mut state = model.state_dict().unwrap();
     state.remove("encoder.0.norm.num_batches_tracked");
     let report = model.load_state_dict(&state).unwrap();
-    // PyTorch 2.15 takes the module's own counter; the report says that it is not the file's.
+    // PyTorch 2.15 uses the module's own counter; the report says that it is not from the file.
     assert!(report.missing.is_empty());
     assert_eq!(report.not_loaded, ["encoder.0.norm.num_batches_tracked"]);
     assert_eq!(counter.tensor().item::<i64>().unwrap(), 5);
@@ -446,7 +446,7 @@ fn ties_survive_a_file_which_holds_them_once() {
     other.save(&path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     other.save(&path).unwrap();
-    // Two ties are two entries of the metadata, which must not change places from run to run.
+    // Two ties are two metadata entries, whose order must not change between runs.
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
     assert_eq!(bytes.len() - 8 - length, 4 * (3 * 5 + 5 + 2));
@@ -485,7 +485,7 @@ fn non_persistent_buffers_have_no_key() {
     assert_eq!(cache.kept.tensor().item::<f32>().unwrap(), 1.0);
 }
 
-/// The keys of a map are known when the program runs, where the derive can no longer compare them.
+/// The keys of a map are known only at run time, when the derive can no longer compare them.
 #[test]
 fn two_tensors_under_one_key_are_an_error() {
     #[derive(Module)]

@@ -1,5 +1,5 @@
-//! Dtypes that are stored and not computed with: files of PyTorch, NumPy and safetensors, casts and print,
-//! against what those made of them.
+//! Storage-only dtypes: files of PyTorch, NumPy and safetensors, casts and printing, compared with the results of those
+//! libraries.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::HostData;
@@ -42,7 +42,7 @@ fn tensor(dtype: DType, shape: &[usize], raw: &Tensor) -> Tensor {
     Tensor::from_host(HostData::from_le_bytes(dtype, &bytes(raw)), shape).unwrap()
 }
 
-/// Whether elements are equal, bit for bit but for which NaN a float is.
+/// Whether elements are equal bit for bit, except for the payload of NaN.
 fn same(actual: &Tensor, expected: &[u8]) -> bool {
     let actual_bytes = bytes(actual);
     let nan = |part: &[u8]| match *part {
@@ -127,7 +127,7 @@ fn saved_files_come_back_and_are_those_of_safetensors() {
     let copy = folder.join("copy.safetensors");
     state.save(&copy).unwrap();
     assert!(StateDict::load(&copy).unwrap().equal(&state).unwrap());
-    // But for the metadata, which the library writes only if it is given some, the files are equal.
+    // Except for the metadata, which the library writes only if there is any, the files are equal.
     let elements = |path: &std::path::Path| {
         let bytes = std::fs::read(path).unwrap();
         let (length, rest) = bytes.split_first_chunk().unwrap();
@@ -169,7 +169,7 @@ fn casts_give_what_pytorch_gives() {
         );
         let there = x.to_device(&device).unwrap().to_dtype(to).unwrap();
         assert!(bytes(&there) == bytes(&cast), "{x} to {to} on {device}");
-        // What does not lie in row-major order is cast element by element.
+        // Elements that are not in row-major order are cast one by one.
         let pairs = Tensor::stack(&[&x, &x], 1).unwrap().t().unwrap();
         let rows = pairs.to_dtype(to).unwrap();
         assert!(
@@ -220,7 +220,7 @@ fn modules_keep_them_in_buffers_and_never_in_parameters() {
         .unwrap();
     assert_eq!(net.scale.tensor().dtype(), DType::F32);
     assert_eq!(net.scale.tensor().to_vec::<f32>().unwrap(), [1.5, -0.3125]);
-    // Nothing of a complex number is left out.
+    // No part of a complex number is dropped.
     file.insert("scale", Tensor::from([Complex::new(1.0_f32, 2.0); 2]));
     let error = net.load_state_dict(&file).unwrap_err();
     assert!(error.to_string().contains("view_as_real"), "{error}");

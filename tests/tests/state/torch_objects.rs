@@ -1,4 +1,4 @@
-//! What `torch.save` saves beside state dicts, read and written.
+//! Objects other than state dicts that `torch.save` saves, read and written.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::io::Cursor;
@@ -53,7 +53,7 @@ fn a_training_checkpoint_of_pytorch_is_read_whole() {
             "a complex number",
         ];
         assert_eq!(described, expected, "{file}");
-        // 2⁸⁰ fits no `i64`.
+        // 2⁸⁰ does not fit in `i64`.
         assert!(matches!(whole.get("big"), Some(TorchObject::Other(_))));
         let Some(TorchObject::Tuple(shape)) = whole.get("shape") else {
             panic!("no tuple")
@@ -75,7 +75,7 @@ fn a_training_checkpoint_of_pytorch_is_read_whole() {
     }
 }
 
-/// Of everything that is written.
+/// An object with everything that can be written.
 fn every_object() -> TorchObject {
     let base = Tensor::arange(0, 12, DType::F32)
         .unwrap()
@@ -145,7 +145,7 @@ fn every_object() -> TorchObject {
     ])
 }
 
-/// Set to write the file anew, after which `golden/check_rust_objects.py` must be run again.
+/// Set to rewrite the file, after which `golden/check_rust_objects.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 #[test]

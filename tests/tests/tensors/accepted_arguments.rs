@@ -1,4 +1,4 @@
-//! Forms of arguments that PyTorch takes, with its answers, and those that it refuses.
+//! Argument forms that PyTorch accepts, with its results, and those that it refuses.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::{AvgPoolOptions, NllLossOptions, PadMode, PoolOptions};
@@ -188,7 +188,7 @@ fn arguments_are_taken_and_refused_as_in_pytorch() {
     );
 }
 
-/// Where the output or a gradient is not PyTorch's.
+/// The differences of the output and the gradients from those of PyTorch.
 fn differences(name: &str, inputs: &[Tensor], out: &Tensor, tensors: &StateDict) -> Vec<String> {
     let mut found = Vec::new();
     let mut check = |part: &str, actual: &Tensor| {

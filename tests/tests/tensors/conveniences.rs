@@ -1,4 +1,4 @@
-//! What makes formulas short: operators beside results and parameters, numbers, sizes and arrays.
+//! Conveniences for short formulas: operators on results and parameters, numbers, sizes and arrays.
 #![allow(clippy::unwrap_used)]
 
 use module_core::{PadMode, Scalar};
@@ -71,7 +71,7 @@ fn numbers_of_every_type_meet_tensors() -> Result<()> {
     assert_eq!(floats(&x * rate), [0.5, 1.0]);
     assert_eq!(floats(Scalar::from(rate) * &x), [0.5, 1.0]);
     assert_eq!(floats(Scalar::from(count) - x.clone()), [3.0, 2.0]);
-    // A literal on the left says of what type it is.
+    // A literal on the left determines its type.
     assert_eq!(floats((1.0 - &x)?.exp()), [1.0, (-1.0_f32).exp()]);
     assert_eq!(Scalar::from(7_usize), Scalar::Int(7));
     assert_eq!(Scalar::from(u32::MAX), Scalar::Int(4_294_967_295));

@@ -1,4 +1,4 @@
-//! Sequences and draws, against PyTorch's.
+//! Sequences and random draws, compared with PyTorch's.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use module_core::{DType, Device, Result, Scalar, StateDict, Tensor, fork_rng};
@@ -77,7 +77,7 @@ fn sequences_and_draws_are_those_of_pytorch() {
             Err(error) => Err(error.to_string()),
         };
         failures.extend(found.err().map(|problem| format!("{case}: {problem}")));
-        // What comes next shows that as much was drawn.
+        // The next draw shows that the same number of values was consumed.
         if let Some(expected) = part("next") {
             let found = golden::compare(&next.unwrap(), expected, Tolerance::EXACT);
             failures.extend(
@@ -141,8 +141,8 @@ fn wrong_arguments_are_named() {
     }
 }
 
-/// What PyTorch's `full` takes and refuses, but for whole numbers that half precision cannot hold,
-/// which it makes infinite.
+/// The values that PyTorch's `full` accepts and refuses, except for integers outside the range of half precision, which it
+/// turns into infinity.
 #[test]
 fn a_value_that_does_not_fit_is_refused_and_quoted() {
     let cpu = Device::cpu();
@@ -207,7 +207,7 @@ fn arrays_go_both_ways() {
     let expected: Vec<f64> = (0..12).map(f64::from).collect();
     let values = |x: Tensor| x.to_vec::<f64>().unwrap();
     assert_eq!(values(Tensor::try_from(array.view()).unwrap()), expected);
-    // Transposed and cut arrays, and one that owns more than its elements.
+    // Transposed and sliced arrays, and one that owns more than its elements.
     assert_eq!(
         values(Tensor::try_from(array.t()).unwrap()),
         values(Tensor::try_from(array.clone()).unwrap().t().unwrap())
@@ -236,7 +236,7 @@ fn arrays_go_both_ways() {
     assert!(ArrayD::<f32>::try_from(&x).is_err());
     let empty = x.narrow(0, 3..3).unwrap();
     assert_eq!(ArrayViewD::<f64>::try_from(&empty).unwrap().shape(), [0, 4]);
-    // Sizes beside a zero must still be countable.
+    // Sizes next to a zero must still be countable.
     let absurd = ArrayD::<f64>::from_shape_vec(vec![0, 1 << 61], vec![]).unwrap();
     assert!(Tensor::try_from(absurd).is_err());
 }

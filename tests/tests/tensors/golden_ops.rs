@@ -1,5 +1,5 @@
-//! Every recorded call of an operation, forward and backward, against PyTorch: on the CPU, and on a second
-//! device with and without its fused families.
+//! Compares every recorded call of an operation, forward and backward, with PyTorch: on the CPU, and on a second device
+//! with and without its fused families.
 #![allow(clippy::unwrap_used)]
 
 mod enough;

@@ -1,4 +1,4 @@
-//! One rule for all integers that stand for indices, classes or lengths, whatever the operation.
+//! One rule for all integers used as indices, classes or lengths, in every operation.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 use module_core::{Integers, ScatterReduce};
@@ -8,10 +8,10 @@ use module_nn::functional::{
 };
 use module_nn::prelude::*;
 
-/// An operation on whole numbers.
+/// An operation on integers.
 type Operation = Box<dyn Fn(&Tensor) -> Result<Tensor>>;
 
-/// Each with numbers that it takes, and what they stand for.
+/// Each with integers that it accepts, and their meaning.
 fn operations() -> Vec<(&'static str, Tensor, Integers, Operation)> {
     use Integers::{Classes, Indices, Lengths};
     let x = || Tensor::from([[0.5_f32, -1.0, 2.0], [1.5, 0.25, -3.0]]);
@@ -78,7 +78,7 @@ fn operations() -> Vec<(&'static str, Tensor, Integers, Operation)> {
         (
             "multilabel_margin_loss",
             Tensor::from([[2_i64, 0, 1], [1, 2, 0]]),
-            // Classes up to the first -1, which bytes have not.
+            // Classes up to the first -1, which bytes cannot represent.
             Indices,
             Box::new(move |target| multilabel_margin_loss(&x(), target, Reduction::None)),
         ),

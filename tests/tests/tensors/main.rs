@@ -1,4 +1,4 @@
-//! Tensors: their operations against PyTorch and against loops, what they refuse, other devices, how they print.
+//! Tensors: their operations compared with PyTorch and with loops, invalid arguments, other devices, printing.
 
 mod accepted_arguments;
 mod conveniences;

@@ -1,4 +1,4 @@
-//! A second device: how it is named and found, trained on, and left again by a checkpoint.
+//! A second device: naming and finding it, training on it, and checkpoints that move off it.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 mod fused;
@@ -67,7 +67,7 @@ fn kernels_refuse_memory_of_another_device() -> Result<()> {
         ),
         "{error}"
     );
-    // Not even behind the checks of the operations.
+    // Not even beyond the checks of the operations.
     let cpu = Device::cpu().backend();
     assert!(cpu.contiguous(x.operand()).is_err());
     Ok(())
@@ -103,13 +103,13 @@ fn values_are_made_where_the_options_say() -> Result<()> {
         ] {
             assert_eq!(x.device(), device, "{x}");
         }
-        // What the program has lies where it is.
+        // The program's own tensors stay where they are.
         assert_eq!(Tensor::from([1.0_f32]).device(), Device::cpu());
         Ok(())
     })
 }
 
-/// A few steps; what the parameters are then.
+/// The parameters after a few steps.
 fn trained(device: &Device) -> Result<StateDict> {
     let model = fork_rng(0, || with_default_device(*device, || Digits::new(4, 0.25)))?;
     for (name, parameter) in model.named_parameters() {
@@ -165,7 +165,7 @@ fn a_checkpoint_goes_to_a_mirror_and_back() -> Result<()> {
     let (first, second) = (folder.join("a.safetensors"), folder.join("b.safetensors"));
     let here = fork_rng(0, || Digits::new(4, 0.0))?;
     here.save(&first)?;
-    // Moved before there is a value, then loaded.
+    // Moved before it has a value, then loaded.
     let device = mirror(&[])?;
     let there = deferred(|| Digits::new(4, 0.0))?;
     there.to_device(&device)?;
@@ -202,7 +202,7 @@ fn a_device_may_draw_its_own_random_numbers() -> Result<()> {
         let before = default_generator().get_state();
         let x = Tensor::rand([1000], (DType::F64, device))?;
         assert_eq!(x.device(), device);
-        // The CPU's generator has given nothing.
+        // The CPU's generator was not used.
         assert_eq!(default_generator().get_state(), before);
         let own = device.default_generator();
         assert_eq!((own.device(), own.initial_seed()), (device, 5));
@@ -215,7 +215,7 @@ fn a_device_may_draw_its_own_random_numbers() -> Result<()> {
         assert_eq!(again.to_vec::<f64>()?, x.to_vec::<f64>()?);
         assert_eq!(Tensor::rand([1000], DType::F64)?.to_vec::<f64>()?, of_cpu);
 
-        // Its state goes on where it was.
+        // Its state continues from where it was.
         let state = own.get_state();
         let next = Tensor::randn([7], device)?.to_vec::<f32>()?;
         own.set_state(&state)?;
@@ -240,7 +240,7 @@ fn initializers_draw_where_the_parameters_lie() -> Result<()> {
         layer.reset_parameters()?;
         assert_eq!(values(&layer)?, first);
 
-        // A generator of the CPU gives its own values everywhere, that of a device only there.
+        // A CPU generator gives its own values on every device; a device's generator only on that device.
         layer.reset_parameters_with(&Generator::new(0))?;
         let here = fork_rng(0, || Linear::new(3, 4))?;
         assert_eq!(values(&layer)?, values(&here)?);
@@ -260,7 +260,7 @@ fn initializers_draw_where_the_parameters_lie() -> Result<()> {
     })
 }
 
-/// An initializer that builds a layer of its own, which draws, while it runs.
+/// An initializer that builds a layer, which draws random numbers, while it runs.
 struct OfALayer;
 
 impl Init for OfALayer {
@@ -294,13 +294,13 @@ fn what_fails_later_is_told_when_it_is_waited_for() -> Result<()> {
     let mirror: &Mirror = device.backend_as().unwrap();
     let x = Tensor::ones([4], device)?;
     mirror.fail_later(std::io::Error::other("a kernel was stopped"));
-    // What is asked for meanwhile goes on.
+    // Operations in the meantime continue.
     let y = x.add(&x)?;
     let error = device.synchronize().unwrap_err();
     assert_eq!(error.to_string(), format!("{device}: a kernel was stopped"));
     let source = std::error::Error::source(&error).unwrap();
     assert!(source.downcast_ref::<std::io::Error>().is_some());
-    // It is told once, by a wait or by whatever else needs the values.
+    // It is reported once, by a wait or by anything else that needs the values.
     device.synchronize()?;
     assert_eq!(y.to_vec::<f32>()?, [2.0; 4]);
     mirror.fail_later(std::io::Error::other("again"));

@@ -1,5 +1,5 @@
-//! A packed format that this test brings along, on what module-tensor makes public: blocks of four-bit numbers
-//! with a scale each, a product of its own that reads them, and a typed error from everything else.
+//! A packed format defined by this test on the public interface of module-tensor: blocks of four-bit numbers with one scale
+//! each, a matrix product that reads them, and a typed error from everything else.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{HostData, Packed, Storage, StorageData};
@@ -12,10 +12,10 @@ use module_nn::prelude::*;
 
 const SCHEME: &str = "q4_0";
 
-/// Elements of a block.
+/// The number of elements in a block.
 const BLOCK: usize = 32;
 
-/// A scale, and numbers from -8 to 7 in halves of bytes: the first sixteen in the lower ones.
+/// A scale, and numbers from -8 to 7 in half bytes: the first sixteen in the lower halves.
 #[derive(Clone)]
 struct Block {
     scale: f32,
@@ -48,7 +48,7 @@ impl Block {
     }
 }
 
-/// Rows of blocks in host memory, on any device that finds them there.
+/// Rows of blocks in host memory, on any device that can read them there.
 struct Q4 {
     blocks: Vec<Block>,
     device: Device,
@@ -95,7 +95,7 @@ impl Packed for Q4 {
     }
 }
 
-/// A matrix whose rows are packed; their length is a multiple of a block's.
+/// A matrix with packed rows; their length is a multiple of the block length.
 fn pack(x: &Tensor) -> Result<Tensor> {
     let values = x.to_vec::<f32>()?;
     let [_, columns] = x.dims()?;
@@ -110,7 +110,7 @@ fn pack(x: &Tensor) -> Result<Tensor> {
     ))
 }
 
-/// `x wᵀ` for a packed `w`: one row of blocks at a time, and never the whole matrix.
+/// `x wᵀ` for a packed `w`: one row of blocks at a time, never the whole matrix.
 fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let ([rows, inner], [outputs, width]) = (x.dims()?, w.dims()?);
     let packed = w.storage().downcast_ref::<Q4>();
@@ -136,7 +136,7 @@ fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     Ok(out.record([x], |_| Q4Linear { w: w.clone() }))
 }
 
-/// The weight stands still; the gradient flows to the input.
+/// The weight is constant; the gradient flows to the input.
 struct Q4Linear {
     w: Tensor,
 }
@@ -184,7 +184,7 @@ fn a_packed_tensor_has_the_shape_and_dtype_of_its_elements() {
         .amax(..)
         .unwrap();
     assert!(distance.item::<f32>().unwrap() <= 1.01 * step);
-    // What is plain stays what it is.
+    // Plain tensors do not change.
     assert!(plain.unpack().unwrap().shares_memory_with(&plain));
     assert_eq!(w.to_string(), "tensor(..., size=(6, 64), packed='q4_0')");
 }
@@ -351,7 +351,7 @@ fn every_family_of_operations_refuses_it() {
         for (name, op) in ops {
             let there = |w: &Tensor, x: &Tensor| match device == Device::cpu() {
                 true => op(w, x).map(|_| ()),
-                // Indices lie on the default device.
+                // Indices are on the default device.
                 false => module_core::with_default_device(device, || op(w, x).map(|_| ())),
             };
             let problem = refused(name, there(&w, &x));

@@ -1,6 +1,6 @@
-//! PyTorch's own database of operations (`op_db`), run here: outputs, gradients and second derivatives,
-//! and what it refuses is refused. `golden/peer_databases.py` writes the cases, a sample of them into the
-//! repository; `GOLDEN_PEERS=DIR` runs those in another folder.
+//! PyTorch's own operation database (`op_db`), run here: outputs, gradients and second derivatives, and the same refusals.
+//! `golden/peer_databases.py` writes the cases, with a sample of them in the repository; `GOLDEN_PEERS=DIR` runs those in
+//! another directory.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod tables;
@@ -90,14 +90,14 @@ impl Case<'_> {
         self.check_gradients(&inputs, &outputs)
     }
 
-    /// The gradients, and theirs where they were recorded.
+    /// The gradients, and the second-order ones if they were recorded.
     fn check_gradients(&self, inputs: &[Tensor], outputs: &[Tensor]) -> Result<(), String> {
         let from = |tensors: &[Tensor], what: &str| -> Vec<(Tensor, Tensor)> {
             let start =
                 |(i, tensor): (usize, &Tensor)| Some((tensor.clone(), self.get(what, i)?.clone()));
             tensors.iter().enumerate().filter_map(start).collect()
         };
-        // What ours does not follow has a gradient of zeros in PyTorch, which `compare_gradients` finds.
+        // Gradients that we do not track are zeros in PyTorch, which `compare_gradients` checks.
         let mut starts = from(outputs, "gout");
         starts.retain(|(output, _)| output.requires_grad());
         if self.get("gout", 0).is_none() && starts.is_empty() {
@@ -126,7 +126,7 @@ impl Case<'_> {
         self.compare_gradients(&leaves, &twice, "twice")
     }
 
-    /// What is not followed at all counts as zeros.
+    /// An untracked tensor counts as zeros.
     fn compare_gradients(
         &self,
         leaves: &[(usize, &Tensor)],
@@ -148,7 +148,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// A typed error in lower case, or no such argument.
+    /// A typed error in lowercase, or no such argument.
     fn check_refused(&self, op: &Op) -> Result<(), String> {
         let error = match self.outputs(op, &self.inputs()) {
             Ok(_) => return Err("it was accepted".to_owned()),
@@ -166,13 +166,13 @@ impl Case<'_> {
         }
     }
 
-    /// What differs, if anything does.
+    /// The difference, if there is one.
     fn difference(&self, op: &Op) -> Option<String> {
         let run = || match self.case["refused"].is_null() {
             true => self.check(op),
             false => self.check_refused(op),
         };
-        // A panic of one case must not hide the others.
+        // A panic in one case must not hide the others.
         let result = catch_unwind(AssertUnwindSafe(run));
         result.unwrap_or(Err("it panicked".to_owned())).err()
     }
@@ -206,14 +206,14 @@ fn operations() -> BTreeMap<&'static str, Op> {
     operations
 }
 
-/// Operations of which each case is too large for the sample.
+/// Operations whose cases are all too large for the sample.
 const TOO_LARGE: [&str; 1] = ["nn.functional.ctc_loss"];
 
 fn lists(list: &str, name: &str) -> bool {
     list == "*" || list.split(' ').any(|part| part == name)
 }
 
-/// What is committed of PyTorch's databases stays small.
+/// The committed part of PyTorch's databases stays small.
 #[test]
 fn the_samples_of_the_databases_take_three_megabytes() {
     let files = ["peer_ops.safetensors", "layers_module_db.safetensors"];

@@ -18,7 +18,7 @@ fn tensors_print_as_in_pytorch() {
         if x.to_string() != expected {
             failures.push(format!("{x}\ninstead of\n{expected}"));
         }
-        // How the elements lie in memory does not show.
+        // The memory layout does not show.
         if x.rank() > 1 {
             let turned = x.transpose(0, -1).unwrap().contiguous().unwrap();
             let again = turned.transpose(0, -1).unwrap().detach();
@@ -29,7 +29,7 @@ fn tensors_print_as_in_pytorch() {
     assert_eq!(cases.len(), 335, "cases went missing or are new");
 }
 
-/// PyTorch names a class there, `<MulBackward0>`; here it is the operation, as in errors.
+/// PyTorch names a class there, `<MulBackward0>`; this library names the operation, as in errors.
 #[test]
 fn a_result_names_its_operation() {
     let x = Tensor::from([1.5_f32, 2.0]).with_grad().unwrap();

@@ -1,5 +1,5 @@
-//! Weights that are quantized as PyTorch and bitsandbytes do it, products with them, their gradients, and their
-//! parts in files.
+//! Weights quantized in the formats of PyTorch and bitsandbytes, products with them, their gradients, and their parts in
+//! files.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_core::backend::{Int4Storage, Int8Storage, Nf4Storage};
@@ -105,7 +105,7 @@ fn normal_floats_are_those_of_bitsandbytes() {
             .unwrap()
             .parts();
         assert!(!parts.codes.is_empty());
-        // To the byte what bitsandbytes stores, but for the text of the description.
+        // Byte for byte what bitsandbytes stores, except for the text of the description.
         let split = StateDict::from_iter([(format!("{name}.weight"), packed.clone())]);
         let split = split.split_packed().unwrap();
         let recorded = state
@@ -115,7 +115,7 @@ fn normal_floats_are_those_of_bitsandbytes() {
         for key in recorded {
             count += 1;
             let (ours, theirs) = (split.get(key).expect(key), state.get(key).unwrap());
-            // The mean that is taken off is the sum in an order that the machine chooses, over the count.
+            // The subtracted mean is a sum in an order that the machine chooses, divided by the count.
             if key.ends_with("nested_absmax") {
                 let near = Tolerance::new().rtol(1e-6).atol(1e-7);
                 assert!(ours.allclose(theirs, near).unwrap(), "{key}");
@@ -165,7 +165,7 @@ fn dynamic_quantization_gives_the_outputs_of_pytorch() {
         .linear(&weight, Some(get("dynamic.bias")))
         .unwrap();
     let expected = get("dynamic.y");
-    // The rounding of a sum, and no step of a rounded input, which is some 1e-2.
+    // Only the rounding of a sum; a step of a rounded input would be about 1e-2.
     let near = Tolerance::new().rtol(1e-6).atol(2e-6);
     let difference = y.sub(expected).unwrap().abs().unwrap().amax(..).unwrap();
     assert!(y.allclose(expected, near).unwrap(), "{difference}");
@@ -340,7 +340,7 @@ fn a_quantized_network_is_saved_and_loaded() {
         let read = StateDict::load(&directory).unwrap().join_packed().unwrap();
         assert!(read.equal(&state).unwrap());
         std::fs::remove_dir_all(directory).unwrap();
-        // Parts that do not fit each other.
+        // Parts that do not match each other.
         let mut broken = StateDict::load(&path).unwrap();
         let part = broken
             .keys()
@@ -396,7 +396,7 @@ fn the_place_of_a_weight_stays() {
     assert!(!weight.requires_grad() && weight.grad().is_none());
     weight.set_requires_grad(true);
     assert!(!weight.requires_grad() && !weight.tensor().requires_grad());
-    // What is left is trained.
+    // The other parameters are trained.
     let x = randn(1, &[2, 64]);
     model
         .call(x.clone())
@@ -437,7 +437,7 @@ fn layers_that_read_no_packed_weight_are_named_with_the_cure() {
             assert!(error.contains(part), "{error}");
         }
     }
-    // The cure, of the model and of the load.
+    // The suggested fix, for the model and for the load.
     assert_eq!(dequantize(&model, "0").unwrap(), ["0.0.weight"]);
     model.0.call(ids).unwrap();
     let _ = model

@@ -1,4 +1,4 @@
-//! Random chains of operations give what their definitions give, forward and backward.
+//! Random chains of operations match their definitions, forward and backward.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod kinds;
@@ -11,7 +11,7 @@ use kinds::KINDS;
 use module_nn::{BackwardOptions, DType, Result, Tensor, autograd};
 use plain::Plain;
 
-/// A small generator of its own, so that nothing is shared with the crates.
+/// A small separate generator, so that nothing is shared with the crates.
 pub(crate) struct Draw(u64);
 
 impl Draw {
@@ -79,26 +79,26 @@ impl Draw {
 type Ours = Box<dyn Fn(&[Tensor]) -> Result<Tensor>>;
 type Defined = Box<dyn Fn(&[Plain]) -> Plain>;
 
-/// One operation, in our words and in plain ones.
+/// One operation, in the library's form and in a plain one.
 pub(crate) struct Step {
     label: String,
-    /// The values that it takes, by their places in the chain.
+    /// Its inputs, by their positions in the chain.
     of: Vec<usize>,
     ours: Ours,
     plain: Defined,
 }
 
-/// Leaves and what is computed of them, each from values before it.
+/// Leaves and the values computed from them, each from earlier values.
 #[derive(Default)]
 pub(crate) struct Chain {
     pub(crate) values: Vec<Plain>,
-    /// How each value is computed; none for a leaf.
+    /// How each value is computed; `None` for a leaf.
     steps: Vec<Option<Step>>,
     last: usize,
 }
 
 impl Chain {
-    /// The value that the next step is to take.
+    /// The value that the next step must use.
     pub(crate) fn last(&self) -> usize {
         self.last
     }
@@ -125,7 +125,7 @@ impl Chain {
         self.last = self.values.len() - 1;
     }
 
-    /// A chain of `length` operations, and how often each kind came.
+    /// A chain of `length` operations, and the count of each kind.
     fn random(d: &mut Draw, length: usize, counts: &mut BTreeMap<&str, usize>) -> Self {
         let mut chain = Self::default();
         let shape = d.shape();
@@ -140,7 +140,7 @@ impl Chain {
             chain.push(step);
             let last = &chain.values[chain.last];
             if last.data.len() > 150 || last.rank() > 4 {
-                // Too large to go on with; the step before is taken up again.
+                // Too large to continue; the chain resumes from the step before.
                 chain.values.truncate(leaves);
                 chain.steps.truncate(leaves);
                 chain.last = (0..leaves)
@@ -170,7 +170,7 @@ impl Chain {
         (0..self.steps.len()).filter(leaf).collect()
     }
 
-    /// All values by our operations, the leaves laid out at random.
+    /// All values computed with our operations, with random memory layouts for the leaves.
     fn ours(&self, d: &mut Draw) -> Vec<Tensor> {
         let mut values: Vec<Tensor> = Vec::new();
         for (i, step) in self.steps.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Chain {
         last.iter().zip(weights).map(|(v, w)| v * w).sum()
     }
 
-    /// What led to value `last`.
+    /// The steps that led to value `last`.
     fn story(&self, last: usize) -> String {
         let line = |i: usize| {
             let shape = &self.values[i].shape;
@@ -212,7 +212,7 @@ impl Chain {
     }
 }
 
-/// The numbers as a tensor whose dimensions lie in memory in any order.
+/// The numbers as a tensor whose dimensions have a random order in memory.
 fn laid_out(d: &mut Draw, x: &Plain) -> Tensor {
     let x = Tensor::from_vec(x.data.clone(), x.shape.as_slice()).unwrap();
     let order: Vec<isize> = d.order(x.rank()).iter().map(|&dim| dim as isize).collect();
@@ -290,7 +290,7 @@ fn gradients_of_random_chains_agree_with_differences_of_their_definitions() {
                 let (after, here, before) = (at(STEP), at(0.0), at(-STEP));
                 let numeric = (after - before) / (2.0 * STEP);
                 let scale = numeric.abs().max(1.0);
-                // A step over a kink or a jump has two slopes.
+                // A step across a kink or a jump has two slopes.
                 if ((after - here) - (here - before)).abs() > 1e-2 * STEP * scale {
                     kinks += 1;
                     continue;

@@ -1,4 +1,4 @@
-//! Whatever the arguments of an operation are, it answers or returns an error: it never panics.
+//! Whatever its arguments, an operation succeeds or returns an error: it never panics.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod activation;
@@ -21,7 +21,7 @@ use module_core::{
     Padding, Pool2dOptions, Result, Scalar, Shape, ShapeError, Tensor, Value, autograd,
 };
 
-/// Draws arguments, of which about half make sense.
+/// Draws arguments, about half of which are valid.
 struct Draw(CpuGenerator);
 
 impl Draw {
@@ -50,8 +50,8 @@ impl Draw {
         (0..rank).map(|_| self.of(&[1, 2, 3, 2, 3, 4, 0])).collect()
     }
 
-    /// A size that may be absurd. What lies between the sizes of memory and of the address space
-    /// is left out: a system may promise such memory and fail later.
+    /// A size that may be absurd. Sizes between those of memory and of the address space are excluded: a system may promise
+    /// such memory and fail later.
     fn size(&mut self) -> usize {
         if self.often() {
             self.below(6)
@@ -134,7 +134,7 @@ impl Draw {
         self.seen_otherwise(x)
     }
 
-    /// A view of the same rank, and perhaps tracked.
+    /// A view of the same rank, possibly tracked.
     fn seen_otherwise(&mut self, mut x: Tensor) -> Tensor {
         if self.below(3) == 0 && x.rank() > 1 {
             x = x
@@ -164,7 +164,7 @@ impl Draw {
         self.of_shape(&shape, dtype)
     }
 
-    /// A tensor, or one element seen as an absurd number of them.
+    /// A tensor, or one element expanded to an absurd number of elements.
     fn maybe_huge(&mut self) -> Tensor {
         let x = self.tensor();
         let shape = self.shape();
@@ -175,7 +175,7 @@ impl Draw {
         }
     }
 
-    /// Of a shape near to that of `x`.
+    /// A tensor with a shape similar to that of `x`.
     fn like(&mut self, x: &Tensor) -> Tensor {
         if !self.often() {
             return self.maybe_huge();
@@ -261,7 +261,7 @@ impl Draw {
     }
 }
 
-/// Runs an operation often and, where it answers, its gradient; both may fail and not panic.
+/// Runs an operation many times and, if it succeeds, its gradient; both may fail but not panic.
 fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
     const ROUNDS: u64 = 2000;
     let (mut good, mut bad) = (0, 0);
@@ -270,7 +270,7 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
             let y = op(&mut Draw(CpuGenerator::new(seed)))?;
             if y.requires_grad() {
                 let grad = y.detach().ones_like();
-                // The elements of a view may be too many for memory.
+                // A view may have too many elements for memory.
                 if let Ok(grad) = grad {
                     let _ = y.backward_with(&grad, BackwardOptions::default());
                 }
@@ -286,7 +286,7 @@ fn fuzz(name: &str, op: impl Fn(&mut Draw) -> Result<Tensor>) {
             Err(_) => panic!("{name} panics with the arguments of seed {seed}"),
         }
     }
-    // Otherwise the arguments would show nothing.
+    // Otherwise the arguments would have no effect.
     assert!(good >= ROUNDS / 40, "{name}: {good} good, {bad} bad");
 }
 
@@ -862,7 +862,7 @@ fn absurd_sizes_are_typed_errors() {
         );
         assert!(typed, "{i}: {error}");
     }
-    // Far steps in a small result are no reason to refuse.
+    // Large strides in a small result are no reason to refuse.
     assert_eq!(
         padded(1 << 40, 1 << 40).unwrap().shape().to_string(),
         "[1, 1, 3, 3]"

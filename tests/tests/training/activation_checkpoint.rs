@@ -1,4 +1,4 @@
-//! Parts of a model that are computed again in the backward pass: PyTorch's gradients, and to the bit our own.
+//! Parts of a model that are recomputed in the backward pass: PyTorch's gradients, and bit for bit our own without it.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -123,7 +123,7 @@ fn gradients_are_those_of_pytorch_and_of_a_plain_pass_to_the_bit() {
             let key = format!("grad.{key}");
             assert_close(grad, get(&key), Tolerance::DIFFERENCE, &key);
         }
-        // Running statistics move once, as in a plain pass.
+        // Running statistics are updated once, as in a plain pass.
         for (key, buffer) in &found.buffers {
             let key = format!("after.{key}");
             assert_close(buffer, get(&key), Tolerance::CONTRACTION, &key);
@@ -131,7 +131,7 @@ fn gradients_are_those_of_pytorch_and_of_a_plain_pass_to_the_bit() {
     }
 }
 
-/// The layers of each part in a checkpoint of its own.
+/// Each layer in a separate checkpoint.
 fn in_parts(net: &Arc<Sequential>, parts: &Value, mut x: Tensor) -> Result<Tensor> {
     let mut done = 0;
     for part in parts.as_array().unwrap() {
@@ -161,13 +161,13 @@ fn assert_equal(a: &Option<Tensor>, b: &Option<Tensor>, what: &str) {
     );
 }
 
-/// Two tensors in, two out, of which one goes through a captured one.
+/// Two input tensors and two outputs, one of which uses a captured tensor.
 fn two(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<(Tensor, Tensor)> {
     let h = x.matmul(w)?.tanh()?.dropout(0.3)?;
     Ok((h.mul(y)?.exp()?, h.sigmoid()?.mul(w.sum(..)?)?))
 }
 
-/// The loss of [`two`] with its results used unequally, and `w` outside as well.
+/// The loss of [`two`], with different weights for its results, and `w` also used outside.
 fn loss_of_two(w: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     a.sum(..)?
         .add(&b.square()?.mean(..)?)?
@@ -253,7 +253,7 @@ fn parameters_have_gradients_where_no_input_is_tracked() {
     let y = checkpoint(move |x: Tensor| inside.call(x), x.clone()).unwrap();
     y.sum(..).unwrap().backward().unwrap();
     assert_equal(&layer.weight().grad(), &expected, "weight");
-    // Where nothing is recorded, it just runs.
+    // If nothing is recorded, it just runs.
     let inside = layer.clone();
     let y = no_grad(|| checkpoint(move |x: Tensor| inside.call(x), x)).unwrap();
     assert!(!y.requires_grad());
@@ -287,7 +287,7 @@ fn checkpoints_lie_in_each_other() {
     let found = fork_rng(7, || nested(w.clone(), 3, runs.clone(), x.clone())).unwrap();
     assert_eq!(runs.load(Ordering::Relaxed), 4);
     found.sum(..).unwrap().backward().unwrap();
-    // The outermost body is in no checkpoint; those within run once more for each that is around them.
+    // The outermost body is in no checkpoint; the inner ones run once more for each enclosing checkpoint.
     assert_eq!(runs.load(Ordering::Relaxed), 4 + 3 + 2 + 1);
     let expected = fork_rng(7, || plain(&v, 3, &s)).unwrap();
     expected.sum(..).unwrap().backward().unwrap();
@@ -339,12 +339,12 @@ fn what_is_not_the_same_again_is_an_error_and_changes_no_gradient() {
     let y = checkpoint(fails, x.clone()).unwrap();
     let error = y.sum(..).unwrap().backward().unwrap_err().to_string();
     assert!(error.contains("reshape"), "{error}");
-    // The mode of the thread is as before.
+    // The thread's mode is restored.
     x.exp().unwrap().sum(..).unwrap().backward().unwrap();
     assert!(x.grad().is_some());
 }
 
-/// A layer that multiplies by how often it was called.
+/// A layer that multiplies by its number of calls.
 #[derive(Module)]
 struct Counter {
     calls: Buffer,

@@ -1,4 +1,4 @@
-//! The audit of training: a finding for each silent failure, and none for networks that train as they should.
+//! The training audit: a finding for each silent failure, and none for networks that train correctly.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod bounds;

@@ -1,4 +1,4 @@
-//! Mixed precision: operations, layers and whole trainings in the dtypes and with the numbers of PyTorch's autocast.
+//! Mixed precision: operations, layers and whole trainings with the dtypes and numbers of PyTorch's autocast.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod layers;
@@ -21,7 +21,7 @@ fn dtype(name: &Value) -> DType {
     }
 }
 
-/// Compares results that were computed in `lower`, whatever dtype they have by now.
+/// Compares results that were computed in `lower`, whatever their dtype is now.
 fn compare_rounded(actual: &Tensor, expected: &Tensor, lower: DType) -> Result<(), String> {
     if actual.dtype() != expected.dtype() {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! Averages of a model's values, running a model with other values, and watching a metric, as PyTorch has them.
+//! Averages of a model's values, running a model with other values, and watching a metric, as in PyTorch.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod functional;
@@ -41,7 +41,7 @@ impl Net {
         net
     }
 
-    /// Sets every value to one that was recorded under `prefix`.
+    /// Sets every value to the one recorded under `prefix`.
     fn set(&self, recorded: &StateDict, prefix: &str) {
         let of = |name: &str| recorded.get(&format!("{prefix}/{name}")).unwrap().clone();
         for (name, parameter) in self.named_parameters() {
@@ -52,7 +52,7 @@ impl Net {
         }
     }
 
-    /// Every value that it has.
+    /// All its values.
     fn values(&self) -> StateDict {
         let parameters = self.named_parameters().map(|(name, p)| (name, p.detach()));
         let buffers = self.named_buffers().map(|(name, b)| (name, b.tensor()));
@@ -80,7 +80,7 @@ fn dtype(name: &str) -> DType {
     }
 }
 
-/// A net with other values than zeros, and some steps of training behind it.
+/// A net with nonzero values, after some training steps.
 fn trained() -> Net {
     fork_rng(1, || {
         let net = Net::new(DType::F32, true);
@@ -98,12 +98,12 @@ fn input() -> Tensor {
     fork_rng(2, || Tensor::randn([5, 3], DType::F32).unwrap())
 }
 
-/// Whether all values are the same bits.
+/// Whether all values are equal bit for bit.
 fn same(a: &StateDict, b: &StateDict) -> bool {
     a.equal(b).unwrap()
 }
 
-/// A name for a directory of this process; it is there and empty.
+/// The name of a directory for this process; it exists and is empty.
 fn directory(name: &str) -> std::path::PathBuf {
     let path = std::env::temp_dir().join(format!("averaging-{name}-{}", std::process::id()));
     drop(std::fs::remove_dir_all(&path));

@@ -1,4 +1,4 @@
-//! Clipping of gradients, as PyTorch does it, and what it refuses.
+//! Gradient clipping compared with PyTorch, and invalid arguments.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::optim::{ClipGradNormConfig, OptimizerError, get_total_norm};

@@ -1,5 +1,5 @@
-//! Fifty steps of training from a seed, written as a user would: the data, the initial values, the batches, the
-//! dropout masks, the learning rates and the losses are those that PyTorch recorded.
+//! Fifty training steps from a seed, written as a user would: the data, the initial values, the batches, the dropout masks,
+//! the learning rates and the losses match PyTorch's recording.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Generator;
@@ -18,7 +18,7 @@ const WIDTH: usize = 16;
 
 type Pairs = DataLoader<TensorDataset<(Tensor, Tensor)>>;
 
-/// What is plotted of a step.
+/// The plotted values of a step.
 struct Point {
     loss: f64,
     norm: f64,
@@ -93,7 +93,7 @@ fn cnn() -> Result<Sequential> {
         .push(Linear::new(48, 4)?))
 }
 
-/// Tokens that go on by the same stride, around the vocabulary, and the tokens after them.
+/// Tokens that continue with a constant stride, modulo the vocabulary, and the tokens after them.
 fn sequences() -> Result<TensorDataset<(Tensor, Tensor)>> {
     let start = Tensor::randint(0, VOCABULARY as i64, [SAMPLES, 1], DType::I64)?;
     let stride = Tensor::randint(1, 4, [SAMPLES, 1], DType::I64)?;
@@ -102,7 +102,7 @@ fn sequences() -> Result<TensorDataset<(Tensor, Tensor)>> {
     TensorDataset::new((line.narrow(1, 0..LENGTH)?, line.narrow(1, 1..LENGTH + 1)?))
 }
 
-/// A pattern for each class, and noise over it.
+/// A pattern for each class, plus noise.
 fn images(dtype: DType) -> Result<TensorDataset<(Tensor, Tensor)>> {
     let patterns = Tensor::randn([4, 1, 8, 8], DType::F32)?;
     let labels = Tensor::randint(0, 4, [SAMPLES], DType::I64)?;
@@ -111,7 +111,7 @@ fn images(dtype: DType) -> Result<TensorDataset<(Tensor, Tensor)>> {
     TensorDataset::new((images.to_dtype(dtype)?, labels))
 }
 
-/// The loop of every user.
+/// The typical training loop.
 fn train(
     model: &impl Forward<Output = Tensor>,
     loader: &Pairs,
@@ -144,7 +144,7 @@ fn train(
     }
 }
 
-/// How far a run may be from the recorded one, relative to the size of what is compared.
+/// The tolerance of a run, relative to the size of the compared values.
 struct Limits {
     dtype: DType,
     curve: f64,
@@ -162,7 +162,7 @@ const F64: Limits = Limits {
     parameters: 1e-11,
 };
 
-/// A run that PyTorch recorded.
+/// A run recorded with PyTorch.
 struct Recorded {
     seed: u64,
     max_norm: f64,
@@ -195,7 +195,7 @@ impl Recorded {
         numbers.to_vec::<f64>().unwrap()
     }
 
-    /// The initial values are the same bits.
+    /// The initial values are equal bit for bit.
     fn check_initial(&self, model: &dyn Module) {
         let state = model.state_dict().unwrap();
         assert!(!state.is_empty());
@@ -228,15 +228,15 @@ impl Recorded {
             let expected = self.numbers(&format!("after.{key}"));
             let mut found = value.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
             if key.ends_with("in_proj_bias") {
-                // The softmax takes no notice of the bias of the keys: its gradient is rounding, of which Adam makes
-                // whole steps.
+                // The softmax is invariant to the bias of the keys: its gradient is rounding, which Adam turns into full
+                // steps.
                 found[WIDTH..2 * WIDTH].copy_from_slice(&expected[WIDTH..2 * WIDTH]);
             }
             let largest = each(&expected).into_iter().fold(0.0, f64::max);
             let scale = vec![largest; expected.len()];
             close(key, &found, &expected, &scale, parameters);
         }
-        // As many numbers were drawn as there.
+        // The same number of values was drawn as in PyTorch.
         let next = Tensor::rand([4], DType::F32).unwrap();
         compare(&next, self.get("next"), Tolerance::EXACT).unwrap();
     }

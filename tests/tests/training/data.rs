@@ -18,7 +18,7 @@ fn numbers(len: i64) -> Vec<i64> {
     (0..len).collect()
 }
 
-/// A data set of a function of the index.
+/// A data set defined by a function of the index.
 struct Of<F>(usize, F);
 
 impl<T: Send, F: Fn(usize) -> Result<T> + Send + Sync> Dataset for Of<F> {
@@ -82,7 +82,7 @@ fn samples_that_differ_are_named() {
     assert!(error.to_string().contains("has length 0"), "{error}");
     assert!(<Vec<f32>>::collate(Vec::new()).is_err());
 
-    // The loader says which samples of the data set they are.
+    // The loader reports the samples' indices in the data set.
     let samples = vec![one.clone(), one.clone(), one, two];
     let loader = DataLoaderConfig::new()
         .batch_size(2)

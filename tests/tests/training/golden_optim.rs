@@ -1,4 +1,4 @@
-//! Optimizers move parameters as PyTorch's do, step by step.
+//! Optimizers update parameters like PyTorch's, step by step.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Snapshot;
@@ -33,8 +33,8 @@ fn build(case: &Value, model: &dyn Module) -> Result<Box<dyn Optimizer>> {
     }
 }
 
-/// Every tensor of the state has PyTorch's name and value, so that a resumed run, or another program,
-/// finds what it looks for. The recorded names begin with `prefix`.
+/// Every tensor of the state has PyTorch's name and value, so that a resumed run or another program finds what it needs.
+/// The recorded names begin with `prefix`.
 pub(super) fn compare_states(
     state: &Snapshot,
     tensors: &StateDict,
@@ -95,7 +95,7 @@ fn check(case: &Value, tensors: &StateDict) -> std::result::Result<(), String> {
             optimizer.step(&model)?;
             for (name, parameter) in model.named_parameters() {
                 let expected = row(&format!("after.{name}"), step)?;
-                // Half precision is rounded so often that only PyTorch's own steps give these.
+                // Half precision rounds so often that only PyTorch's own steps give these values.
                 let tolerance = match expected.dtype() {
                     DType::F16 | DType::BF16 => Tolerance::EXACT,
                     _ => Tolerance::CONTRACTION,

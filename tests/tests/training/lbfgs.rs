@@ -1,4 +1,4 @@
-//! LBFGS steps as PyTorch's, with and without a line search, and goes on from a checkpoint.
+//! LBFGS steps like PyTorch's, with and without a line search, and resumes from a checkpoint.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::TorchObject;
@@ -12,7 +12,7 @@ struct Run {
     model: Sequential,
     x: Tensor,
     y: Tensor,
-    /// -1 to climb.
+    /// -1 to maximize.
     sign: f64,
 }
 
@@ -171,7 +171,7 @@ fn what_cannot_be_meant_is_refused() {
     );
 }
 
-/// The cases of which PyTorch saved the optimizer in the middle: their number, and after how many steps.
+/// The cases whose optimizer PyTorch saved in the middle: their number, and the number of steps before saving.
 fn saved(cases: &[Value]) -> impl Iterator<Item = (usize, &Value, usize)> {
     let numbered = cases.iter().enumerate();
     numbered.filter_map(|(n, case)| Some((n, case, case["saved"].as_u64()? as usize)))
@@ -203,7 +203,7 @@ fn a_run_of_pytorch_goes_on_here() {
     }
 }
 
-/// What PyTorch finds in our file is what it wrote itself.
+/// PyTorch reads the same from our file as it wrote itself.
 #[test]
 fn what_was_loaded_is_written_as_pytorch_does() {
     let (recorded, tensors) = golden::load("lbfgs.safetensors");
@@ -222,7 +222,7 @@ fn what_was_loaded_is_written_as_pytorch_does() {
     }
 }
 
-/// PyTorch finds these two missing, and makes them anew.
+/// PyTorch finds these two missing, and creates them again.
 const NOT_WRITTEN: [&str; 2] = ["al", "prev_loss"];
 
 fn assert_same(ours: &TorchObject, theirs: &TorchObject, place: &str) {
@@ -314,7 +314,7 @@ fn states_that_do_not_fit_are_refused_and_change_nothing() {
     }
 }
 
-/// An object without what stands under a name, wherever it does.
+/// An object without a given name, wherever it occurs.
 fn without(object: &TorchObject, name: &str) -> TorchObject {
     change(object, name, &None)
 }

@@ -1,4 +1,4 @@
-//! A hundred steps of LBFGS on a strongly convex loss, as PyTorch makes them; and the same after a resume.
+//! A hundred steps of LBFGS on a strongly convex loss, compared with PyTorch; and the same after resuming.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::functional::{CrossEntropyOptions, cross_entropy};
@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 use module_tests::golden::{self, Tolerance, compare};
 use serde_json::Value;
 
-/// Where the run that is resumed was stopped.
+/// The step at which the resumed run was stopped.
 const STOPPED: usize = 57;
 
 struct Run<'a> {

@@ -1,4 +1,4 @@
-//! Loggers, event files and drawings.
+//! Loggers, event files and plots.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod event_files;

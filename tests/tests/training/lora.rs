@@ -1,4 +1,4 @@
-//! Adapters: what PEFT computes, and what must hold of them in any model.
+//! Adapters: PEFT's results, and properties that must hold in any model.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod golden;
@@ -43,14 +43,14 @@ impl Forward for Net {
     }
 }
 
-/// A configuration whose adapter changes the outputs at once.
+/// A configuration whose adapter changes the outputs immediately.
 fn random(r: usize) -> LoraConfig {
     LoraConfig::new()
         .r(r)
         .init_lora_weights(InitLoraWeights::Random)
 }
 
-/// A net whose linear layers hold an adapter.
+/// A net with adapters on its linear layers.
 fn adapted() -> Net {
     let mut net = Net::new();
     lora::add_adapter(&mut net, "default", ["query", "value"], &random(2)).unwrap();

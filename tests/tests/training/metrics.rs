@@ -1,4 +1,4 @@
-//! Metrics: the values of torchmetrics and scikit-learn, saving and joining, and what is refused.
+//! Metrics: the values of torchmetrics and scikit-learn, saving and merging, and invalid arguments.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::Snapshot;
@@ -44,7 +44,7 @@ fn tensor(value: &Value, dtype: DType) -> Tensor {
     tensor.to_dtype(dtype).unwrap()
 }
 
-/// The batches of a case: classes in the narrowest integers that hold them, of another dtype in each batch.
+/// The batches of a case: classes in the narrowest integers that can hold them, in a different dtype in each batch.
 fn batches(case: &Value) -> Vec<(Tensor, Tensor)> {
     let rows = case["batches"].as_array().unwrap().iter().enumerate();
     let batch = |(i, row): (usize, &Value)| {
@@ -186,7 +186,7 @@ fn means_are_those_of_torchmetrics() {
     assert_near(&[joined.compute().unwrap()], &case["expected"][0], "joined");
     assert_near(&after, &case["expected"][1], "running");
 
-    // What has no weight does not count, whatever it is.
+    // Values without weight do not count.
     mean.reset();
     mean.update_weighted([f64::NAN, 3.0], [0.0, 2.0]).unwrap();
     assert_eq!(mean.compute().unwrap(), 3.0);
@@ -267,7 +267,7 @@ fn wrong_predictions_are_refused_and_change_nothing() {
     );
     assert_eq!(accuracy.value().unwrap(), 1.0);
 
-    // Logits that are given as probabilities, and what is neither.
+    // Logits passed as probabilities, and values that are neither.
     for wrong in [1.5_f32, -0.1, f32::NAN] {
         let preds = Tensor::from([0.5, wrong]);
         for mut metric in [
@@ -436,7 +436,7 @@ fn scores_that_are_equal_have_a_place_among_the_best() {
     };
     // Constant scores are right for two classes of three, not for all.
     assert_eq!([0, 1, 2].map(|class| top([1.0; 3], class)), [1.0, 1.0, 0.0]);
-    // What is not a number is above all numbers, as in PyTorch.
+    // NaN is above all numbers, as in PyTorch.
     assert_eq!(top([1.0, f32::NAN, 0.0], 0), 1.0);
     assert_eq!(top([1.0, f32::NAN, f32::NAN], 0), 0.0);
 }

@@ -1,4 +1,4 @@
-//! A hundred steps of every optimizer, with groups, as PyTorch makes them; and the same after a resume.
+//! A hundred steps of every optimizer, with groups, compared with PyTorch; and the same after resuming.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use module_nn::optim::*;
@@ -16,7 +16,7 @@ struct Model {
     p2: Parameter,
 }
 
-/// Where the run that is resumed was stopped.
+/// The step at which the resumed run was stopped.
 const STOPPED: usize = 57;
 
 struct Recorded {
@@ -97,7 +97,7 @@ fn build(case: &Value, model: &Model) -> Box<dyn Optimizer> {
     build(case, model)
 }
 
-/// Compares a case with PyTorch's; the names of the tensors of the state too.
+/// Compares a case with PyTorch's, including the names of the state's tensors.
 fn check(recorded: &Recorded, number: usize, case: &Value) -> std::result::Result<(), String> {
     let dtype = if case["dtype"] == "f64" {
         DType::F64
@@ -162,7 +162,7 @@ fn a_hundred_steps_are_those_of_pytorch_and_a_resume_changes_no_bit() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Options outside of the ranges that PyTorch accepts.
+/// Options outside the ranges that PyTorch accepts.
 #[test]
 fn options_out_of_range_are_refused() {
     let model = Linear::new(2, 1).unwrap();
@@ -197,7 +197,7 @@ fn options_out_of_range_are_refused() {
     );
 }
 
-/// What a schedule moves against the learning rate: PyTorch's `momentum`, or `betas[0]`.
+/// The option that a schedule moves opposite to the learning rate: PyTorch's `momentum`, or `betas[0]`.
 #[test]
 fn momentums_are_those_that_schedules_move() {
     let model = Linear::new(2, 1).unwrap();

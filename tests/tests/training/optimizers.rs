@@ -1,5 +1,4 @@
-//! Optimizers from outside of the library: rules of users, groups of parameters, boxed ones, and training that is
-//! paused.
+//! Optimizers from outside the library: users' update rules, parameter groups, boxed optimizers, and paused training.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod boxed;
@@ -23,7 +22,7 @@ fn network(inputs: usize, outputs: usize) -> Sequential {
     model.push(Linear::new(8, outputs).unwrap())
 }
 
-/// A run that PyTorch recorded.
+/// A run recorded with PyTorch.
 struct Run {
     case: Value,
     tensors: StateDict,
@@ -43,7 +42,7 @@ impl Run {
         self.case[name].as_f64().expect("a number")
     }
 
-    /// What belongs to one step.
+    /// The data of one step.
     fn row(&self, name: &str, step: usize) -> Tensor {
         let row = self.get(name).narrow(0, step..step + 1).unwrap();
         row.squeeze(0).unwrap()
@@ -57,7 +56,7 @@ impl Run {
         }
     }
 
-    /// Whether the parameters are what PyTorch's were at the end.
+    /// Whether the parameters equal PyTorch's at the end.
     fn check_end(&self, model: &dyn Module, prefix: &str) {
         for (path, parameter) in model.named_parameters() {
             let expected = self.get(&format!("after.{prefix}{path}"));
@@ -89,7 +88,7 @@ fn regress(model: &Sequential, optimizer: &mut dyn Optimizer, x: Tensor, y: &Ten
     loss
 }
 
-/// A step of each of some numbers on data that only depends on it.
+/// Runs the steps with these numbers on data that depends only on the number.
 fn train(model: &Sequential, optimizer: &mut dyn Optimizer, steps: std::ops::Range<u32>) {
     for step in steps {
         let (x, y) = fork_rng(u64::from(step), || {
@@ -104,7 +103,7 @@ fn train(model: &Sequential, optimizer: &mut dyn Optimizer, steps: std::ops::Ran
     }
 }
 
-/// Everything that training has come to.
+/// The complete state of the training.
 fn bytes(model: &dyn Module, optimizer: &dyn Optimizer) -> Vec<(String, Vec<u8>)> {
     let states = [
         model.state_dict().unwrap(),
@@ -121,8 +120,8 @@ fn tensors(state: &Snapshot) -> StateDict {
     state.tensors().clone()
 }
 
-/// Trains in one go, and with a checkpoint between that a new model and a new optimizer go on from; both must
-/// give the same bits.
+/// Trains without interruption, and with a checkpoint in the middle from which a new model and a new optimizer resume; both
+/// must give the same bits.
 fn goes_on(name: &str, build: impl Fn(&dyn Module) -> Result<Box<dyn Optimizer>>) {
     let directory = std::env::temp_dir().join(format!("optimizers-{name}-{}", std::process::id()));
     let model = fork_rng(7, || network(3, 2));

@@ -1,4 +1,4 @@
-//! Adapters that PEFT wrote answer here as there, and those that are written here answer there as here.
+//! Adapters written by PEFT give the same outputs here, and adapters written here give the same outputs in PEFT.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod models;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use models::{Model, Transformer, base};
 
-/// The adapters that PEFT wrote, and what it answers.
+/// The adapters that PEFT wrote, and its outputs.
 struct Recorded {
     adapters: Vec<(String, Value)>,
     tensors: StateDict,
@@ -150,7 +150,7 @@ fn configurations_mean_the_layers_that_peft_adapts() {
     }
 }
 
-/// The transformer within another model, as Hugging Face's wrap theirs.
+/// The transformer inside another model, as Hugging Face wraps it.
 #[derive(Module)]
 struct Wrapped {
     model: Transformer,

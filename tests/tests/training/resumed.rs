@@ -1,10 +1,10 @@
-//! A training that goes on from one directory comes to the same bits.
+//! A training that resumes from a directory ends with the same bits.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use module_nn::prelude::*;
 use module_tests::long_run::{LongRun, differences};
 
-/// The end of a training that nothing interrupts.
+/// The end of a training without interruptions.
 fn whole() -> TrainingCheckpoint {
     let mut run = LongRun::new(5).unwrap();
     run.train(LongRun::STEPS, |_| Ok(())).unwrap();
@@ -19,10 +19,10 @@ fn training_resumed_at_step_57_of_100_ends_with_the_same_bits() {
         let mut run = LongRun::new(5).unwrap();
         run.train(57, |_| Ok(())).unwrap();
         run.checkpoint().unwrap().save(&directory).unwrap();
-        // What happens afterwards does not count.
+        // Later events do not count.
         run.train(60, |_| Ok(())).unwrap();
     });
-    // Nothing is left of it but the directory: another seed, other weights, another order.
+    // Only the directory remains: different seed, different weights, different order.
     let found = fork_rng(1, || {
         let mut run = LongRun::new(6).unwrap();
         run.restore(&directory).unwrap();

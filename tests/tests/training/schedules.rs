@@ -1,4 +1,4 @@
-//! Schedules set the learning rates, and momentums, that PyTorch's do.
+//! Schedules set the same learning rates and momentums as PyTorch's.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod composed;
@@ -17,7 +17,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// What is driven as a test needs it.
+/// A schedule in the form that a test needs.
 enum Driven {
     Plain(Box<dyn Schedule>),
     Restarts(CosineAnnealingWarmRestarts),
@@ -53,7 +53,7 @@ fn lambda(name: &Value) -> LRLambda {
     }
 }
 
-/// The arguments as a configuration, under PyTorch's names in lower case.
+/// The arguments as a configuration, with PyTorch's names in lowercase.
 fn config<C: DeserializeOwned>(kwargs: &Map<String, Value>) -> Text<C> {
     let kwargs = kwargs
         .iter()
@@ -133,7 +133,7 @@ fn build(case: &Value, optimizer: &mut dyn Optimizer) -> Text<Driven> {
     Ok(Driven::Plain(schedule))
 }
 
-/// An optimizer of two groups with these learning rates.
+/// An optimizer with two groups with these learning rates.
 fn optimizer(name: &str, rates: &[f64]) -> Box<dyn Optimizer> {
     let model = Linear::new(1, 1).unwrap();
     let (first, second) = (rates[0], rates[1]);
@@ -283,7 +283,7 @@ fn arguments_that_pytorch_refuses_are_refused() {
         };
         let quotes = refused["quotes"].as_str().unwrap();
         assert!(message.contains(quotes), "{refused}: {message}");
-        // The schedules inside another were built before that was refused.
+        // The nested schedules were built before the outer one was refused.
         if refused["kwargs"]["schedulers"].is_null() {
             let after = (optimizer.group_lrs(), optimizer.group_momentums());
             assert_eq!(after, before, "{refused}");

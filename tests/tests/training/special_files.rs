@@ -1,4 +1,4 @@
-//! Paths that lead to no regular file, where files are read: a device may have no end, and a FIFO waits for somebody who
+//! Paths to special files where regular files are expected: a device may be endless, and a FIFO blocks until someone
 //! writes.
 #![cfg(unix)]
 #![allow(clippy::panic, clippy::unwrap_used)]
@@ -14,7 +14,7 @@ use module_nn::lora::PeftAdapter;
 use module_nn::prelude::*;
 use serde_json::Value;
 
-/// A folder of its own, which is removed in the end.
+/// A directory for the test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -31,7 +31,7 @@ impl Drop for Folder {
     }
 }
 
-/// Makes a link, a FIFO or a folder under a name, with what errors call it.
+/// Creates a special file at a path.
 type Make = fn(&Path);
 
 const SPECIAL: [(&str, Make); 3] = [
@@ -45,7 +45,7 @@ const SPECIAL: [(&str, Make); 3] = [
     }),
 ];
 
-/// Reads a file of this name in a folder.
+/// Reads a file with this name in a directory.
 type Read = fn(&Path) -> Result<()>;
 
 #[test]
@@ -83,7 +83,7 @@ fn only_regular_files_are_read() {
 fn a_configuration_without_end_is_not_read() {
     let folder = Folder::new("long-configuration");
     let file = std::fs::File::create(folder.0.join("adapter_config.json")).unwrap();
-    // A file of holes, which take no room.
+    // A sparse file, which takes no space.
     file.set_len(1 << 40).unwrap();
     let error = PeftAdapter::load(&folder.0).unwrap_err().to_string();
     assert!(error.contains("more than the 16777216 bytes"), "{error}");

@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 
 const THREADS: usize = 64;
 const STEPS: usize = 1000;
-/// Rows of the data that one thread takes in a step.
+/// The rows of data that one thread uses per step.
 const SHARE: usize = 2;
 
 #[derive(Module)]
@@ -47,7 +47,7 @@ fn rows(x: &Tensor, first: usize, count: usize) -> Tensor {
     x.narrow(0, first..first + count).unwrap()
 }
 
-/// The squares of the errors, over the number of all rows.
+/// The sum of the squared errors, divided by the number of all rows.
 fn loss(net: &Net, x: Tensor, y: Tensor) -> Tensor {
     let error = net.call(x).unwrap().sub(y).unwrap();
     let squares = error.square().unwrap().sum(..).unwrap();
@@ -87,7 +87,7 @@ fn sixty_four_threads_train_what_one_trains() {
                 let (x, y) = (rows(x, first, SHARE), rows(y, first, SHARE));
                 for _ in 0..STEPS {
                     loss(shared, x.clone(), y.clone()).backward().unwrap();
-                    // One of them steps when all gradients are there; none goes on before.
+                    // One thread steps when all gradients are there; none continues before that.
                     if start.wait().is_leader() {
                         optimizer.lock().unwrap().step(shared).unwrap();
                         shared.zero_grad();
@@ -97,7 +97,7 @@ fn sixty_four_threads_train_what_one_trains() {
             });
         }
     });
-    // Sums in another order differ in the last places, and training does not let that grow here.
+    // Sums in a different order differ in the last digits, and training does not amplify that here.
     let (one, many) = (values(&serial), values(&shared));
     for (a, b) in one.iter().zip(&many) {
         assert!((a - b).abs() < 1e-9, "{a} and {b}");

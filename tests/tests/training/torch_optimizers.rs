@@ -1,4 +1,4 @@
-//! Optimizers that begin a run in PyTorch and go on here, and back.
+//! Optimizers that start a run in PyTorch and resume it here, and the reverse.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ struct Case<'a> {
     case: &'a Value,
 }
 
-/// Every rule is stepped, saved and loaded as its own type.
+/// Steps, saves and loads every rule as its own type.
 trait Exchanged: Optimizer {
     fn save(&self) -> Result<TorchObject>;
     fn take_up(&mut self, state: &TorchObject) -> Result<RestoreReport>;
@@ -131,7 +131,7 @@ impl Case<'_> {
         }
     }
 
-    /// The optimizer of the case, with every option other than recorded if `other`.
+    /// The optimizer of the case, with every option different from the recording if `other`.
     fn build(&self, model: &ParameterDict, other: bool) -> Box<dyn Exchanged> {
         let build = match self.case["optimizer"].as_str().unwrap() {
             "SGD" => build_rule::<SGDConfig>,
@@ -187,8 +187,8 @@ fn build_rule<R: UpdateRule + 'static>(
     Box::new(built.build(model).unwrap())
 }
 
-/// Where two objects differ: in type, keys, their order, numbers, dtypes, shapes or elements. Python's `0` and
-/// `0.0` are one option.
+/// The differences between two objects: in type, keys, their order, numbers, dtypes, shapes or elements. Python's `0` and
+/// `0.0` are equal options.
 fn difference(
     ours: &TorchObject,
     theirs: &TorchObject,
@@ -227,7 +227,7 @@ fn difference(
     }
 }
 
-/// PyTorch puts the options that were given for a group before its defaults.
+/// PyTorch puts the explicit options of a group before the defaults.
 fn sorted_options(state: &TorchObject) -> TorchObject {
     let mut state = state.clone();
     let TorchObject::Dict(entries) = &mut state else {
@@ -245,7 +245,7 @@ fn sorted_options(state: &TorchObject) -> TorchObject {
     state
 }
 
-/// PyTorch's Adagrad has a state of every parameter before its first step, ours of those that were moved.
+/// PyTorch's Adagrad has a state for every parameter before its first step; ours has one for each updated parameter.
 fn without_unmoved(mut state: TorchObject) -> TorchObject {
     let TorchObject::Dict(entries) = &mut state else {
         panic!("no dict")
@@ -311,7 +311,7 @@ fn what_was_loaded_is_saved_as_pytorch_saved_it() {
     }
 }
 
-/// Of every case `{"model", "optimizer"}` after the steps that PyTorch had made when it saved.
+/// `{"model", "optimizer"}` for every case, after as many steps as PyTorch had made when it saved.
 fn begun_here(recorded: &Recorded) -> TorchObject {
     let cases = recorded.cases().map(|case| {
         let model = case.model("init");
@@ -336,7 +336,7 @@ fn begun_here(recorded: &Recorded) -> TorchObject {
     cases.collect()
 }
 
-/// Set to write the file anew, after which `golden/check_rust_optimizers.py` must be run again.
+/// Set to rewrite the file, after which `golden/check_rust_optimizers.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 #[test]
@@ -422,7 +422,7 @@ fn an_entry_of_a_training_checkpoint_is_loaded_with_the_rates_of_its_schedule() 
     assert!(matches!(groups[0].get("initial_lr"), Some(TorchObject::Float(lr)) if *lr == 0.02));
 }
 
-/// The state with an entry of its first group, or of the state of its first parameter, replaced.
+/// The state with a replaced entry of its first group, or of the state of its first parameter.
 fn changed(
     state: &TorchObject,
     group: bool,
@@ -540,13 +540,13 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         assert!(optimizer.states().get("p0").is_none());
     }
 
-    // What changes no result is not asked for, and rates may be tensors.
+    // Options that do not affect the result are ignored, and rates may be tensors.
     let rate = TorchObject::Tensor(Tensor::from(0.25_f64));
     let accepted = changed(&state, true, "lr", Some(rate));
     let accepted = changed(&accepted, true, "fused", Some(true.into()));
     let accepted = changed(&accepted, true, "capturable", Some(true.into()));
     let accepted = changed(&accepted, true, "max_lr", Some(0.5.into()));
-    // As releases before 2.0 and before 1.12 saved them.
+    // As saved by releases before 2.0 and before 1.12.
     let accepted = changed(&accepted, true, "decoupled_weight_decay", None);
     let accepted = changed(&accepted, true, "maximize", None);
     let accepted = changed(&accepted, false, "step", Some(int(10)));
@@ -575,7 +575,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     );
 }
 
-/// A script may give PyTorch's optimizer the parameters that are trained and no others.
+/// A script may pass only the trained parameters to PyTorch's optimizer.
 #[test]
 fn positions_may_leave_out_what_is_not_trained() {
     let recorded = Recorded::read();

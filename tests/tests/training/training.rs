@@ -1,12 +1,11 @@
-//! Training as a whole: the same seed gives the same model, and a step that cannot be made is not
-//! half made.
+//! Training as a whole: the same seed gives the same model, and a step that fails is not half applied.
 #![allow(clippy::unwrap_used)]
 
 use module_nn::functional::{self, LinearCrossEntropyArguments, LinearCrossEntropyOptions};
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
 
-/// Five steps of a small network on made-up images, dropout included.
+/// Five steps of a small network on synthetic images, including dropout.
 fn trained(seed: u64) -> StateDict {
     fork_rng(seed, || {
         let model = Digits::new(4, 0.3).unwrap();
@@ -67,7 +66,7 @@ fn a_state_that_a_cast_left_behind_is_an_error_before_anything_moves() {
             "{error}"
         );
         assert_eq!(bytes(&model.state_dict().unwrap()), before);
-        // The state is whole: back in its dtype, training goes on.
+        // The state is intact: back in its dtype, training continues.
         model.float().unwrap();
         step(&model, &mut *optimizer).unwrap();
     }

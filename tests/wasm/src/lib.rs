@@ -1,5 +1,5 @@
-//! Trains a small network, saves and loads it in memory and looks into it: what a program does that has
-//! neither files, threads nor a clock. `run.mjs` calls it in WebAssembly, the program beside it here.
+//! Trains a small network, saves and loads it in memory and inspects it: everything that a program can do without files,
+//! threads or a clock. `run.mjs` runs it in WebAssembly, and the program next to it runs it natively.
 
 use module_nn::Approximate;
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Prints the loss to which `run.mjs` compares that in WebAssembly.
+//! Prints the loss that `run.mjs` compares with the one in WebAssembly.
 
 fn main() -> module_nn::Result<()> {
     println!("{}", module_wasm::run()?);

@@ -5,22 +5,22 @@ use std::thread;
 
 use crate::row::{Rows, work};
 
-/// Multiply-adds of one run, and elements that one run copies.
+/// The multiply-adds of one run, and the elements that one run copies.
 const MULTIPLY_ADDS: usize = 1 << 30;
 const ELEMENTS: usize = 1 << 26;
 
-/// Multiply-adds of sixteen numbers at a time, of as many sums as hide how long one takes.
+/// Multiply-adds of sixteen numbers at a time, with enough accumulators to hide the latency.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 fn multiply_add(count: usize) -> f32 {
     use std::arch::x86_64::{_mm512_fmadd_ps, _mm512_reduce_add_ps, _mm512_set1_ps};
 
-    // SAFETY: the program is compiled for processors that have the instructions.
+    // SAFETY: the program is compiled for CPUs with these instructions.
     unsafe {
         let (a, b) = (_mm512_set1_ps(black_box(1.000_001)), _mm512_set1_ps(black_box(1e-9)));
         let mut sums = [_mm512_set1_ps(0.5); 10];
         let [s0, s1, s2, s3, s4, s5, s6, s7, s8, s9] = &mut sums;
         for _ in 0..count / (10 * 16) {
-            // Written out, because the compiler keeps an array that a loop walks in memory.
+            // Unrolled by hand, because the compiler keeps an array that is indexed in a loop in memory.
             *s0 = _mm512_fmadd_ps(*s0, a, b);
             *s1 = _mm512_fmadd_ps(*s1, a, b);
             *s2 = _mm512_fmadd_ps(*s2, a, b);
@@ -41,13 +41,13 @@ fn multiply_add(count: usize) -> f32 {
 fn multiply_add(count: usize) -> f32 {
     use std::arch::x86_64::{_mm256_cvtss_f32, _mm256_fmadd_ps, _mm256_set1_ps};
 
-    // SAFETY: the program is compiled for processors that have the instructions.
+    // SAFETY: the program is compiled for CPUs with these instructions.
     unsafe {
         let (a, b) = (_mm256_set1_ps(black_box(1.000_001)), _mm256_set1_ps(black_box(1e-9)));
         let mut sums = [_mm256_set1_ps(0.5); 10];
         let [s0, s1, s2, s3, s4, s5, s6, s7, s8, s9] = &mut sums;
         for _ in 0..count / (10 * 8) {
-            // Written out, because the compiler keeps an array that a loop walks in memory.
+            // Unrolled by hand, because the compiler keeps an array that is indexed in a loop in memory.
             *s0 = _mm256_fmadd_ps(*s0, a, b);
             *s1 = _mm256_fmadd_ps(*s1, a, b);
             *s2 = _mm256_fmadd_ps(*s2, a, b);
@@ -63,7 +63,7 @@ fn multiply_add(count: usize) -> f32 {
     }
 }
 
-/// The same, four at a time, as far as the compiler sees to it.
+/// The same, four at a time, if the compiler vectorizes it.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "fma")))]
 fn multiply_add(count: usize) -> f32 {
     let (a, b) = (black_box([1.000_001_f32; 4]), black_box([1e-9_f32; 4]));

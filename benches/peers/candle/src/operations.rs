@@ -90,7 +90,7 @@ fn normalizations(rows: &mut Rows) {
     rows.both("logsumexp [256, 1024]", &[&[256, 1024]], |x| x[0].log_sum_exp(D::Minus1));
 }
 
-/// Indices below `count`, in no order.
+/// Indices below `count`, unordered.
 fn indices(count: u32, shape: &[usize]) -> Result<Tensor> {
     let len = shape.iter().product::<usize>() as u32;
     Tensor::from_iter((0..len).map(|i| i * 37 % count), &CPU)?.reshape(shape)

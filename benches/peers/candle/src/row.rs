@@ -1,4 +1,4 @@
-//! Rows by name, and how long their work takes.
+//! Rows by name, and their timing.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use crate::median_time::median_time;
 
 pub const CPU: Device = Device::Cpu;
 
-/// What a row does once.
+/// One run of a row's work.
 pub type Work = Box<dyn FnMut() -> Result<()>>;
 
 enum Row {
@@ -22,7 +22,7 @@ enum Row {
 pub struct Rows(BTreeMap<String, Option<Row>>);
 
 impl Rows {
-    /// Adds a row; `make` prepares its tensors and gives the work that is measured.
+    /// Adds a row; `make` prepares its tensors and returns the work to measure.
     pub fn add(&mut self, name: impl Into<String>, make: impl FnOnce() -> Result<Work> + 'static) {
         self.0.insert(name.into(), Some(Row::New(Box::new(make))));
     }
@@ -47,7 +47,7 @@ impl Rows {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// The median microseconds of the row's work, run for so long; nothing for a row that does not exist.
+    /// The median microseconds of the row's work, run for this long; `None` for an unknown row.
     pub fn measure(&mut self, name: &str, milliseconds: f64) -> Result<Option<f64>> {
         let Some(slot) = self.0.get_mut(name) else {
             return Ok(None);

@@ -1,17 +1,17 @@
-//! The values that a header is made of, out of bytes that nobody vouches for.
+//! Reads the values of a header from untrusted bytes.
 
 use super::value::{GgufArray, GgufValue};
 use crate::checkpoint::FormatError;
 use crate::checkpoint::words::shorten;
 
-/// How deep arrays may lie in each other.
+/// How deep arrays may be nested.
 const DEPTH: usize = 8;
 
 /// Why parsing stops.
 pub(super) enum Stop {
-    /// The file goes on, but these bytes of it do not.
+    /// The file is longer than the bytes read so far.
     More,
-    /// The file is not what it should be.
+    /// The file is invalid.
     Problem(FormatError),
 }
 
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A text behind its length.
+    /// A string after its length.
     pub(super) fn text(&mut self, what: &str) -> Result<String, Stop> {
         let length = self.u64()?;
         let bytes = self.bytes(length)?;
@@ -86,7 +86,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many of what takes at least `least` bytes each follow.
+    /// The number of items that follow, each of at least `least` bytes.
     pub(super) fn count(&mut self, what: &str, least: usize) -> Result<usize, Stop> {
         let (count, left) = (self.u64()?, self.left());
         let fits = usize::try_from(count)
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// A value of the type that a number stands for.
+    /// A value of the type with this number.
     pub(super) fn value(&mut self, kind: u32) -> Result<GgufValue, Stop> {
         Ok(match kind {
             0 => GgufValue::U8(u8::from_le_bytes(self.array()?)),
@@ -120,10 +120,10 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// An array of arrays of at most some depth.
+    /// An array of arrays up to a maximum depth.
     fn elements(&mut self, depth: usize) -> Result<GgufArray, Stop> {
         let kind = self.u32()?;
-        // A text is at least its length, an array its type and its length.
+        // A string takes at least its length field, an array its type and its length.
         let least = match kind {
             8 => 8,
             9 => 12,
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
         Ok(numbers.iter().map(|bytes| read(*bytes)).collect())
     }
 
-    /// Elements of any length, for which no memory is taken before they are there.
+    /// Elements of any count; memory is allocated only as they are read.
     pub(super) fn many<T>(
         &mut self,
         count: usize,

@@ -11,7 +11,7 @@ pub enum GgufType {
     Blocks(BlockFormat),
 }
 
-/// The number and the name of each type that is read and written.
+/// The number and the name of each supported type.
 const TYPES: [(u32, &str, GgufType); 12] = [
     (0, "F32", GgufType::Plain(DType::F32)),
     (1, "F16", GgufType::Plain(DType::F16)),
@@ -27,7 +27,7 @@ const TYPES: [(u32, &str, GgufType); 12] = [
     (30, "BF16", GgufType::Plain(DType::BF16)),
 ];
 
-/// The names of the types that are not read, for messages.
+/// The names of unsupported types, for messages.
 const OTHERS: [(u32, &str); 22] = [
     (3, "Q4_1"),
     (6, "Q5_0"),
@@ -54,7 +54,7 @@ const OTHERS: [(u32, &str); 22] = [
 ];
 
 impl GgufType {
-    /// The type of a tensor: the format of its blocks, or its dtype, if the files have that.
+    /// The type of a tensor: the format of its blocks, or its dtype, if the file format has it.
     pub fn of(tensor: &Tensor) -> Option<Self> {
         let found = match BlockFormat::of(tensor) {
             Some(format) => Self::Blocks(format),
@@ -64,7 +64,7 @@ impl GgufType {
         found.number().map(|_| found)
     }
 
-    /// The elements and the bytes of a block; a plain element is one.
+    /// The elements and the bytes of a block; a plain element is a block of one.
     pub(super) fn block(self) -> (usize, usize) {
         match self {
             Self::Plain(dtype) => (1, dtype.size_in_bytes()),
@@ -72,7 +72,7 @@ impl GgufType {
         }
     }
 
-    /// The number that stands for it in files, if they have it.
+    /// The number of the type in files, if the file format has it.
     pub(super) fn number(self) -> Option<u32> {
         let found = TYPES.iter().find(|(.., known)| *known == self);
         found.map(|(number, ..)| *number)

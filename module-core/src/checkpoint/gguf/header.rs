@@ -1,4 +1,4 @@
-//! What stands before the elements: the version, the metadata, the descriptions of the tensors.
+//! Everything before the elements: the version, the metadata, the descriptions of the tensors.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,15 @@ use super::value::GgufValue;
 use crate::checkpoint::words::shorten;
 use crate::checkpoint::{CheckpointReader, FormatError};
 
-/// What files begin with.
+/// The first bytes of a file.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";
-/// The key of the metadata that says what the starts of tensors are multiples of.
+/// The metadata key for the alignment of tensors.
 pub(super) const ALIGNMENT: &str = "general.alignment";
 const DEFAULT_ALIGNMENT: usize = 32;
-/// As many as a tensor of ggml has.
+/// ggml's limit on the dimensions of a tensor.
 pub(super) const MAX_DIMS: usize = 4;
 
-/// What a file says of itself.
+/// The header of a file.
 pub(super) struct Header {
     pub(super) metadata: IndexMap<String, GgufValue>,
     /// In the order of the file.
@@ -28,10 +28,10 @@ pub(super) struct Header {
 /// A tensor of a file.
 pub(super) struct Described {
     pub(super) name: String,
-    /// Its sizes, the last of which is that of a row.
+    /// Its sizes; the last one is the row length.
     pub(super) shape: Vec<usize>,
     pub(super) kind: GgufType,
-    /// Where it begins, first counted from the end of the header, and then in the file.
+    /// Its start, first relative to the end of the header, then in the file.
     pub(super) start: usize,
     pub(super) size: usize,
 }
@@ -95,7 +95,7 @@ fn check_version(version: u32) -> Result<(), FormatError> {
                 .to_owned(),
         )),
         _ => Err(FormatError::Unsupported(format!(
-            "its version is {version}, but 2 and 3 are read; write it anew by a present llama.cpp"
+            "its version is {version}, but 2 and 3 are read; write it again with a current llama.cpp"
         ))),
     }
 }
@@ -104,7 +104,7 @@ fn twice(what: &str, name: &str) -> Stop {
     format!("the {what} `{}` stands twice", shorten(name)).into()
 }
 
-/// What the starts of all tensors are multiples of.
+/// The alignment of all tensors.
 pub(super) fn alignment(metadata: &IndexMap<String, GgufValue>) -> Result<usize, String> {
     match metadata.get(ALIGNMENT) {
         None => Ok(DEFAULT_ALIGNMENT),
@@ -138,7 +138,7 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
                 "its rows of {row} elements are no whole blocks of {elements}, as {kind} has them"
             )));
         }
-        // What they unpack to must be countable too, whatever other sizes are 0.
+        // The unpacked size must be countable too, even if other sizes are 0.
         let mut sizes = shape.iter().filter(|size| **size > 0);
         let numel = sizes.try_fold(1_usize, |numel, size| numel.checked_mul(*size));
         let numel = numel
@@ -161,8 +161,8 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
     })
 }
 
-/// Finds where tensors begin in a file whose header ends at a place: each behind the one before, at the next multiple of the
-/// alignment, in whichever order they are described, and nothing but padding behind the last.
+/// Computes where tensors begin in a file whose header ends at a given position: each follows the previous one, at the next
+/// multiple of the alignment, in whichever order they are described, and only padding follows the last one.
 fn place(
     tensors: &mut [Described],
     end: usize,
@@ -186,7 +186,7 @@ fn place(
             ));
         }
         if tensor.size == 0 {
-            // It may lie behind the end, where nothing is padded.
+            // It may be past the end, which has no padding.
             tensor.start = first.saturating_add(start).min(length);
             continue;
         }

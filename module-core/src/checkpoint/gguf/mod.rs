@@ -20,7 +20,7 @@ use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
 use crate::backend::SharedBytes;
 use crate::{DType, Error, Result, Select, StateDict, Tensor};
 
-/// What errors call the format.
+/// The name of the format in errors.
 const NAME: &str = "GGUF";
 
 pub(super) struct GgufFormat;
@@ -45,9 +45,9 @@ impl Format for GgufFormat {
 
 /// A GGUF file: its metadata and its tensors.
 ///
-/// Tensors whose elements lie in blocks stay packed ([`Tensor::is_packed`]), as `f32`; [`Tensor::unpack`] gives the
-/// values. A shape is that of PyTorch, in which the last dimension is a row: the file has its sizes the other way round.
-/// [`StateDict::load`] reads the tensors alone, and `load` of a module takes them with the names that a
+/// Tensors with block-quantized elements stay packed ([`Tensor::is_packed`]), as `f32`; [`Tensor::unpack`] gives the
+/// values. A shape is PyTorch's, in which the last dimension is a row: the file has its sizes in reverse.
+/// [`StateDict::load`] reads only the tensors, and `load` of a module accepts them under the names that a
 /// [`Remap`](crate::Remap) gives them.
 ///
 /// # Example
@@ -70,7 +70,7 @@ impl Format for GgufFormat {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gguf {
-    /// What the file says of the model, its tokens and itself, in order.
+    /// What the file says about the model, its tokens and itself, in order.
     pub metadata: IndexMap<String, GgufValue>,
     /// The tensors by name, in order.
     pub tensors: StateDict,
@@ -87,8 +87,8 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// [`FileError`](crate::FileError): a file that cannot be read, is damaged or none of GGUF; versions other than 2 and 3, and
-    /// big-endian ones; types of elements other than those of [`GgufType`].
+    /// [`FileError`](crate::FileError): a file that cannot be read, is damaged or not GGUF; versions other than 2 and 3,
+    /// and big-endian files; element types other than those of [`GgufType`].
     #[cfg(feature = "fs")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &ReadOptions::new())
@@ -98,7 +98,7 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     #[cfg(feature = "fs")]
     pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         let path = path.as_ref();
@@ -106,11 +106,11 @@ impl Gguf {
         Self::read(&file, options).map_err(|problem| problem.in_file(path, NAME))
     }
 
-    /// Reads a file that is in memory. Tensors borrow from the bytes.
+    /// Reads a file in memory. Tensors borrow from the bytes.
     ///
     /// # Errors
     ///
-    /// As `open`.
+    /// Those of `open`.
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         let file = CheckpointReader::of_bytes(SharedBytes::new(bytes)).map_err(FormatError::Io);
         let read = file.and_then(|file| Self::read(&file, &ReadOptions::new()));
@@ -151,12 +151,12 @@ impl Gguf {
         })
     }
 
-    /// Turns selected tensors into a type, packing and unpacking them as needed.
+    /// Converts selected tensors to a type, packing and unpacking them as needed.
     ///
     /// # Errors
     ///
-    /// A selection that matches nothing; a type that files do not have; a row that is no multiple of a block; values that are not
-    /// finite. Then no tensor has changed.
+    /// A selection that matches nothing; a type that files do not have; a row that is not a multiple of a block; values
+    /// that are not finite. Then no tensor has changed.
     pub fn convert(&mut self, select: impl Into<Select>, to: impl Into<GgufType>) -> Result<()> {
         self.convert_selected(&select.into(), to.into())
     }

@@ -1,4 +1,4 @@
-/// A value of the metadata of a GGUF file.
+/// A metadata value of a GGUF file.
 ///
 /// # Example
 ///
@@ -19,7 +19,7 @@ pub enum GgufValue {
     I32(i32),
     F32(f32),
     Bool(bool),
-    /// Called so because a variant `String` would have the compiler print `std::string::String` in its messages.
+    /// Not called `String`, because the compiler would then print `std::string::String` in its messages.
     Str(String),
     Array(GgufArray),
     U64(u64),
@@ -27,7 +27,7 @@ pub enum GgufValue {
     F64(f64),
 }
 
-/// An array of the metadata of a GGUF file, whose elements are of one type.
+/// A metadata array of a GGUF file, whose elements have one type.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum GgufArray {
@@ -47,7 +47,7 @@ pub enum GgufArray {
 }
 
 impl GgufValue {
-    /// A text.
+    /// A string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Str(text) => Some(text),
@@ -55,7 +55,7 @@ impl GgufValue {
         }
     }
 
-    /// A truth value.
+    /// A boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(truth) => Some(*truth),
@@ -63,7 +63,7 @@ impl GgufValue {
         }
     }
 
-    /// A whole number of any type that is not negative.
+    /// A non-negative integer of any type.
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
             Self::U64(x) => Some(x),
@@ -71,7 +71,7 @@ impl GgufValue {
         }
     }
 
-    /// A whole number of any type, if it is at most the largest `i64`.
+    /// An integer of any type that fits `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         Some(match *self {
             Self::U8(x) => x.into(),
@@ -86,7 +86,7 @@ impl GgufValue {
         })
     }
 
-    /// A number of any type; whole ones from 2⁵³ on are rounded.
+    /// A number of any type; integers from 2⁵³ on are rounded.
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
             Self::F32(x) => Some(x.into()),
@@ -104,7 +104,7 @@ impl GgufValue {
         }
     }
 
-    /// An array of texts.
+    /// An array of strings.
     pub fn as_strings(&self) -> Option<&[String]> {
         match self {
             Self::Array(GgufArray::Str(texts)) => Some(texts),

@@ -10,21 +10,20 @@ use super::value::{GgufArray, GgufValue};
 use crate::checkpoint::output::{BYTES, Output, WRITER};
 use crate::{BlockFormat, Error, Result, Tensor};
 
-/// What is written is of this version.
+/// The version that is written.
 const VERSION: u32 = 3;
 
 impl Gguf {
-    /// Writes a file of version 3, in place of the one that may be there: whole or not at all, as
-    /// [`StateDict::save`](crate::StateDict::save) has it.
+    /// Writes a file of version 3, replacing an existing one completely or not at all, like
+    /// [`StateDict::save`](crate::StateDict::save).
     ///
-    /// Each tensor is written in the type that it has: packed in blocks or by its dtype
-    /// ([`convert`](Self::convert) changes that). A tied tensor stands under each of its names. llama.cpp reads names of
-    /// at most 63 bytes.
+    /// Each tensor is written in its own type: packed in blocks or by its dtype ([`convert`](Self::convert) changes that).
+    /// A tied tensor is written under each of its names. llama.cpp reads names of at most 63 bytes.
     ///
     /// # Errors
     ///
-    /// A tensor of more than four dimensions, of a type that the format does not have, or packed and seen through a view that cuts
-    /// blocks; a `general.alignment` that is no power of two of the type `u32`; those of the file.
+    /// A tensor of more than four dimensions, of a type that the format does not have, or packed and seen through a view
+    /// that splits blocks; a `general.alignment` that is not a power of two of type `u32`; those of the file.
     #[cfg(feature = "fs")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let at = |error| crate::checkpoint::output::file_error(path.as_ref(), error);
@@ -36,18 +35,18 @@ impl Gguf {
     ///
     /// # Errors
     ///
-    /// As `save`, but for those of the file.
+    /// Those of `save`, except those of the file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.write_at(BYTES.as_ref(), &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes what `save` writes to a writer.
+    /// Writes the bytes of the file to a writer.
     ///
     /// # Errors
     ///
-    /// As `save`, with those of the writer.
+    /// Those of `save`, and those of the writer.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
         self.write_at(WRITER.as_ref(), writer)
     }

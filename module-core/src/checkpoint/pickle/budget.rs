@@ -1,9 +1,9 @@
-//! How much memory a file may ask for.
+//! The limit on the memory that a file may request.
 
 use std::cell::Cell;
 
-/// What reading a file may still allocate beside the elements of its tensors: a few times the
-/// length of the file, so that no crafted one is larger in memory than it looks.
+/// What reading a file may still allocate in addition to the elements of its tensors: a few times the length of the file,
+/// so that a crafted file cannot use far more memory than its size.
 pub(in crate::checkpoint) struct Budget {
     left: Cell<usize>,
     /// The length of the file.
@@ -11,9 +11,9 @@ pub(in crate::checkpoint) struct Budget {
 }
 
 impl Budget {
-    /// Twice what PyTorch's files need that hold nothing but tensors of one element.
+    /// Twice what PyTorch's files need that hold only tensors of one element.
     const TIMES: usize = 12;
-    /// Whatever the length.
+    /// Allowed for any length.
     const FLOOR: usize = 1 << 18;
 
     pub(in crate::checkpoint) fn of(file: &[u8]) -> Self {
@@ -24,13 +24,13 @@ impl Budget {
         }
     }
 
-    /// How many bytes of elements views may have together, as long as nothing is copied.
+    /// How many bytes the elements of all views may have together, as long as nothing is copied.
     pub(super) fn views(&self) -> usize {
         const TIMES: usize = 8;
         self.file.saturating_mul(TIMES).saturating_add(Self::FLOOR)
     }
 
-    /// Makes room in a vector for `more` elements, and for a quarter of those that it has.
+    /// Makes room in a vector for `more` elements, and for a quarter of its current length.
     pub(super) fn reserve<T>(&self, all: &mut Vec<T>, more: usize) -> Result<(), String> {
         if all.capacity() - all.len() < more {
             let more = more.max(all.len() / 4);

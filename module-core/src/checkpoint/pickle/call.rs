@@ -1,10 +1,10 @@
-//! What a pickle calls, done without calling anything.
+//! The calls in a pickle, emulated without calling anything.
 
 use super::globals::{Global, Kind};
 use super::heap::{Heap, Value};
 
-/// The result of `function(*arguments)`. What comes of something opaque is that again, whether it is
-/// called or given to a function that has no use for it.
+/// The result of `function(*arguments)`. A result that depends on something opaque is opaque too, whether it is called or
+/// passed to a function that has no use for it.
 pub(super) fn call(
     heap: &mut Heap<'_>,
     function: Value,
@@ -71,7 +71,7 @@ pub(super) fn call_named(
     }
 }
 
-/// An ordered dict made of a list of pairs, as Python 2 wrote it.
+/// An ordered dict made from a list of pairs, as Python 2 wrote it.
 fn make_ordered_dict(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String> {
     let dict = heap.new_dict()?;
     let Value::Dict(place) = dict else {
@@ -88,7 +88,8 @@ fn make_ordered_dict(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String>
     Ok(dict)
 }
 
-/// Gives `object` attributes, none of which is a tensor of the state: the `_metadata` of a state
+/// Sets attributes of `object`, none of which is a tensor of the state: the `_metadata` of a state dict, the byte order of
+/// a NumPy dtype.
 /// dict, the byte order of a NumPy dtype.
 pub(super) fn build(heap: &Heap<'_>, object: Value) -> Result<(), String> {
     match object {

@@ -1,17 +1,17 @@
-//! The names that a pickle may use: an allow-list. None of them is ever run; each stands for what
-//! the reader does itself.
+//! The names that a pickle may use: an allow-list. None of them is ever run; each stands for an operation that the reader
+//! performs itself.
 
 use crate::DType;
 use crate::checkpoint::words::shorten;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Global {
     OrderedDict,
     /// `_rebuild_tensor(storage, offset, size, stride)`, and `_rebuild_tensor_v2`, which has more
     /// arguments after these.
     Tensor,
-    /// `_rebuild_tensor_v3`: the storage is untyped, and the dtype the seventh argument.
+    /// `_rebuild_tensor_v3`: the storage is untyped, and the dtype is the seventh argument.
     TypedTensor,
     /// `_rebuild_parameter(tensor, requires_grad, hooks)`, and with a state after these.
     Parameter,
@@ -24,16 +24,16 @@ pub(super) enum Global {
     /// A class of storages; `None` for the untyped one.
     Storage(Option<Scalars>),
     DType(Scalars),
-    /// What makes values without tensors.
+    /// A function that makes values without tensors.
     Maker(Kind),
 }
 
-/// What is known of a value that no tensor is made of.
+/// The kind of a value that cannot be part of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     None,
     Bool(bool),
-    /// A whole number that fits no `i128`.
+    /// An integer that fits no `i128`.
     Number,
     Bytes,
     Set,
@@ -71,7 +71,7 @@ impl Global {
     }
 }
 
-/// The type of a tensor's elements: a place in [`DTYPES`].
+/// The type of a tensor's elements: an index into [`DTYPES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::checkpoint) struct Scalars(u8);
 
@@ -86,7 +86,7 @@ impl Scalars {
         DTYPES[usize::from(self.0)].2
     }
 
-    /// Ours, if there is one.
+    /// Our dtype, if there is one.
     pub(in crate::checkpoint) fn dtype(self) -> Option<DType> {
         DType::ALL
             .into_iter()
@@ -124,7 +124,7 @@ static DTYPES: [(&str, &str, usize); 26] = [
     ("float8_e8m0fnu", "", 1),
 ];
 
-/// What a name stands for, if it is in the list.
+/// The meaning of a name, if it is in the list.
 ///
 /// Python 2 and the protocols before 3 call the module of built-in functions `__builtin__`.
 pub(super) fn find(module: &str, name: &str) -> Option<Global> {
@@ -171,7 +171,7 @@ fn of_dtype(module: &str, name: &str) -> Option<Global> {
         .or(storage.map(|scalars| Global::Storage(Some(scalars))))
 }
 
-/// PyTorch's class of storages for a dtype of ours; `Some(None)` if there is none, `None` if PyTorch does not have the
+/// PyTorch's storage class for one of our dtypes; `Some(None)` if there is no class, `None` if PyTorch does not have the
 /// dtype.
 pub(super) fn storage_class(dtype: DType) -> Option<Option<&'static str>> {
     let mut dtypes = DTYPES.iter();
@@ -179,8 +179,7 @@ pub(super) fn storage_class(dtype: DType) -> Option<Option<&'static str>> {
     Some((!class.is_empty()).then_some(*class))
 }
 
-/// Tensors that are not supported, by the function of `torch._utils` that makes them, with what to save
-/// instead.
+/// Unsupported tensors, by the function of `torch._utils` that makes them, with what to save instead.
 static TENSORS: [(&str, &str, &str); 8] = [
     (
         "_rebuild_sparse_tensor",
@@ -224,7 +223,7 @@ static TENSORS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// What a name outside of the list makes.
+/// The result of a name outside the list.
 pub(super) fn describe(module: &str, name: &str) -> String {
     let known = tensor(module, name);
     let (module, name) = (shorten(module), shorten(name));
@@ -234,7 +233,7 @@ pub(super) fn describe(module: &str, name: &str) -> String {
     }
 }
 
-/// What to save instead of a tensor that is not supported.
+/// What to save instead of an unsupported tensor.
 pub(super) fn suggest_instead(module: &str, name: &str) -> Option<String> {
     let (_, instead) = tensor(module, name)?;
     Some(format!("which is not supported; save {instead} instead"))
@@ -246,8 +245,7 @@ fn tensor(module: &str, name: &str) -> Option<(&'static str, &'static str)> {
     Some((what, instead))
 }
 
-/// Why a checkpoint with this name is refused, unless all that is needed lies elsewhere; and whether
-/// that says what to do.
+/// Why a checkpoint with this name is refused, unless everything needed is elsewhere; and whether that says what to do.
 pub(super) fn explain_refusal(module: &str, name: &str) -> (String, bool) {
     if let Some(instead) = suggest_instead(module, name) {
         let what = describe(module, name);

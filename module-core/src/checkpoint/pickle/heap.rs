@@ -1,7 +1,7 @@
 //! The objects of a pickle.
 //!
-//! They lie in a few vectors and point to each other by number, so that cycles are no trouble and
-//! dropping a deep nest needs no stack. What no tensor is made of is kept as a mere kind.
+//! They are in a few vectors and refer to each other by number, so that cycles are harmless and dropping deeply nested
+//! objects needs no stack. Objects that cannot be part of a tensor are kept only as their kind.
 
 use indexmap::IndexMap;
 
@@ -9,7 +9,7 @@ use super::budget::Budget;
 use super::globals::{self, Global, Kind, Scalars};
 use crate::checkpoint::words::shorten;
 
-/// An object, or its place.
+/// An object, or a reference to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Int(i32),
@@ -23,7 +23,7 @@ pub(super) enum Value {
     Storage(u32),
     Tensor(u32),
     Global(Global),
-    /// A class or function outside of the list, or whatever came of it: it is known by its name alone.
+    /// A class or function outside the list, or its result: only its name is known.
     Opaque(u32),
     Other(Kind),
 }
@@ -31,9 +31,9 @@ pub(super) enum Value {
 /// Memory in the file that tensors share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::checkpoint) struct Storage {
-    /// What it is said to hold; `None` for bytes of which each tensor says what they are.
+    /// The declared element type; `None` for bytes whose type each tensor states.
     pub(in crate::checkpoint) scalars: Option<Scalars>,
-    /// How many of them.
+    /// The number of elements.
     pub(in crate::checkpoint) count: usize,
 }
 
@@ -45,7 +45,7 @@ impl Storage {
     }
 }
 
-/// A tensor as a function of PyTorch would make it.
+/// A tensor as a PyTorch function would make it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rebuild {
     pub(super) by: Global,
@@ -68,7 +68,7 @@ pub(super) struct Heap<'a> {
     opaque: Vec<(&'a str, &'a str)>,
 }
 
-/// Puts a value at the end of a vector that the budget pays, and says where.
+/// Appends a value to a vector, charged to the budget, and returns its index.
 fn push<T>(budget: &Budget, all: &mut Vec<T>, value: T) -> Result<u32, String> {
     budget.reserve(all, 1)?;
     let place = u32::try_from(all.len()).map_err(|e| e.to_string())?;
@@ -134,7 +134,7 @@ impl<'a> Heap<'a> {
         push(self.budget, &mut self.tensors, Rebuild { by, arguments }).map(Value::Tensor)
     }
 
-    /// What a name stands for.
+    /// The meaning of a name.
     pub(super) fn global(&mut self, module: &'a str, name: &'a str) -> Result<Value, String> {
         match globals::find(module, name) {
             Some(global) => Ok(Value::Global(global)),
@@ -142,12 +142,12 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// The first name outside of the list.
+    /// The first name outside the list.
     pub(super) fn first_opaque(&self) -> Option<(&'a str, &'a str)> {
         self.opaque.first().copied()
     }
 
-    /// The module and the name of what is opaque.
+    /// The module and the name of an opaque value.
     pub(super) fn opaque(&self, value: Value) -> Option<(&'a str, &'a str)> {
         match value {
             Value::Opaque(place) => Some(self.opaque[place as usize]),
@@ -160,7 +160,7 @@ impl<'a> Heap<'a> {
         let (place, before) = match self.storages.get_full(key) {
             Some((place, _, before)) => (place, *before),
             None => {
-                // Entry, hash and index of the map, half of which may lie in reserve.
+                // Entry, hash and index of the map, half of which may be spare capacity.
                 self.budget
                     .bytes(2 * size_of::<(&str, Storage, [usize; 2])>())?;
                 (self.storages.insert_full(key, storage).0, storage)
@@ -195,7 +195,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// A whole number, if the value is one.
+    /// An integer, if the value is one.
     pub(super) fn int(&self, value: Value) -> Option<i128> {
         match value {
             Value::Int(number) => Some(number.into()),
@@ -259,12 +259,12 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// Every storage that the pickle names, also those that no tensor uses.
+    /// Every storage that the pickle names, including those that no tensor uses.
     pub(super) fn storages(&self) -> &IndexMap<&'a str, Storage> {
         &self.storages
     }
 
-    /// What a value is, in words.
+    /// The kind of a value, in words.
     pub(super) fn describe(&self, value: Value) -> String {
         match value {
             Value::Int(number) => format!("the number {number}"),

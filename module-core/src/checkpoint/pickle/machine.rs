@@ -1,6 +1,6 @@
-//! The stack machine that a pickle is a program for: protocols 2 to 5.
+//! The stack machine that executes a pickle: protocols 2 to 5.
 //!
-//! It is a loop over the bytes. The stack, the marks and the memo are bounded, objects by the
+//! It is a loop over the bytes. The stack, the marks and the memo are bounded, and objects are limited by the
 //! [budget](super::budget).
 
 use super::call::{build, call, call_named};
@@ -8,13 +8,13 @@ use super::globals::{Global, Kind};
 use super::heap::{Heap, Storage, Value};
 use super::reader::{Reader, text};
 
-/// Containers are written in batches of a thousand; only a tuple needs its length of the stack.
+/// Containers are written in batches of a thousand; only a tuple needs its full length on the stack.
 const STACK: usize = 100_000;
 
 pub(super) struct Machine<'a> {
     pub(super) heap: Heap<'a>,
     stack: Vec<Value>,
-    /// How long the stack was at each mark that is open.
+    /// The stack length at each open mark.
     marks: Vec<usize>,
     memo: Vec<Option<Value>>,
 }
@@ -29,7 +29,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a pickle to its end; what it made.
+    /// Runs a pickle to its end and returns its result.
     pub(super) fn run(&mut self, reader: &mut Reader<'a>) -> Result<Value, String> {
         loop {
             let at = reader.at();
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
                     _ => return Err("the pickle names a global by what is no text".to_owned()),
                 }
             }
-            // A new object of a class is made as by calling it.
+            // A new object of a class is made the same way as by calling the class.
             b'R' | 0x81 => {
                 let (arguments, function) = (self.pop()?, self.pop()?);
                 call(&mut self.heap, function, arguments)?
@@ -176,7 +176,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Takes the last object of those since the last mark.
+    /// Pops the last object since the last mark.
     fn pop(&mut self) -> Result<Value, String> {
         let value = self.top()?;
         self.stack.pop();
@@ -229,7 +229,7 @@ impl<'a> Machine<'a> {
     fn set(&mut self, dict: Value, pairs: &[Value]) -> Result<(), String> {
         match dict {
             Value::Dict(place) => self.heap.set(place, pairs),
-            // What a counter counts is no tensor.
+            // The counts of a counter are not tensors.
             Value::Other(Kind::Counter) | Value::Opaque(_) => Ok(()),
             other => Err(self.unfit_error("sets keys of", other)),
         }
@@ -239,7 +239,7 @@ impl<'a> Machine<'a> {
         format!("the pickle {does} {}", self.heap.describe(value))
     }
 
-    /// Remembers the last object under a number; Python counts from 0, and each takes two bytes.
+    /// Stores the last object under a number; Python counts from 0, and each takes two bytes.
     fn put(&mut self, place: usize, at: usize) -> Result<(), String> {
         let value = self.top()?;
         if place > at {
@@ -258,7 +258,7 @@ impl<'a> Machine<'a> {
         value.ok_or_else(|| format!("object {place} was not remembered"))
     }
 
-    /// A number of any length, little-endian with sign; one that fits no `i128` is never used.
+    /// A little-endian signed integer of any length; one that does not fit `i128` is never used.
     fn long(&mut self, bytes: &[u8]) -> Result<Value, String> {
         let fill = match bytes.last() {
             Some(last) if *last >= 0x80 => 0xff,
@@ -278,7 +278,7 @@ impl<'a> Machine<'a> {
         self.heap.new_text(text(bytes)?)
     }
 
-    /// What Python 2 wrote for texts and bytes alike.
+    /// Python 2's strings, which are text or bytes.
     fn old_text(&mut self, text: &'a [u8]) -> Result<Value, String> {
         match std::str::from_utf8(text) {
             Ok(text) => self.heap.new_text(text),
@@ -291,7 +291,7 @@ impl<'a> Machine<'a> {
         let id = self.pop()?;
         let heap = &mut self.heap;
         let parts = heap.tuple(id).unwrap_or_default();
-        // A class of modules with its source, or one of storages that is not known.
+        // A class of modules with its source, or an unknown storage class.
         if let &[_, class @ Value::Opaque(_), ..] = parts {
             return Ok(class);
         }
@@ -303,7 +303,7 @@ impl<'a> Machine<'a> {
         let (_tag, class, key, count, view) = match *parts {
             [tag, class, key, _, count] => (tag, class, key, count, None),
             [tag, class, key, _, count, view] => (tag, class, key, count, Some(view)),
-            _ => return Err("an outside object that is no storage".to_owned()),
+            _ => return Err("an external object that is not a storage".to_owned()),
         };
         if view.is_some_and(|view| view != Value::Other(Kind::None)) {
             return Err(
@@ -336,7 +336,7 @@ fn protocol(number: u8) -> Result<(), String> {
     }
 }
 
-/// A frame only says how many bytes come, of which there must be as many.
+/// A frame only states how many bytes follow, and there must be that many.
 fn check_frame(reader: &mut Reader<'_>) -> Result<(), String> {
     let length = reader.length::<8>()?;
     reader.fork().take(length).map(drop)

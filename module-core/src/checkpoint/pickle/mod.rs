@@ -1,5 +1,5 @@
-//! Pickles of PyTorch, read without Python: a [machine](machine) for the operations, an allow-list
-//! of [globals], and what calling them [comes to](call). Nothing is ever executed.
+//! PyTorch's pickles, read without Python: a [machine](machine) for the operations, an allow-list of [globals], and an
+//! [emulation](call) of their calls. No code is ever executed.
 
 mod budget;
 mod call;
@@ -28,13 +28,13 @@ use crate::StateDict;
 pub(super) struct Pickle<'a> {
     heap: Heap<'a>,
     root: Value,
-    /// How many bytes it takes.
+    /// The number of bytes that it takes.
     pub(super) length: usize,
 }
 
 impl<'a> Pickle<'a> {
-    /// Reads the pickle at the start of `bytes`, in which nothing may be opaque. `whole` is what ends
-    /// with them.
+    /// Reads the pickle at the start of `bytes`, in which nothing may be opaque. `whole` names the data that end with
+    /// `bytes`.
     pub(super) fn read(
         bytes: &'a [u8],
         whole: &'static str,
@@ -47,8 +47,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Reads a pickle in which objects may be opaque, of which [`state`](Self::state) is to find the
-    /// tensors at `entry`.
+    /// Reads a pickle in which objects may be opaque; [`state`](Self::state) is then to find the tensors at `entry`.
     pub(super) fn read_objects(
         bytes: &'a [u8],
         whole: &'static str,
@@ -60,19 +59,19 @@ impl<'a> Pickle<'a> {
         let root = machine.run(&mut reader);
         let (heap, length) = (machine.heap, reader.at());
         let root = root.map_err(|problem| match (entry, heap.first_opaque()) {
-            // The whole would have been refused for this before the other problem.
+            // The whole object would have been refused for this first.
             (None, Some((module, name))) => globals::explain_refusal(module, name).0,
             _ => problem,
         })?;
         Ok(Self { heap, root, length })
     }
 
-    /// The object as a whole number.
+    /// The object as an integer.
     pub(super) fn int(&self) -> Option<i128> {
         self.heap.int(self.root)
     }
 
-    /// The items of the object if it is a list, each as a text.
+    /// The items of the object if it is a list, each as a string.
     pub(super) fn texts(&self) -> Option<impl Iterator<Item = Option<&'a str>>> {
         let items = self.heap.sequence(self.root)?;
         Some(items.iter().map(|&item| self.heap.text(item)))
@@ -83,7 +82,7 @@ impl<'a> Pickle<'a> {
         self.heap.storages()
     }
 
-    /// The tensors of the object, or of the entry of the options.
+    /// The tensors of the object, or of the entry in the options.
     pub(super) fn state(
         &self,
         options: &ReadOptions,
@@ -92,7 +91,7 @@ impl<'a> Pickle<'a> {
         select::state(&self.heap, self.root, options, storages)
     }
 
-    /// The object, or that at the entry of the options.
+    /// The object, or the one at the entry in the options.
     pub(super) fn object(
         &self,
         options: &ReadOptions,

@@ -1,4 +1,4 @@
-//! The objects of a pickle as a tree of their own.
+//! The objects of a pickle as an owned tree.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use super::select::{find, step};
 use super::tensors::{Storages, TensorBuilder};
 use crate::checkpoint::{FormatError, ReadOptions, TorchObject};
 
-/// How deep objects may lie, which is also how deep this calls itself.
+/// How deep objects may be nested, which is also the recursion depth.
 pub(super) const DEPTH: usize = 64;
 
-/// The object at the entry of the options, or the whole.
+/// The object at the entry in the options, or the whole object.
 pub(super) fn object(
     heap: &Heap<'_>,
     root: Value,
@@ -29,7 +29,7 @@ pub(super) fn object(
         path: Vec::new(),
     };
     let object = tree.object(root)?;
-    // This is where views of more than the file holds are refused.
+    // This refuses views with more elements than the file holds.
     tree.tensors.finish()?;
     Ok(object)
 }
@@ -37,9 +37,9 @@ pub(super) fn object(
 struct Tree<'a> {
     heap: &'a Heap<'a>,
     tensors: TensorBuilder<'a>,
-    /// Where the tensors are that were made.
+    /// The tensors made so far.
     places: HashMap<u32, usize>,
-    /// The keys and places that lead to the object.
+    /// The keys and indices that lead to the object.
     path: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Tree<'_> {
                 "its objects lie more than {DEPTH} deep in each other; choose one by `ReadOptions::entry`"
             )));
         }
-        // An object that many name is made for each, which the length of the file does not bound.
+        // A shared object is copied for each reference, so the total size is not bounded by the file's length.
         self.heap.budget().bytes(size_of::<TorchObject>())?;
         Ok(match value {
             Value::Other(Kind::None) => TorchObject::None,

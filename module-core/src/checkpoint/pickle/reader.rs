@@ -1,10 +1,10 @@
 //! The bytes of a pickle, read from front to back.
 
-/// A place in a pickle.
+/// A position in a pickle.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// What ends where the bytes do.
+    /// The name of the data, for errors about a premature end.
     whole: &'static str,
 }
 
@@ -14,12 +14,12 @@ impl<'a> Reader<'a> {
         Self { bytes, at, whole }
     }
 
-    /// Another reader at the same place.
+    /// Another reader at the same position.
     pub(super) fn fork(&self) -> Self {
         Self { ..*self }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         self.array().map(u8::from_le_bytes)
     }
 
-    /// A length of `N` bytes, little-endian, without sign.
+    /// An `N`-byte length, little-endian, unsigned.
     pub(super) fn length<const N: usize>(&mut self) -> Result<usize, String> {
         let bytes: [u8; N] = self.array()?;
         let number = bytes.iter().rev().try_fold(0_usize, |number, &byte| {
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         number.ok_or_else(|| format!("a length before byte {} overflows", self.at))
     }
 
-    /// Bytes that follow their length, which has `N` bytes.
+    /// Bytes after their `N`-byte length.
     pub(super) fn read_counted<const N: usize>(&mut self) -> Result<&'a [u8], String> {
         let length = self.length::<N>()?;
         self.take(length)

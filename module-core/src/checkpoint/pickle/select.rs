@@ -1,4 +1,4 @@
-//! Which tensors of a pickle are the state dict.
+//! Selects the tensors of a pickle that form the state dict.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,8 +10,7 @@ use crate::StateDict;
 use crate::checkpoint::words::shorten;
 use crate::checkpoint::{FormatError, ReadOptions};
 
-/// The tensors of the dict at the entry of the options, or of the whole, in which nothing may be
-/// opaque then.
+/// The tensors of the dict at the entry in the options, or of the whole object, which may then contain nothing opaque.
 pub(super) fn state(
     heap: &Heap<'_>,
     root: Value,
@@ -52,7 +51,7 @@ pub(super) fn state(
     tensors.finish()
 }
 
-/// Why a checkpoint is refused in which there is something opaque, with the cure.
+/// Why a checkpoint with an opaque object is refused, and what to do.
 fn refusal_error(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> FormatError {
     let (problem, cured) = globals::explain_refusal(module, name);
     let cure = match entries(heap, root).is_empty() {
@@ -66,7 +65,7 @@ fn refusal_error(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> Form
     FormatError::Unsupported(problem + &cure)
 }
 
-/// The tensors that a dict holds itself, with their keys.
+/// The tensors directly in a dict, with their keys.
 fn tensors_in<'a>(heap: &'a Heap<'_>, dict: u32) -> impl Iterator<Item = (Value, u32)> + 'a {
     let pairs = heap.dict(dict).iter();
     pairs.filter_map(|&(key, value)| match value {
@@ -75,7 +74,7 @@ fn tensors_in<'a>(heap: &'a Heap<'_>, dict: u32) -> impl Iterator<Item = (Value,
     })
 }
 
-/// A key as it is written in a path.
+/// A key as written in a path.
 pub(super) fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
     match key {
         Value::Int(number) => Some(number.to_string().into()),
@@ -83,7 +82,7 @@ pub(super) fn step<'a>(heap: &Heap<'a>, key: Value) -> Option<Cow<'a, str>> {
     }
 }
 
-/// The value at a path of keys. A key may contain dots itself: the longest that fits is taken.
+/// The value at a path of keys. A key may itself contain dots: the longest one that fits is used.
 pub(super) fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, FormatError> {
     let (mut value, mut rest) = (root, path);
     loop {
@@ -126,9 +125,9 @@ pub(super) fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, Fo
     }
 }
 
-/// What is wrong with a dict that does not hold tensors only.
+/// What is wrong with a dict that holds more than tensors.
 ///
-/// The extra state of a module (`…_extra_state`) may be anything; if it is no tensor it is left out.
+/// A module's extra state (`…_extra_state`) may be anything; unless it is a tensor, it is skipped.
 fn describe_mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {
     let extra = |key| {
         heap.text(key)
@@ -154,8 +153,8 @@ fn describe_mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<Str
     ))
 }
 
-/// The entries under `root` that hold tensors, with their numbers, for the reader of an error to
-/// choose one. `root` itself may lie under another entry.
+/// The entries under `root` that hold tensors, with their numbers, so that the user can choose one. `root` itself may be
+/// under another entry.
 fn describe_choices(heap: &Heap<'_>, root: Value, under: Option<&str>) -> String {
     const SHOWN: usize = 12;
     let found = entries(heap, root);
@@ -182,9 +181,9 @@ fn describe_choices(heap: &Heap<'_>, root: Value, under: Option<&str>) -> String
     )
 }
 
-/// The dicts under `root` that hold tensors themselves: path and number of tensors, in order.
+/// The dicts under `root` that directly hold tensors: path and number of tensors, in order.
 ///
-/// What is deep or hidden in something else than dicts is left out; it is only for a message.
+/// Dicts that are too deep, or inside something other than dicts, are skipped; this is only for a message.
 fn entries(heap: &Heap<'_>, root: Value) -> Vec<(String, usize)> {
     const DEPTH: usize = 6;
     const VISITS: usize = 10_000;

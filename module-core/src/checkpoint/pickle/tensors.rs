@@ -10,13 +10,13 @@ use crate::checkpoint::words::shorten;
 use crate::{Complex, DType, Shape, StateDict, Tensor};
 use crate::{Layout, MAX_RANK};
 
-/// Where the elements of storages lie.
+/// Where the elements of storages are.
 pub(in crate::checkpoint) trait Storages {
-    /// The storage `key`, of `size` bytes, as a tensor of one dimension.
+    /// The storage `key`, of `size` bytes, as a one-dimensional tensor.
     fn storage(&self, key: &str, dtype: DType, size: usize) -> Result<Tensor, String>;
 }
 
-/// What PyTorch leaves to whoever reads the elements.
+/// The flags that PyTorch leaves for the reader of the elements to apply.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Lazy {
     negated: bool,
@@ -45,7 +45,7 @@ impl Lazy {
     }
 }
 
-/// What to do about tensors of more elements than there are.
+/// What to do about tensors with more elements than there are.
 const ALLOW: &str =
     "save `tensor.contiguous()`, or allow it by `ReadOptions::new().expanded(true)`";
 
@@ -68,7 +68,7 @@ impl<'a> TensorBuilder<'a> {
         count: usize,
         expanded: bool,
     ) -> Result<Self, String> {
-        // Entry, hash and place of the map.
+        // The entry, hash and index of the map.
         let entry = size_of::<(String, Tensor, [usize; 3])>();
         heap.budget().bytes(count.saturating_mul(entry))?;
         Ok(Self {
@@ -80,12 +80,12 @@ impl<'a> TensorBuilder<'a> {
         })
     }
 
-    /// Puts a tensor under a name that is still free.
+    /// Adds a tensor under a name that must be unused.
     pub(super) fn insert(&mut self, name: &str, rebuild: Rebuild) -> Result<(), FormatError> {
         self.insert_at(name, name, rebuild)
     }
 
-    /// Puts a tensor that lies at `path` in the pickle under a name that is still free.
+    /// Adds the tensor at `path` in the pickle under a name that must be unused.
     pub(super) fn insert_at(
         &mut self,
         name: &str,
@@ -106,7 +106,7 @@ impl<'a> TensorBuilder<'a> {
         &self.state
     }
 
-    /// The state, unless its views have far more elements together than the file holds.
+    /// The state, unless its views together have far more elements than the file holds.
     pub(super) fn finish(self) -> Result<StateDict, FormatError> {
         let most = self.heap.budget().views();
         let size = |tensor: &Tensor| tensor.numel() * tensor.dtype().size_in_bytes();
@@ -146,7 +146,7 @@ impl<'a> TensorBuilder<'a> {
             format!("its elements lie in {what}, not in a storage")
         })?;
         let (scalars, metadata) = match (rebuild.by, rest) {
-            // The oldest function has neither of the two before the metadata.
+            // The oldest function has neither of these two arguments before the metadata.
             (Global::Tensor, [] | [_] | [_, _]) => (storage.scalars, None),
             (Global::Tensor, &[_, _, metadata]) => (storage.scalars, Some(metadata)),
             (Global::TypedTensor, &[_, _, dtype]) => (Some(self.scalars(dtype)?), None),
@@ -184,7 +184,7 @@ impl<'a> TensorBuilder<'a> {
         Ok(Tensor::from_storage(elements.storage().clone(), layout))
     }
 
-    /// The dtype that `_rebuild_tensor_v3` is given.
+    /// The dtype that `_rebuild_tensor_v3` gets.
     fn scalars(&self, dtype: Value) -> Result<Scalars, FormatError> {
         match (dtype, self.heap.opaque(dtype)) {
             (Value::Global(Global::DType(scalars)), _) => Ok(scalars),
@@ -200,8 +200,8 @@ impl<'a> TensorBuilder<'a> {
         }
     }
 
-    /// What the elements are of those that are stored, as the metadata say that PyTorch writes for lazy
-    /// views: `{"conj": True}` of a conjugate, `{"neg": True}` of its imaginary part.
+    /// Computes the elements from the stored ones, according to the metadata that PyTorch writes for lazy views:
+    /// `{"conj": True}` for a conjugate, `{"neg": True}` for its imaginary part.
     fn lazy(&self, metadata: Value) -> Result<Lazy, FormatError> {
         let pairs = match metadata {
             Value::Other(Kind::None) => &[],
@@ -213,7 +213,7 @@ impl<'a> TensorBuilder<'a> {
                 )));
             }
         };
-        // Two are known; a crafted dict may be named by every tensor.
+        // Two keys are known; every tensor of a crafted file may name the same large dict.
         if pairs.len() > 16 {
             let count = pairs.len();
             return Err(format!("its metadata has {count} entries").into());
@@ -276,7 +276,7 @@ impl<'a> TensorBuilder<'a> {
                 numbers(strides)
             )
         };
-        // Nothing is collected before it is known how many there are.
+        // Nothing is collected before the number of sizes is known.
         let rank = |values| self.heap.tuple(values).map_or(0, <[Value]>::len);
         let rank = rank(sizes).max(rank(strides));
         if rank > MAX_RANK {

@@ -1,4 +1,4 @@
-//! Objects as a pickle of protocol 2, as `torch.save` writes them.
+//! Writes objects as a pickle of protocol 2, like `torch.save`.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub(in crate::checkpoint) fn pickle(
 struct Writer<'a> {
     bytes: Vec<u8>,
     storages: Vec<&'a Tensor>,
-    /// The numbers of the storages at an address, so that ties are written once.
+    /// The numbers of the storages at each address, so that ties are written once.
     by_memory: HashMap<usize, Vec<usize>>,
 }
 
@@ -103,8 +103,8 @@ impl<'a> Writer<'a> {
         self.bytes.extend(format!("c{module}\n{name}\n").bytes());
     }
 
-    /// `_rebuild_tensor_v2(storage, 0, sizes, strides, False, OrderedDict())`; that of a dtype without a class
-    /// of storages is `_rebuild_tensor_v3`, and has the dtype behind.
+    /// `_rebuild_tensor_v2(storage, 0, sizes, strides, False, OrderedDict())`; for a dtype without a storage class
+    /// `_rebuild_tensor_v3`, with the dtype as the last argument.
     fn tensor(&mut self, tensor: &'a Tensor) -> Result<(), String> {
         let dtype = tensor.dtype();
         let class = storage_class(dtype)
@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// `('storage', class, key, 'cpu', count)` as an object outside of the pickle.
+    /// `('storage', class, key, 'cpu', count)` as a persistent object outside the pickle.
     fn storage(&mut self, tensor: &'a Tensor, class: Option<&str>) -> Result<(), String> {
         let number = self.number(tensor);
         self.bytes.push(b'(');
@@ -185,7 +185,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Refuses what no dict of Python has for a key.
+/// Refuses keys that a Python dict cannot have.
 fn check_key(key: &TorchObject) -> Result<(), String> {
     match key {
         TorchObject::List(_) | TorchObject::Dict(_) | TorchObject::Tensor(_) => Err(format!(

@@ -18,16 +18,16 @@ pub(super) struct Header {
     pub(super) tensors: IndexMap<String, TensorInfo>,
 }
 
-/// StringMap by their names; for metadata, by what is read and written in their order.
+/// `StringMap` is keyed by name; metadata keeps the order in which it is read and written.
 pub(in crate::checkpoint) type StringMap = IndexMap<String, String>;
 
 pub(super) const METADATA: &str = "__metadata__";
 
-/// What the format allows a header to take.
+/// The maximum header size of the format.
 const MAX_HEADER: usize = 100_000_000;
 
 impl Header {
-    /// The length of the header, which stands in the first eight bytes of a file of `size`.
+    /// The length of the header, from the first eight bytes of a file of `size` bytes.
     pub(super) fn length(file: &[u8], size: usize) -> Result<usize, String> {
         let (length, _) = file.split_first_chunk().ok_or(
             "the file ends early (truncated?); download or save it again: \
@@ -50,7 +50,7 @@ impl Header {
         }
     }
 
-    /// The header as it stands behind its length.
+    /// The bytes of the header after its length.
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let text = str::from_utf8(text).map_err(|e| format!("the header: {e}"))?;
         serde_json::from_str(text).map_err(|e| format!("the header: {e}"))
@@ -75,7 +75,7 @@ impl Header {
     }
 }
 
-/// By rising names, so that equal states are equal files.
+/// By ascending names, so that equal states give equal files.
 pub(in crate::checkpoint) fn in_order(texts: &StringMap) -> Sorted<'_, &str> {
     Sorted::new(
         texts

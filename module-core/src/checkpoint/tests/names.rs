@@ -1,10 +1,10 @@
-//! Names in files: none leads out of the directory.
+//! File names never escape from the directory.
 
 use super::super::directory::{check_name, is_device};
 use super::Scratch;
 use crate::TrainingCheckpoint;
 
-/// What no name of a file may be, and therefore no name of a part.
+/// Strings that cannot be file names, and therefore cannot be names of parts.
 const HOSTILE: [&str; 32] = [
     "",
     ".",
@@ -90,7 +90,7 @@ fn pitfall_61_a_part_is_a_name_on_loading_and_on_saving() {
     load(&index("model", "model.0.safetensors")).unwrap();
     let outside = scratch.file("evil");
     let outside = outside.to_str().unwrap();
-    // Also names of files that are none of parts.
+    // Including file names that are not names of parts.
     let names = HOSTILE
         .into_iter()
         .chain([outside, "a.b", "é", "a b", ".hidden"]);
@@ -105,7 +105,7 @@ fn pitfall_61_a_part_is_a_name_on_loading_and_on_saving() {
         let part = crate::Generator::new(0);
         let with = TrainingCheckpoint::new(0, 0).with(name, &part);
         assert!(with.is_err(), "{name}");
-        // One that got in all the same is not written.
+        // If one got in anyway, it is not written.
         let mut forged = TrainingCheckpoint::new(0, 0);
         forged.parts.insert(name.to_owned(), Default::default());
         let message = forged.save(scratch.file("forged")).unwrap_err().to_string();
@@ -115,7 +115,7 @@ fn pitfall_61_a_part_is_a_name_on_loading_and_on_saving() {
         let message = load(&index("model", file)).unwrap_err().to_string();
         assert!(message.contains("is no name of a file"), "{message}");
     }
-    // Letters and capitals are one name in some directories.
+    // In some directories, names that differ only in case are the same.
     let two = index("model", "model.0.safetensors");
     let again = r#""MODEL": {"file": "model.0.safetensors", "values": {}}, "model""#;
     let message = load(&two.replace("\"model\"", again))

@@ -1,4 +1,4 @@
-//! What is read, and what is not even opened.
+//! Which files are read, and which are not even opened.
 
 use std::fs::OpenOptions;
 
@@ -9,7 +9,7 @@ use super::Scratch;
 use crate::backend::HostData;
 use crate::{DType, ReadOptions, StateDict, Tensor};
 
-/// A tensor of every dtype, empty ones too, and one that is not at a multiple of its size.
+/// A tensor of every dtype, including empty ones, and one at an offset that is not a multiple of its element size.
 fn state() -> StateDict {
     let bytes: Vec<u8> = (0..240_u8).collect();
     let tensors = DType::ALL.into_iter().map(|dtype| {
@@ -123,7 +123,7 @@ fn a_file_that_is_cut_short_while_it_is_read_is_an_error_of_the_file() {
         panic!("it was read");
     };
     assert_eq!(error.to_string(), "it became shorter while it was read");
-    // What leaves the file as it was opened is not asked of it.
+    // Data beyond the size that the file had when it was opened is not requested.
     let Err(FormatError::Damaged(_)) = opened.tensors(&[described(1004)]) else {
         panic!("it was read");
     };
@@ -138,7 +138,7 @@ mod unix {
     use super::*;
     use crate::{FileError, TrainingCheckpoint};
 
-    /// A file of each kind that is none to read, with what errors call it.
+    /// A file of each kind that cannot be read, with its name in errors.
     fn strange(scratch: &Scratch) -> Vec<(PathBuf, &'static str)> {
         let (directory, socket, fifo) = ("directory", "socket", "fifo");
         std::fs::create_dir(scratch.file(directory)).unwrap();
@@ -150,7 +150,7 @@ mod unix {
         if Path::new("/dev/zero").exists() {
             strange.push(("/dev/zero".into(), "character device"));
         }
-        // Opening it would wait for somebody who writes.
+        // Opening it would block until someone writes.
         let made = Command::new("mkfifo").arg(scratch.file(fifo)).status();
         if made.is_ok_and(|status| status.success()) {
             strange.push((scratch.file(fifo), "FIFO"));
@@ -184,7 +184,7 @@ mod unix {
         };
         for (place, kind) in strange(&scratch) {
             for options in [ReadOptions::new(), promised()] {
-                // A directory stands for what it holds.
+                // A directory stands for its contents.
                 if kind != "directory" {
                     refused(StateDict::load_with(&place, &options), kind);
                 }

@@ -1,4 +1,4 @@
-//! What a save does to the files that there are.
+//! How a save treats existing files.
 
 use std::fs::File;
 use std::io;
@@ -144,7 +144,7 @@ mod unix {
         symlink("elsewhere/file", &link).unwrap();
         let outer = scratch.file("outer");
         symlink(&link, &outer).unwrap();
-        // One that is not there yet, and then one that is.
+        // A part that does not exist yet, and then one that does.
         for round in 0..2 {
             of(round).save(&outer).unwrap();
             assert_eq!((value(&file), value(&link)), (round, round));

@@ -3,22 +3,21 @@
 use super::Parameter;
 
 impl Parameter {
-    /// Whether the parameter is trained, and neither paused, frozen nor [packed](Self::set_packed).
+    /// Whether the parameter is trained: not paused, frozen or [packed](Self::set_packed).
     pub fn requires_grad(&self) -> bool {
         let state = self.read();
         state.requires_grad && !state.value.is_packed()
     }
 
-    /// Pauses the training of the parameter, or lets it go on: PyTorch's `requires_grad_`.
+    /// Pauses or resumes the training of the parameter: PyTorch's `requires_grad_`.
     ///
-    /// While it is paused, [`tensor`](Self::tensor) is not tracked, a backward pass adds nothing to its
-    /// gradient, not even through a graph recorded before, and no optimizer moves it. The gradient that is
-    /// there stays, and so does the state that optimizers keep, such as momentum: when training goes on,
-    /// it goes on with both. So the two networks of a GAN pause each other in turn. `true` also lets a frozen
-    /// parameter be trained again.
+    /// While it is paused, [`tensor`](Self::tensor) is not tracked, a backward pass adds nothing to its gradient, not even
+    /// through a graph recorded before, and no optimizer moves it. The existing gradient stays, and so does the optimizers'
+    /// state, such as momentum: training resumes with both. The two networks of a GAN pause each other this way. `true`
+    /// also unfreezes a frozen parameter.
     ///
-    /// PyTorch's optimizers move a parameter that is paused and still has a gradient; ours do not. What is not
-    /// to be trained any more is [frozen](Self::freeze).
+    /// PyTorch's optimizers move a parameter that is paused and still has a gradient; ours do not. To stop training a
+    /// parameter for good, [freeze](Self::freeze) it.
     ///
     /// # Example
     ///
@@ -41,8 +40,8 @@ impl Parameter {
     }
 
     /// Ends the training of the parameter until [`unfreeze`](Self::unfreeze): it is paused as by
-    /// [`set_requires_grad(false)`](Self::set_requires_grad), its gradient is dropped, and optimizers drop
-    /// the state that they keep of it.
+    /// [`set_requires_grad(false)`](Self::set_requires_grad), its gradient is dropped, and optimizers drop the state that
+    /// they keep of it.
     ///
     /// # Example
     ///
@@ -63,24 +62,24 @@ impl Parameter {
         state.frozen = true;
         state.freezes = state.freezes.wrapping_add(1);
         self.0.leaf.set_requires_grad(false);
-        // A gradient may hold a graph, and that functions of users, which are dropped without the lock.
+        // A gradient may hold a graph with users' functions, which are dropped without holding the lock.
         drop(state);
         self.0.leaf.set_grad(None);
     }
 
-    /// Lets the parameter be trained again, whether it was frozen or paused. Optimizers start with no state
-    /// of a parameter that was frozen.
+    /// Resumes the training of the parameter, whether it was frozen or paused. Optimizers start without state for a
+    /// parameter that was frozen.
     pub fn unfreeze(&self) {
         self.set_requires_grad(true);
     }
 
-    /// Whether the parameter is [frozen](Self::freeze), and not paused only.
+    /// Whether the parameter is [frozen](Self::freeze), not just paused.
     pub fn is_frozen(&self) -> bool {
         self.read().frozen
     }
 
-    /// How often the parameter was [frozen](Self::freeze). An optimizer drops the state of a parameter from
-    /// before it was frozen, also where it is trained again by the next step; pauses do not count.
+    /// How often the parameter was [frozen](Self::freeze). An optimizer drops the state of a parameter from before it was
+    /// frozen, even if it is trained again by the next step; pauses do not count.
     pub fn freezes(&self) -> u64 {
         self.read().freezes
     }

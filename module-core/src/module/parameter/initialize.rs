@@ -1,4 +1,4 @@
-//! How a parameter gets its values from initializers, now and again.
+//! How a parameter gets its values from initializers, at first and again later.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -11,12 +11,12 @@ use crate::rng::Generator;
 use crate::{DType, DTypeError, Result, Shape, Tensor, default_device, default_dtype};
 
 impl Parameter {
-    /// A parameter that `init` fills, now from the default generator and again at every
-    /// [`reset`](Self::reset); inside [`deferred`](crate::deferred), only at a reset.
+    /// A parameter that `init` fills, now from the default generator and again at every [`reset`](Self::reset); inside
+    /// [`deferred`](crate::deferred), only at a reset.
     ///
     /// # Errors
     ///
-    /// A shape that exceeds memory or that the initializer does not serve.
+    /// A shape that does not fit in memory or that the initializer does not support.
     pub fn with_init(shape: impl Into<Shape>, init: impl Init) -> Result<Self> {
         Self::with_init_of(&shape.into(), Arc::new(init))
     }
@@ -41,7 +41,7 @@ impl Parameter {
         self.initializer().is_some()
     }
 
-    /// The initializer that the parameter was given last.
+    /// The parameter's last initializer.
     pub fn initializer(&self) -> Option<Arc<dyn Init>> {
         self.history().last().map(|draw| draw.init.clone())
     }
@@ -57,17 +57,17 @@ impl Parameter {
         f(&mut history.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Draws the values anew by `init`, from the default generator, and drops the gradient; the
-    /// parameter owns the initializer from now on, so that [`reset`](Self::reset) repeats it. Inside
-    /// [`deferred`](crate::deferred) nothing is drawn, and the parameter has no values until a reset.
+    /// Redraws the values with `init`, from the default generator, and drops the gradient. The parameter owns the
+    /// initializer from now on, so that [`reset`](Self::reset) repeats it. Inside [`deferred`](crate::deferred) nothing is
+    /// drawn, and the parameter has no values until a reset.
     ///
-    /// A parameter remembers the initializers that it had before, the last 15 of them since the
-    /// generator was seeded: [`reset_parameters`](crate::ModuleExt::reset_parameters) takes from the
-    /// generator what they took, so that all values are those of the construction.
+    /// A parameter remembers its previous initializers, the last 15 since the generator was seeded:
+    /// [`reset_parameters`](crate::ModuleExt::reset_parameters) advances the generator as they did, so that all values
+    /// equal those of the construction.
     ///
     /// # Errors
     ///
-    /// A shape that the initializer does not serve. The parameter is then as it was.
+    /// A shape that the initializer does not support. The parameter is then unchanged.
     ///
     /// # Example
     ///
@@ -97,12 +97,12 @@ impl Parameter {
         Ok(())
     }
 
-    /// Takes over the values of `other`, its initializers and the turn at which it is drawn: in a tree
-    /// that is reset, both get the same values again. Transformer stacks start their layers this way.
+    /// Takes over the values of `other`, its initializers and its position in the order of draws: a reset of the tree gives
+    /// both the same values again. Transformer stacks initialize their layers this way.
     ///
     /// # Errors
     ///
-    /// Another shape. The parameter is then as it was.
+    /// A different shape. The parameter is then unchanged.
     ///
     /// # Example
     ///
@@ -133,8 +133,7 @@ impl Parameter {
         Ok(())
     }
 
-    /// Whether the values came from a state dict and were not drawn anew since; training them does
-    /// not change it.
+    /// Whether the values came from a state dict and have not been redrawn since; training does not change this.
     pub fn is_loaded(&self) -> bool {
         self.0.loaded.load(Ordering::Relaxed)
     }
@@ -143,20 +142,20 @@ impl Parameter {
         self.0.loaded.store(loaded, Ordering::Relaxed);
     }
 
-    /// Draws the values anew from the parameter's own initializer and drops the gradient.
+    /// Redraws the values with the parameter's own initializer and drops the gradient.
     ///
     /// # Errors
     ///
-    /// A parameter that was made from a tensor and owns none; those of the initializer. The
-    /// parameter is then as it was.
+    /// A parameter that was made from a tensor and has no initializer; those of the initializer. The parameter is then
+    /// unchanged.
     pub fn reset(&self, generator: &Generator) -> Result<()> {
         self.replace(self.draw(generator)?, None);
         self.mark_loaded(false);
         Ok(())
     }
 
-    /// When a tree is drawn anew, this parameter is drawn right before `next`, and not where it was
-    /// made: for an initializer that depends on what `next` will draw.
+    /// When a tree is redrawn, this parameter is drawn directly before `next`, not at its own position: for an initializer
+    /// that depends on what `next` will draw.
     #[must_use]
     pub fn draw_before(self, next: &Self) -> Self {
         let next = next.history();
@@ -164,11 +163,11 @@ impl Parameter {
         self
     }
 
-    /// Values that the parameter's own initializer draws; the parameter stays as it is.
+    /// Values drawn by the parameter's own initializer; the parameter is unchanged.
     ///
     /// # Errors
     ///
-    /// As [`reset`](Self::reset).
+    /// Those of [`reset`](Self::reset).
     pub fn draw(&self, generator: &Generator) -> Result<Tensor> {
         replay(&[self], Some(generator)).map(|mut values| values.remove(0))
     }
@@ -184,14 +183,14 @@ impl Parameter {
         value.to_device(&old.device())
     }
 
-    /// The values of another parameter in this one's dtype, where this one lies.
+    /// The values of another parameter in this one's dtype and on its device.
     pub(in super::super) fn cast_like_own(&self, value: &Tensor) -> Result<Tensor> {
         let old = self.detach();
         value.to_dtype(old.dtype())?.to_device(&old.device())
     }
 }
 
-/// An initializer must give what it was asked for.
+/// An initializer must return the requested shape, dtype and device.
 fn check_draw(op: &'static str, shape: &Shape, dtype: DType, value: &Tensor) -> Result<()> {
     check_shape(op, shape, value)?;
     if value.dtype() == dtype {

@@ -1,18 +1,18 @@
-//! Values whose elements are packed.
+//! Parameters with packed values.
 
 use super::{Parameter, check_shape};
 use crate::{DTypeError, Error, Result, Tensor};
 
 impl Parameter {
-    /// Replaces the value by one whose elements are packed, and drops the gradient. The identity and every tie stay.
+    /// Replaces the value by one with packed elements, and drops the gradient. The identity and every tie stay.
     ///
-    /// A packed value is not trained, whatever [`set_requires_grad`](Self::set_requires_grad) was told; after
-    /// [`unpack`](Self::unpack) that counts again. Layers compute with it where the operation that they call does, as
-    /// [`Tensor::linear`].
+    /// A packed value is not trained, whatever was passed to [`set_requires_grad`](Self::set_requires_grad); after
+    /// [`unpack`](Self::unpack) that setting applies again. Layers can compute with it if the operation that they call
+    /// supports it, as [`Tensor::linear`] does.
     ///
     /// # Errors
     ///
-    /// A value of another shape, dtype or device, or whose elements are not packed.
+    /// A value of a different shape, dtype or device, or whose elements are not packed.
     ///
     /// # Example
     ///
@@ -45,7 +45,7 @@ impl Parameter {
         Ok(())
     }
 
-    /// Replaces a packed value by the same elements one by one; a plain one stays.
+    /// Replaces a packed value by its unpacked elements; a plain one stays.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ fn only_freezing_drops_the_gradient_and_counts() -> Result<()> {
     assert_eq!(weight.share().freezes(), 1);
     weight.unfreeze();
     assert!(weight.requires_grad() && !weight.is_frozen());
-    // What was paused before can be frozen, and then counts.
+    // A paused parameter can be frozen, and then counts.
     weight.set_requires_grad(false);
     weight.freeze();
     assert_eq!(weight.freezes(), 2);

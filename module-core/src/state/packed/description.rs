@@ -2,7 +2,7 @@ use serde_json::{Map, Value};
 
 use crate::{DType, Error, Result, Shape, Tensor};
 
-/// What errors call the way from parts to a tensor.
+/// The name of joining parts into a tensor in errors.
 pub(super) const JOIN: &str = "join_packed";
 
 /// The entries of bitsandbytes.
@@ -16,7 +16,7 @@ const ORDER: [&str; 7] = [
     "nested_offset",
 ];
 
-/// What a file says of a packed tensor, as JSON.
+/// The JSON description of a packed tensor.
 #[derive(Default)]
 pub(super) struct Description(Map<String, Value>);
 
@@ -42,7 +42,7 @@ impl Description {
         Tensor::from_vec(text, [length])
     }
 
-    /// The JSON as Python writes it, in the order of bitsandbytes, so that equal weights are equal bytes.
+    /// The JSON in Python's format and bitsandbytes' order, so that equal weights give equal bytes.
     fn to_text(&self) -> String {
         let first = ORDER.iter().filter_map(|name| self.0.get_key_value(*name));
         let known = |name: &String| ORDER.contains(&name.as_str());
@@ -67,7 +67,7 @@ impl Description {
         self.0.contains_key(name)
     }
 
-    /// Refuses another text than an entry must have.
+    /// Refuses an entry with a text other than the required one.
     pub(super) fn check_text(&self, name: &'static str, text: &str) -> Result<()> {
         match self.0.get(name).and_then(Value::as_str) == Some(text) {
             true => Ok(()),
@@ -75,7 +75,7 @@ impl Description {
         }
     }
 
-    /// An entry that is a number which `f32` holds.
+    /// An entry that is a number and fits `f32`.
     pub(super) fn number(&self, name: &'static str) -> Result<f64> {
         let number = self.0.get(name).and_then(Value::as_f64);
         let number = number.filter(|number| (*number as f32).is_finite());
@@ -88,7 +88,7 @@ impl Description {
         count.ok_or_else(|| self.wrong(name, "must be a whole number"))
     }
 
-    /// An entry that is a truth value.
+    /// An entry that is a boolean.
     pub(super) fn flag(&self, name: &'static str) -> Result<bool> {
         let flag = self.0.get(name).and_then(Value::as_bool);
         flag.ok_or_else(|| self.wrong(name, "must be true or false"))
@@ -145,8 +145,8 @@ fn python(value: &Value) -> String {
     }
 }
 
-/// The shortest text of a number that is the number again, as Python's `repr`: below 10⁻⁴ and from 10¹⁶ on with an
-/// exponent, of at least two digits and a sign.
+/// The shortest text that reads back as the same number, like Python's `repr`: below 10⁻⁴ and from 10¹⁶ on with an exponent
+/// of at least two digits and a sign.
 fn python_float(x: f64) -> String {
     if x == 0.0 || (1e-4..1e16).contains(&x.abs()) {
         return format!("{x:?}");

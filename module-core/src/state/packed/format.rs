@@ -1,4 +1,4 @@
-//! What a scheme is in files.
+//! How a scheme is represented in files.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,22 @@ use super::description::{Description, JOIN};
 use crate::backend::Storage;
 use crate::{Error, Result, Tensor};
 
-/// A scheme in files. One more is a file beside this one and an entry of `FORMATS`.
+/// A scheme in files. To add one, add a file beside this one and an entry of `FORMATS`.
 pub(super) trait PackedFormat: Sync {
-    /// What the key of a description ends in.
+    /// The suffix of a description's key.
     fn name(&self) -> &'static str;
 
-    /// The names of the other parts, but for the weight itself, which has none.
+    /// The names of the other parts; the weight itself has none.
     fn parts(&self) -> &'static [&'static str];
 
-    /// The parts of a storage of this scheme: the weight first, then those that there are.
+    /// The parts of a storage of this scheme: the weight first, then the others.
     fn split(&self, storage: &Storage) -> Result<Option<Split>>;
 
-    /// The storage of these parts.
+    /// The storage made from these parts.
     fn join(&self, parts: &Parts<'_>) -> Result<Storage>;
 }
 
-/// The parts of a packed tensor, but for its shape.
+/// The parts of a packed tensor, except its shape.
 pub(super) struct Split {
     pub(super) description: Description,
     pub(super) weight: Tensor,
@@ -36,7 +36,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// A part that there must be.
+    /// A required part.
     pub(super) fn get(&self, name: &'static str) -> Result<&Tensor> {
         self.others.get(name).copied().ok_or_else(|| {
             let problem = "is missing beside the packed weight; load the file as it was saved";

@@ -1,6 +1,6 @@
-//! Packed tensors as the plain tensors that files hold, and the other way round.
+//! Conversion between packed tensors and the plain tensors that files hold.
 //!
-//! The key of a description ends in `quant_state.` and the name of a format, as those of bitsandbytes do: JSON in
+//! The key of a description ends in `quant_state.` and the name of a format, as in bitsandbytes. Its value is JSON in
 //! bytes, which says what the other parts mean.
 
 mod description;
@@ -17,7 +17,7 @@ use crate::{DTypeError, Error, Layout, Result, Tensor};
 use description::{Description, JOIN};
 use format::{PackedFormat, Parts};
 
-/// What comes before the name of a format in the key of a description.
+/// The text before the name of a format in the key of a description.
 const DESCRIPTION: &str = ".quant_state.";
 
 static FORMATS: [&dyn PackedFormat; 4] = [
@@ -30,24 +30,24 @@ static FORMATS: [&dyn PackedFormat; 4] = [
 const SPLIT: &str = "split_packed";
 
 impl StateDict {
-    /// The same tensors, each packed one as the plain tensors that a file holds: saving does so by itself.
+    /// The same tensors, each packed one split into the plain tensors that a file holds; saving does this automatically.
     ///
-    /// Under the key of the weight stand its codes, under that and a dot the other parts, and a description as
-    /// JSON. `Nf4` has the keys that bitsandbytes reads.
+    /// The key of the weight holds its codes; that key, a dot and the name of a part hold the other parts and a JSON
+    /// description. `Nf4` has the keys that bitsandbytes reads.
     ///
     /// | scheme | parts |
     /// |---|---|
     /// | 8 bits | codes `I8` in the shape of the weight, `scales`, `quant_state.module__int8` |
     /// | 4 bits | codes `U8`, two in a byte, `scales`, `zero_points`, `quant_state.module__int4` |
-    /// | `Nf4` | codes `U8` of `[⌈n/2⌉, 1]`, `absmax`, `quant_map`, with double quantization `nested_absmax` and `nested_quant_map`, `quant_state.bitsandbytes__nf4` (or `fp4`, whose levels are others) |
+    /// | `Nf4` | codes `U8` of `[⌈n/2⌉, 1]`, `absmax`, `quant_map`, with double quantization `nested_absmax` and `nested_quant_map`, `quant_state.bitsandbytes__nf4` (or `fp4`, which has other levels) |
     ///
     /// # Errors
     ///
-    /// [`DTypeError::Packed`](crate::DTypeError::Packed) of a scheme that has no form in files, and of a view of packed
+    /// [`DTypeError::Packed`](crate::DTypeError::Packed) for a scheme that has no file form, and for a view of packed
     /// elements.
     pub fn split_packed(&self) -> Result<Self> {
         let mut split = Self::with_capacity(self.len());
-        // What is tied stays tied.
+        // Ties are kept.
         let mut seen: HashMap<usize, Vec<(String, Tensor)>> = HashMap::new();
         for (key, tensor) in self {
             let Some(packed) = tensor.storage().packed() else {
@@ -75,12 +75,11 @@ impl StateDict {
         Ok(split)
     }
 
-    /// The same tensors, the parts of each packed one joined again: loading into a module does so by itself.
+    /// The same tensors, the parts of each packed one joined again; loading into a module does this automatically.
     ///
     /// # Errors
     ///
-    /// A part that is missing or of another length or dtype than the description demands, a description that cannot
-    /// be read.
+    /// A missing part, one whose length or dtype differs from the description, an unreadable description.
     ///
     /// # Example
     ///
@@ -145,7 +144,7 @@ impl StateDict {
         Ok(Tensor::from_storage(storage, Layout::contiguous(shape)))
     }
 
-    /// What a file is written of.
+    /// The tensors that a file is written from.
     pub(crate) fn for_files(&self) -> Result<Cow<'_, Self>> {
         match self.iter().any(|(_, tensor)| tensor.is_packed()) {
             true => self.split_packed().map(Cow::Owned),
@@ -159,7 +158,7 @@ impl StateDict {
     }
 }
 
-/// The parts of a packed tensor with what their keys end in; `None` if its scheme has no form in files.
+/// The parts of a packed tensor with the suffixes of their keys; `None` if its scheme has no file form.
 fn parts_of(tensor: &Tensor) -> Result<Option<Vec<(String, Tensor)>>> {
     for format in FORMATS {
         let Some(split) = format.split(tensor.storage())? else {

@@ -3,7 +3,7 @@ use super::format::{PackedFormat, Parts, Split};
 use crate::backend::{Nf4Absmax, Nf4Parts, Nf4Storage, Storage};
 use crate::{Error, Result, Tensor};
 
-/// The layout of bitsandbytes, for each of its levels.
+/// The layout of bitsandbytes, for each of its level sets.
 pub(super) enum FourBit {
     Nf4,
     Fp4,
@@ -15,7 +15,7 @@ const NESTED_ABSMAX: &str = "nested_absmax";
 const NESTED_QUANT_MAP: &str = "nested_quant_map";
 
 impl FourBit {
-    /// What a description calls the levels.
+    /// The name of the levels in a description.
     fn kind(&self) -> &'static str {
         match self {
             Self::Nf4 => "nf4",

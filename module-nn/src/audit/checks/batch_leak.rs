@@ -5,14 +5,14 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Finds the innermost modules a row of whose output depends on another row of its input, by gradient, where the rows of
-/// the model do. Modules that normalize by statistics of the batch in training are meant to, and so are those that hold
-/// them.
+/// Finds, by gradient, the innermost modules in which a row of the output depends on another row of the input, if the rows
+/// of the model do. Modules that normalize by batch statistics in training are intended to do so, and so are the modules
+/// that contain them.
 pub(in crate::audit) struct BatchLeak;
 
-/// Layers whose first dimension may be that of time: what they tie may be one sequence, without a batch. They are meant
-/// only where the model gives less than a vector for each element, as a class for each row, so that its first dimension
-/// is the batch, or where the batch was declared.
+/// Layers whose first dimension may be time: the elements that they mix may be one sequence, without a batch. They are
+/// reported only if the model returns less than a vector for each element, such as one class for each row, so that its
+/// first dimension is the batch, or if the batch was declared.
 const SEQUENCES: [&str; 8] = [
     "RNN",
     "LSTM",
@@ -64,7 +64,7 @@ impl Check for BatchLeak {
     }
 }
 
-/// Whether the model gives fewer dimensions than it is given, by which the first one is that of the batch.
+/// Whether the output of the model has fewer dimensions than its input, which means that the first one is the batch.
 fn is_batch_first(record: &Record<'_>) -> bool {
     let calls = record.steps.iter().flat_map(|step| step.model_calls());
     let mut outermost = calls.filter(|(_, _, call)| call.parent.is_none());

@@ -1,4 +1,4 @@
-//! Modules whose `forward` ran and whose `call` did not.
+//! Modules whose `forward` ran without `call`.
 
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
@@ -6,7 +6,7 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 use crate::hooks::is_hooked;
 
-/// Finds modules with a hook that waits for a call, whose parameters were used without one.
+/// Finds modules with a hook that waits for a call, whose parameters were used without a call.
 pub(in crate::audit) struct BypassedCall;
 
 impl Check for BypassedCall {

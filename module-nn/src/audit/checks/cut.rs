@@ -8,7 +8,7 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Modules whose result went on without its graph, so that parameters above are trained by nothing.
+/// Modules whose result continued without its graph, so that nothing trains the parameters before it.
 pub(in crate::audit) struct CutGraph;
 
 impl Check for CutGraph {

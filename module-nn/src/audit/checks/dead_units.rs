@@ -1,4 +1,4 @@
-//! Units that are silent for every sample: pitfall 41.
+//! Units that are inactive for every sample: pitfall 41.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Seen, Step};
 use crate::audit::stats::values;
 
-/// Outputs of ReLU that are zero for every sample of all watched steps: of modules, and of the operation where a
-/// module is given its result.
+/// ReLU outputs that are zero for every sample of all watched steps: of ReLU modules, and of the operation if a module gets
+/// its result.
 pub(in crate::audit) struct DeadUnits;
 
 impl Check for DeadUnits {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // A module may be called several times in a step, each time as another layer.
+        // A module may be called several times in a step, as a different layer each time.
         let mut layers: BTreeMap<(usize, usize), Layer> = BTreeMap::new();
         for step in &record.steps {
             let mut times = vec![0; record.modules.len()];
@@ -27,7 +27,7 @@ impl Check for DeadUnits {
                         .filter(|input| is_rectified(record, step, input)),
                 };
                 times[module] += 1;
-                // Where the operation is called inside a container, its first child is the one that is given it.
+                // If the operation is called inside a container, the container's first child gets its result.
                 let is_container = record
                     .modules
                     .iter()
@@ -91,7 +91,7 @@ struct Layer {
 impl Layer {
     fn add(&mut self, seen: &Seen) {
         let shape = seen.tensor.shape();
-        // Images and sequences of channels have them behind the batch, everything else last.
+        // Images and sequences have their channels after the batch, everything else last.
         let dim = match shape.len() {
             0 => return,
             4 | 5 => 1,
@@ -117,7 +117,7 @@ fn is_relu(record: &Record<'_>, module: usize) -> bool {
     ["ReLU", "ReLU6"].contains(&record.modules[module].kind)
 }
 
-/// Whether a tensor is what the operation gave, and no module of it.
+/// Whether a tensor is the output of the operation, but not of a ReLU module.
 fn is_rectified(record: &Record<'_>, step: &Step, input: &Seen) -> bool {
     let info = input.node.and_then(|node| step.graph.get(node));
     let by_module = || {

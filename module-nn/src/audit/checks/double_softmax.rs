@@ -8,7 +8,7 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{Record, Seen, Step};
 use crate::audit::stats::values;
 
-/// Operations that apply a softmax to what is one already, by the graph, or by rows that sum to one.
+/// Operations that apply a softmax to probabilities, recognized by the graph or by rows that sum to one.
 pub(in crate::audit) struct DoubleSoftmax;
 
 impl Check for DoubleSoftmax {
@@ -18,7 +18,7 @@ impl Check for DoubleSoftmax {
             let mut nodes: Vec<_> = step.graph.nodes().collect();
             nodes.sort_unstable_by_key(|(node, _)| *node);
             for (node, info) in nodes {
-                // What `linear_cross_entropy` is given are no logits: it computes these itself.
+                // The input of `linear_cross_entropy` is not logits: it computes these itself.
                 let is_softmax = ["softmax", "log_softmax", "cross_entropy"];
                 if !is_softmax.contains(&info.name) || !step.reaches(node) {
                     continue;
@@ -27,12 +27,12 @@ impl Check for DoubleSoftmax {
                     continue;
                 };
                 let by_graph = source == "softmax";
-                // Weights of attention may pass through a softmax again; what a loss is given may not.
+                // Attention weights may pass through a softmax again; the input of a loss may not.
                 let by_values = info.name != "softmax" && seen.is_some_and(rows_sum_to_one);
                 if !by_graph && !by_values {
                     continue;
                 }
-                // The module that gave it, or that in which the second one is.
+                // The module that returned it, or the one that contains the second softmax.
                 let of = |input: u64| {
                     let given = step.model_calls().filter(|(_, _, call)| {
                         call.outputs.iter().any(|output| output.node == Some(input))
@@ -70,8 +70,7 @@ impl Check for DoubleSoftmax {
     }
 }
 
-/// The operation that computed what a node is given, not counting changes of shape, and the values if a call gave
-/// them.
+/// The operation that computed the input of a node, ignoring changes of shape, and the values if a call returned them.
 fn given(step: &Step, input: Option<u64>) -> Option<(&'static str, Option<&Seen>)> {
     let input = input?;
     let mut outputs = step.calls.iter().flat_map(|call| &call.outputs);

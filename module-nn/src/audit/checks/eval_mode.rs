@@ -7,12 +7,12 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
 
-/// Modules in evaluation mode through whose calls a gradient goes to parameters that are trained.
+/// Modules in evaluation mode through whose calls a gradient flows to trained parameters.
 pub(in crate::audit) struct EvalModeTraining;
 
 impl Check for EvalModeTraining {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // An evaluation in one of the steps may leave the whole model so for those that come after it.
+        // An evaluation in one of the steps may leave the whole model in this mode for later steps.
         let mut of_last = (0..record.steps.len()).map(|first| in_evaluation(record, first));
         let of_all = of_last.find(|in_eval| in_eval.contains(&Some(true)) && is_all(in_eval));
         let in_eval = of_all.unwrap_or_else(|| in_evaluation(record, 0));
@@ -39,7 +39,7 @@ impl Check for EvalModeTraining {
                     record.steps.iter().any(|step: &Step| step.trains(leaf))
                 });
             let trained = trained.count();
-            // A dropout or a normalization alone is put into evaluation mode on purpose only.
+            // A single dropout or normalization is put into evaluation mode only on purpose.
             let is_single = record
                 .modules
                 .iter()
@@ -74,7 +74,8 @@ impl Check for EvalModeTraining {
     }
 }
 
-/// The modules with a mode that a gradient went through in steps from `first` on, and whether always in evaluation.
+/// The modules with a mode that a gradient passed through in steps from `first` on, and whether they were always in
+/// evaluation mode.
 fn in_evaluation(record: &Record<'_>, first: usize) -> Vec<Option<bool>> {
     let mut in_eval: Vec<Option<bool>> = vec![None; record.modules.len()];
     for step in record.steps.iter().skip(first) {
@@ -90,7 +91,7 @@ fn in_evaluation(record: &Record<'_>, first: usize) -> Vec<Option<bool>> {
     in_eval
 }
 
-/// Whether all modules with a mode are in evaluation.
+/// Whether all modules with a mode are in evaluation mode.
 fn is_all(in_eval: &[Option<bool>]) -> bool {
     in_eval.iter().flatten().all(|&eval| eval)
 }

@@ -1,4 +1,4 @@
-//! Values that a load did not bring.
+//! Values that a load did not set.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::{ModuleRecord, Record};
 
-/// Finds modules whose values were meant to be loaded and are still those that were drawn.
+/// Finds modules whose values should have been loaded but still have their initial values.
 pub(in crate::audit) struct FreshAfterLoad;
 
 impl Check for FreshAfterLoad {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
-        // What is trained is a new head perhaps; what is not will never be anything but random.
+        // A trained parameter may be a new head; an untrained one will stay random.
         let mut fresh: BTreeMap<usize, (Vec<&str>, bool)> = BTreeMap::new();
         for (index, known) in record.parameters.iter().enumerate() {
             if record.options.not_loaded.contains(&known.path) {

@@ -7,8 +7,8 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{Record, Step};
 use crate::audit::stats::{same_values, values};
 
-/// Parameters that are frozen, or paused all the time, and change. One that follows another, as the average of a
-/// teacher does, is meant to.
+/// Parameters that are frozen, or paused in every step, but change. A parameter that follows another one, like a teacher's
+/// average, is intended to change.
 pub(in crate::audit) struct FrozenParameterMoved;
 
 impl Check for FrozenParameterMoved {
@@ -35,7 +35,7 @@ impl Check for FrozenParameterMoved {
     }
 }
 
-/// Whether a frozen parameter went towards another parameter of its shape.
+/// Whether a frozen parameter moved towards another parameter of its shape.
 fn follows(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
     let before = &step.start.parameters[parameter].value;
     let after = &step.end.parameters[parameter].value;
@@ -55,7 +55,7 @@ fn follows(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
             way += left * left;
             rounding += f64::from(from * f32::EPSILON).powi(2);
         }
-        // What is left of the step beside the way: of a small part of it, roundings are much.
+        // The rest of the step, off the direction: for small steps, rounding is a large part.
         let beside = moved - dot * dot / way;
         dot > 0.0 && beside < 0.02 * moved + rounding && moved <= 1.01 * way + rounding
     };
@@ -67,7 +67,7 @@ fn follows(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
     others.into_iter().any(|(_, other)| leads(&other.value))
 }
 
-/// Buffers that change in modules whose parameters are all frozen, and stand still.
+/// Buffers that change in modules whose parameters are all frozen and do not change.
 pub(in crate::audit) struct FrozenStatisticsDrift;
 
 impl Check for FrozenStatisticsDrift {
@@ -88,7 +88,7 @@ impl Check for FrozenStatisticsDrift {
             let Some(&first) = drifts.first().filter(|_| has_mode) else {
                 continue;
             };
-            // Without parameters of its own, it is as frozen as what holds it.
+            // Without parameters of its own, it counts as frozen if its container is.
             let mut around = record
                 .with_parents(module)
                 .map(|it| record.parameters_within(it));

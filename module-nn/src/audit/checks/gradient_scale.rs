@@ -8,8 +8,8 @@ use crate::audit::graph::NodeInfo;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::{CallRecord, Record, Step};
 
-/// Weights whose gradient is far smaller than those of others, and the first module whose values are far larger than
-/// what the model is given.
+/// Weights whose gradient is far smaller than those of others, and the first module whose values are far larger than the
+/// input of the model.
 pub(in crate::audit) struct GradientScale;
 
 impl Check for GradientScale {
@@ -19,7 +19,7 @@ impl Check for GradientScale {
     }
 }
 
-/// Operations whose result is of the size of their weights, and a bias if they have one.
+/// Operations whose result has the size of their weights, plus a bias if they have one.
 const OF_WEIGHTS: [&str; 7] = [
     "linear",
     "matmul",
@@ -30,12 +30,12 @@ const OF_WEIGHTS: [&str; 7] = [
     "rms_norm",
 ];
 
-/// Operations whose result is nearly nothing where one of their inputs is, beside those that keep values.
+/// Operations whose result is near zero if one of their inputs is, in addition to those that keep values.
 const OF_INPUTS: [&str; 5] = ["mul", "neg", "tanh", "slice", "expand"];
 
-/// The nodes of a step that are nearly nothing, because parameters that are trained start so.
+/// The nodes of a step whose values are near zero because trained parameters start that way.
 fn nearly_nothing(record: &Record<'_>, step: &Step) -> HashSet<u64> {
-    // What is not trained has no node.
+    // An untrained parameter has no node.
     let parameters = record.parameters.iter().zip(&step.start.parameters);
     let trained: HashMap<u64, bool> = parameters
         .map(|(known, state)| (known.leaf, state.is_nearly_nothing()))
@@ -64,8 +64,8 @@ fn nearly_nothing(record: &Record<'_>, step: &Step) -> HashSet<u64> {
     small
 }
 
-/// The nodes of each step that a gradient comes to by some way around branches that start closed: what is added to other
-/// values and is nearly nothing, by a scale, an adapter or a normalization that opens it as it is trained.
+/// The nodes of each step that a gradient reaches around branches that start closed: values near zero that are added to
+/// others, until a trained scale, adapter or normalization opens the branch.
 fn outside_of_branches(record: &Record<'_>) -> Vec<HashSet<u64>> {
     let of_step = |step: &Step| {
         let small = nearly_nothing(record, step);
@@ -73,7 +73,7 @@ fn outside_of_branches(record: &Record<'_>) -> Vec<HashSet<u64>> {
         let mut closed = HashSet::new();
         for (_, info) in step.graph.nodes().filter(|(_, info)| info.name == "add") {
             for &input in info.inputs.iter().filter(|input| small.contains(input)) {
-                // A bias is no way around.
+                // A bias is not a bypass.
                 let mut others = info.inputs.iter().filter(|&&other| other != input);
                 if !others.any(|&other| is_leaf(other)) {
                     closed.insert(input);
@@ -87,8 +87,8 @@ fn outside_of_branches(record: &Record<'_>) -> Vec<HashSet<u64>> {
     record.steps.iter().map(of_step).collect()
 }
 
-/// The norm of the gradient as a part of that of the weight, the largest of all steps; `None` of what is no matrix,
-/// of a weight that starts at nearly nothing, is in such a branch or was given nothing, and where there was no gradient.
+/// The norm of the gradient relative to that of the weight, the largest of all steps; `None` for a parameter that is not a
+/// matrix, for a weight that starts near zero, is in such a branch or got no input, and if there was no gradient.
 fn relative_gradient(
     record: &Record<'_>,
     outside: &[HashSet<u64>],
@@ -108,7 +108,7 @@ fn relative_gradient(
     ratios.reduce(f64::max)
 }
 
-/// Whether the modules of a parameter were called for no row alone, as an expert that none takes.
+/// Whether the modules of a parameter were called only with zero rows, like an expert that nothing is routed to.
 fn is_given_nothing(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
     let calls = step.model_calls();
     let own =
@@ -137,7 +137,7 @@ fn vanishing(record: &Record<'_>, findings: &mut Vec<Finding>) {
         return;
     };
     let path = &record.parameters[worst].path;
-    // As the gradient comes from the loss, it is this small from the last one on.
+    // The gradient comes from the loss, so it is this small from the last one on.
     let begins = &record.parameters[*nearest].path;
     findings.push(
         Finding::warning(FindingKind::VanishingGradient, path)
@@ -185,7 +185,7 @@ fn exploding(record: &Record<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The first module of the inner ones that gives values beyond a bound. One that computes nothing of what is trained, as a
+/// The first innermost module with values beyond a bound. A module that computes nothing from trained values, such as a
 /// mask of large negative numbers, makes nothing grow.
 fn first_beyond(record: &Record<'_>, step: &Step, bound: f64) -> Option<(usize, f64)> {
     let is_inner = |index: usize| !step.calls.iter().any(|call| call.parent == Some(index));

@@ -6,8 +6,8 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{CallRecord, Record, Seen};
 use crate::audit::rows::{rows_differ, rows_equal};
 
-/// Finds a model that gives the same output for all rows of its inputs, though these differ, in every step. What has no
-/// parameters is none: a bound that is kept gives zeros.
+/// Finds a model with the same output for all rows of its inputs, although these differ, in every step. Operations without
+/// parameters are excluded: values held at a bound give zeros.
 pub(in crate::audit) struct InputIndependentLoss;
 
 impl Check for InputIndependentLoss {
@@ -43,8 +43,8 @@ impl Check for InputIndependentLoss {
     }
 }
 
-/// Whether all rows of the output are equal; `None` if that says nothing, because there is one row only or because all
-/// rows of the input are equal too.
+/// Whether all rows of the output are equal; `None` if that reveals nothing, because there is only one row or all rows of
+/// the input are equal too.
 fn is_same_for_all(call: &CallRecord, batch: usize) -> Option<bool> {
     let first = call.inputs.first()?;
     let count = first.tensor.shape().get(batch).copied();

@@ -1,4 +1,4 @@
-//! What is looked for: one file for each check, or for two that belong together.
+//! The checks: one file for each, or for two that belong together.
 
 mod batch_leak;
 mod bypassed_call;
@@ -24,7 +24,7 @@ mod update_size;
 
 use super::check::Check;
 
-/// Every check, in the order in which their findings are reported: causes before what follows from them.
+/// Every check, in the order in which their findings are reported: causes before consequences.
 pub(super) const CHECKS: &[&dyn Check] = &[
     &cut::CutGraph,
     &unreached::UnreachedParameter,
@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &bypassed_call::BypassedCall,
 ];
 
-/// Those of an evaluation, which trains nothing.
+/// The checks of an evaluation, which trains nothing.
 pub(super) const CHECKS_OF_EVALUATION: &[&dyn Check] = &[
     &train_mode_evaluation::TrainModeEvaluation,
     &fresh_after_load::FreshAfterLoad,

@@ -6,7 +6,7 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{CallRecord, Record, Seen, Step};
 use crate::audit::stats::Stats;
 
-/// The first module that gives values that are not finite, in a step whose loss or gradients are not.
+/// The first module with non-finite values, in a step whose loss or gradients are not finite.
 pub(in crate::audit) struct NonFiniteValue;
 
 impl Check for NonFiniteValue {
@@ -19,7 +19,7 @@ impl Check for NonFiniteValue {
                 Finding::error(FindingKind::NonFiniteValue, path).number("step", number as f64)
             };
             let is_bad = |seen: &Seen| !seen.stats().is_finite();
-            // Masks of minus infinity are given and not made.
+            // Masks of minus infinity are inputs, not results.
             let makes = |call: &CallRecord| {
                 call.outputs.iter().any(is_bad) && !call.inputs.iter().any(is_bad)
             };
@@ -36,12 +36,12 @@ impl Check for NonFiniteValue {
                 found.map(|(_, module, _)| module)
             };
             let made = step.model_calls().filter(|(_, _, call)| makes(call));
-            // Of a module and what it holds, the inner one, which is over first.
+            // Of a module and its submodules, report the inner one, which finishes first.
             let first = made.min_by_key(|(_, _, call)| call.nodes.1);
             let mut outermost = step
                 .model_calls()
                 .filter(|(_, _, call)| call.parent.is_none());
-            // Infinities may be those of a mask.
+            // Infinities may come from a mask.
             let is_nan = |seen: &Seen| seen.stats().nan > 0;
             let given = outermost.find(|(_, _, call)| call.inputs.iter().any(is_nan));
             let parameter = record
@@ -101,7 +101,7 @@ impl Check for NonFiniteValue {
     }
 }
 
-/// What is not finite after a step.
+/// Parameters that are not finite after a step.
 fn symptom(record: &Record<'_>, step: &Step) -> Option<&'static str> {
     if step.losses.iter().any(|loss| !Stats::of(loss).is_finite()) {
         return Some("the loss is not finite");
@@ -110,7 +110,7 @@ fn symptom(record: &Record<'_>, step: &Step) -> Option<&'static str> {
         let grad = step.grad_stats(record.parameters[parameter].leaf);
         grad.is_some_and(|grad| !grad.is_finite())
     };
-    // One that is not followed by a step was seen: a loss scale that is too large leaves the step out.
+    // A non-finite gradient without a step was noticed: gradient scaling skips the step.
     if (0..record.parameters.len()).any(|index| bad(index) && step.moved(index)) {
         return Some("a gradient is not finite");
     }

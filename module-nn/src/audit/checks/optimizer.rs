@@ -1,11 +1,11 @@
-//! Parameters that have a gradient and are not moved: pitfalls 30 and 42.
+//! Parameters that have a gradient but do not move: pitfalls 30 and 42.
 
 use crate::audit::check::Check;
 use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Parameters that no step moves though each has a gradient: some, while others move, or all.
+/// Parameters that no step moves although they have gradients: some, while others move, or all.
 pub(in crate::audit) struct OptimizerMissesParameter;
 
 impl Check for OptimizerMissesParameter {
@@ -17,7 +17,7 @@ impl Check for OptimizerMissesParameter {
             let has_gradient = record.steps.iter().any(|step| {
                 let is_trained =
                     step.end.parameters[index].requires_grad && step.trains(known.leaf);
-                // The pass of its own turn may give it none, as that of a critic to the bias of its scores.
+                // The pass of its own turn may give it no gradient, like that of a critic for the bias of its scores.
                 let is_trained = is_trained && !step.zeros.contains(&known.leaf);
                 let grad = step.grad_stats(known.leaf).filter(|_| is_trained);
                 grad.is_some_and(|stats| stats.is_finite())
@@ -81,7 +81,7 @@ impl Check for OptimizerMissesParameter {
     }
 }
 
-/// Whether a parameter is moved by more than the rounding of a few of its elements.
+/// Whether a parameter moves by more than the rounding of a few of its elements.
 fn is_noticeable(record: &Record<'_>, parameter: usize) -> bool {
     record.steps.iter().any(|step| {
         let norm = || step.start.parameters[parameter].stats().norm();
@@ -90,7 +90,7 @@ fn is_noticeable(record: &Record<'_>, parameter: usize) -> bool {
     })
 }
 
-/// The smallest proportion of a step to its gradient, of the parameters that move.
+/// The smallest ratio of step to gradient, among the parameters that move.
 fn smallest_rate(record: &Record<'_>) -> Option<f64> {
     let rates = record.steps.iter().flat_map(|step| {
         let parameters = record.parameters.iter().enumerate();
@@ -102,8 +102,8 @@ fn smallest_rate(record: &Record<'_>) -> Option<f64> {
     rates.reduce(f64::min)
 }
 
-/// Whether a step by this proportion would be lost in the rounding of the value: the gradient of a bias before a
-/// normalization is no more than rounding errors.
+/// Whether a step at this ratio would be lost when the value is rounded: the gradient of a bias before a normalization is
+/// only rounding error.
 fn is_rounded_away(record: &Record<'_>, parameter: usize, rate: Option<f64>) -> bool {
     let leaf = record.parameters[parameter].leaf;
     let grads = record.steps.iter().filter_map(|step| step.grad_stats(leaf));

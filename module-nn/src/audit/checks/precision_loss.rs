@@ -7,10 +7,11 @@ use crate::audit::graph::Graph;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::{Record, Step};
 
-/// Finds losses that are added one by one in half precision, and gradients that many passes of a step add up in it.
+/// Finds losses that are summed one by one in half precision, and half-precision gradients that many passes of a step
+/// accumulate.
 pub(in crate::audit) struct PrecisionLoss;
 
-/// How many terms are added before their roundings matter: half the bits of BF16.
+/// How many terms are added before rounding matters: half the bits of BF16.
 const TERMS: usize = 16;
 
 impl Check for PrecisionLoss {
@@ -45,7 +46,7 @@ fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 
-/// How many terms were added for a loss in half precision, if they were enough.
+/// How many terms were added for a half-precision loss, if there were enough.
 fn loss_in_half(step: &Step) -> Option<(usize, DType)> {
     let mut half = step
         .losses
@@ -61,13 +62,13 @@ fn loss_in_half(step: &Step) -> Option<(usize, DType)> {
     (terms >= TERMS).then_some((terms, dtype))
 }
 
-/// The terms of the sum behind a node: what additions add, and not how each of these was computed.
+/// The terms of the sum behind a node: the operands of additions, not how each of them was computed.
 fn terms(graph: &Graph, root: u64) -> usize {
     let (mut open, mut additions) = (vec![root], 0);
     while let Some(node) = open.pop().and_then(|node| graph.get(node)) {
         match node.name {
             "add" | "sub" => additions += 1,
-            // What scales a sum, or casts it.
+            // Operations that scale or cast a sum.
             "mul" | "div" | "neg" | "to_dtype" => {}
             _ => continue,
         }

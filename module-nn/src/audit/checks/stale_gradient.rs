@@ -8,8 +8,8 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 use crate::audit::stats::is_zero;
 
-/// Gradients from before the step, which were there as a backward pass began that added to them, though the
-/// optimizer had used them, and used them again.
+/// Gradients from before the step that existed when a backward pass added to them, although the optimizer had already used
+/// them, and that were used again.
 pub(in crate::audit) struct StaleGradient;
 
 impl Check for StaleGradient {
@@ -23,7 +23,7 @@ impl Check for StaleGradient {
             for pass in step.adding_passes() {
                 for &index in &pass.stale {
                     let known = &record.parameters[index];
-                    // Of the first step it is not known what was before it.
+                    // For the first step, it is unknown what came before.
                     let mut before = record.steps[..number].iter();
                     let was_used = number == 0 || before.any(|step| step.moved(index));
                     let used = was_used && step.moved(index);

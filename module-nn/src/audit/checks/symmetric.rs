@@ -1,4 +1,4 @@
-//! Units that start equal: pitfall 50.
+//! Units that start out equal: pitfall 50.
 
 use crate::Tensor;
 use crate::audit::check::Check;
@@ -8,8 +8,8 @@ use crate::audit::record::{Record, Step};
 use crate::audit::rows::rows_equal;
 use crate::audit::stats::{Stats, equal_rows};
 
-/// Weights whose rows are equal as training starts, where this does harm: the rows stay equal, or nothing above
-/// gets a gradient. Rows of zeros beside another way, as those of LoRA, do none.
+/// Weights with equal rows at the start of training, if this does harm: the rows stay equal, or nothing before them gets a
+/// gradient. Rows of zeros with another path around them, as in LoRA, do no harm.
 pub(in crate::audit) struct SymmetricUnits;
 
 impl Check for SymmetricUnits {
@@ -29,7 +29,7 @@ impl Check for SymmetricUnits {
             }
             let end = &last.end.parameters[index].value;
             let stays = record.steps.iter().any(|step| step.moved(index)) && equal_rows(end);
-            // Rows of one element are scales, which may well start equal.
+            // Rows of one element are scales, which may start out equal.
             let is_constant = start.numel() > rows && Stats::of(start).max_abs > 0.0;
             let blocks = is_constant_model(first) && blocks_gradient(record, first, index);
             let (severity, harm) = match (stays, blocks, is_constant) {
@@ -61,7 +61,7 @@ impl Check for SymmetricUnits {
     }
 }
 
-/// Whether the model gives the same for all rows of a batch, because nothing goes around a layer of zeros.
+/// Whether the model returns the same for all rows of a batch, because nothing bypasses a layer of zeros.
 fn is_constant_model(step: &Step) -> bool {
     let outermost = step
         .calls
@@ -74,7 +74,7 @@ fn is_constant_model(step: &Step) -> bool {
     })
 }
 
-/// Whether the tracked input of the module of a parameter gets a gradient of nothing, beside that of the output.
+/// Whether the tracked input of the parameter's module gets a zero gradient compared with that of the output.
 fn blocks_gradient(record: &Record<'_>, step: &Step, parameter: usize) -> bool {
     let calls = step.model_calls();
     let own =

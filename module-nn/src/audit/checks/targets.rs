@@ -8,15 +8,15 @@ use crate::audit::kind::FindingKind;
 use crate::audit::record::{LossRecord, Record, Step};
 use crate::{DType, Tensor};
 
-/// Finds targets of losses that are all ignored, all equal, or beyond what the loss or the prediction can be.
+/// Finds loss targets that are all ignored, all equal, or outside the range of the loss or the prediction.
 ///
-/// It looks at all targets of a loss of all steps together, whether it is called as a module or as a function.
+/// It considers all targets of a loss in all steps together, whether the loss is called as a module or as a function.
 pub(in crate::audit) struct SuspiciousTargets;
 
-/// How many targets there must be before equal ones are more than chance.
+/// How many targets there must be before equal ones are not a coincidence.
 const ENOUGH: usize = 16;
 
-/// How far a target may be out of a range: what resizes or mixes targets rounds.
+/// How far a target may be out of range, because resizing and mixing targets rounds.
 const ROUNDING: f64 = 1e-5;
 
 /// What the targets of a loss are.
@@ -24,12 +24,12 @@ const ROUNDING: f64 = 1e-5;
 enum Meaning {
     Classes,
     Probabilities,
-    /// What the prediction is to become.
+    /// What the prediction should approach.
     Numbers,
 }
 
 impl Meaning {
-    /// `None` of a loss of which nothing is known.
+    /// `None` for a loss about which nothing is known.
     fn of_loss(name: &str) -> Option<Self> {
         match name {
             "cross_entropy" | "nll_loss" => Some(Self::Classes),
@@ -46,16 +46,16 @@ impl Meaning {
 struct Targets {
     meaning: Meaning,
     count: usize,
-    /// How many are not ignored; of these are the following.
+    /// How many are not ignored; the following fields are about these.
     kept: usize,
     least: f64,
     greatest: f64,
-    /// Values that the prediction cannot have, as far as an activation before the loss bounds it.
+    /// Values that the prediction cannot have, according to the activation before the loss.
     beyond: usize,
-    /// The activation with the range that it leaves.
+    /// The activation with its output range.
     bound: Option<(&'static str, f64, f64)>,
-    /// Whether logits were put together, of which one may be the right one for every row: the likeness to what belongs to
-    /// it beside that to others.
+    /// Whether logits were concatenated, so that the same one may be right for every row: the similarity to the matching
+    /// element next to the similarities to others.
     is_contrast: bool,
 }
 
@@ -74,7 +74,7 @@ impl Check for SuspiciousTargets {
                 targets.add(step, loss);
             }
         }
-        // A number that a penalty draws others to is constant beside the targets of the loss itself.
+        // The target of a penalty is constant beside the targets of the loss itself.
         let is_alone = !losses.values().any(Targets::vary);
         let found = losses
             .iter()
@@ -83,8 +83,8 @@ impl Check for SuspiciousTargets {
     }
 }
 
-/// The path of the module that computes a loss; the name of its type where it is not part of the model, and that of the
-/// function where it is computed outside of all calls.
+/// The path of the module that computes a loss; the name of its type if it is not part of the model, and that of the
+/// function if it is computed outside all calls.
 fn path(record: &Record<'_>, step: &Step, loss: &LossRecord) -> String {
     let Some(call) = loss.call.map(|call| &step.calls[call]) else {
         return loss.name.to_owned();
@@ -131,12 +131,12 @@ impl Targets {
         }
     }
 
-    /// Whether they are not all the same.
+    /// Whether they are not all equal.
     fn vary(&self) -> bool {
         self.least < self.greatest
     }
 
-    /// What is wrong with the targets of a loss, which no other loss is beside or none whose targets vary.
+    /// What is wrong with the targets of a loss, unless another loss has sound or varying targets.
     fn finding(&self, path: &str, loss: &str, is_alone: bool) -> Option<Finding> {
         let Self {
             meaning,
@@ -193,7 +193,7 @@ impl Targets {
     }
 }
 
-/// Whether the values of a node were put together of others, and perhaps scaled.
+/// Whether the values of a node were concatenated from others, and possibly scaled.
 fn is_put_together(step: &Step, mut node: u64) -> bool {
     loop {
         let Some(info) = step.graph.values_of(node) else {
@@ -215,7 +215,7 @@ fn range(name: &'static str) -> Option<(&'static str, f64, f64)> {
     }
 }
 
-/// The values of real numbers of whatever dtype.
+/// The values of real numbers of any dtype.
 fn numbers(tensor: &Tensor) -> Vec<f64> {
     if !tensor.has_values() || tensor.is_packed() || tensor.dtype().is_complex() {
         return Vec::new();

@@ -8,18 +8,18 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::{Record, Step};
 
-/// Parameters that no pass of any step gives a gradient to, with what happened to their module. Those that are
-/// above a cut are left to [`CutGraph`](super::cut::CutGraph).
+/// Parameters that no pass of any step gives a gradient, with what happened to their module. Those before a cut are left to
+/// [`CutGraph`](super::cut::CutGraph).
 pub(in crate::audit) struct UnreachedParameter;
 
 impl Check for UnreachedParameter {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let adds = |step: &Step| step.adding_passes().next().is_some();
-        // Without a backward pass, nothing can be said of any parameter.
+        // Without a backward pass, nothing is known about any parameter.
         if !record.steps.iter().any(adds) {
             return;
         }
-        // What is above a cut is listed with the cut.
+        // Parameters before a cut are listed with the cut.
         let lost = record.steps.iter().flat_map(|step| cuts(record, step));
         let lost: HashSet<usize> = lost.flat_map(|cut| cut.lost).collect();
         let indices = 0..record.parameters.len();
@@ -58,7 +58,7 @@ enum Fate {
     Discarded,
 }
 
-/// `None` of a parameter that is trained or need not be.
+/// `None` for a parameter that is trained or need not be.
 fn fate(record: &Record<'_>, parameter: usize) -> Option<Fate> {
     let leaf = record.parameters[parameter].leaf;
     if record.steps.iter().any(|step| step.trains(leaf)) || !record.is_trainable(parameter) {
@@ -85,7 +85,7 @@ fn fate(record: &Record<'_>, parameter: usize) -> Option<Fate> {
     Some(fate)
 }
 
-/// The finding for `count` parameters of `module` and the modules in it.
+/// The finding for `count` parameters of `module` and its descendants.
 fn finding(record: &Record<'_>, fate: Fate, path: &str, module: usize, count: usize) -> Finding {
     let finding =
         Finding::error(FindingKind::UnreachedParameter, path).number("parameters", count as f64);
@@ -122,7 +122,7 @@ fn finding(record: &Record<'_>, fate: Fate, path: &str, module: usize, count: us
     }
 }
 
-/// The outermost module that was called, from `module` inwards; `module` itself if none was.
+/// The outermost module that was called, starting at `module` and going inward; `module` itself if none was.
 fn called(record: &Record<'_>, module: usize) -> usize {
     let was_called = |&index: &usize| {
         let mut calls = record.steps.iter().flat_map(Step::model_calls);

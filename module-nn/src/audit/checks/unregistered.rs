@@ -1,4 +1,4 @@
-//! Tensors that are trained and that no module registers: pitfalls 8 and 33.
+//! Tensors that are trained but registered by no module: pitfalls 8 and 33.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,8 +7,8 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::{FindingKind, Severity};
 use crate::audit::record::{Record, Step};
 
-/// Leaves that get a gradient and are no parameter of the model. Those that another module outside of the
-/// model uses, as a second network or a loss with parameters, are that module's.
+/// Leaves that get a gradient and are not parameters of the model. Leaves that another module outside the model uses, such
+/// as a second network or a loss with parameters, belong to that module.
 pub(in crate::audit) struct UnregisteredParameter;
 
 impl Check for UnregisteredParameter {
@@ -79,7 +79,7 @@ struct Use {
     op: &'static str,
     /// Whether the leaf is made during the call.
     made_here: bool,
-    /// The module outside of the model that uses it, to be read.
+    /// The module outside the model that uses it, in readable form.
     within: String,
     count: usize,
 }
@@ -93,7 +93,7 @@ fn trained_leaves(step: &Step) -> Vec<u64> {
         .collect()
 }
 
-/// Whether a leaf is an input of the model, or one whose gradient is asked for by `autograd::grad`.
+/// Whether a leaf is an input of the model, or has its gradient requested by `autograd::grad`.
 fn is_given(step: &Step, leaf: u64) -> bool {
     let outermost = step.calls.iter().filter(|call| call.parent.is_none());
     let mut inputs = outermost.flat_map(|call| &call.inputs);
@@ -101,8 +101,8 @@ fn is_given(step: &Step, leaf: u64) -> bool {
     inputs.any(|input| input.node == Some(leaf)) || asked.any(|inputs| inputs.contains(&leaf))
 }
 
-/// The innermost module of the model in whose call a leaf is first used, no module where that is outside of all calls;
-/// `None` where another module uses it.
+/// The innermost module of the model in whose call a leaf is first used, no module if that is outside all calls; `None` if
+/// another module uses it.
 fn first_use(step: &Step, leaf: u64) -> Option<(Option<usize>, Use)> {
     let users = step
         .graph

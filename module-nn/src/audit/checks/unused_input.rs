@@ -8,17 +8,17 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Finds rows, columns or features of the input that no output depended on in any step, by gradient, unless a dropout may
+/// Finds, by gradient, rows, columns or features of the input that no output depended on in any step, unless a dropout may
 /// have left them out by chance.
 pub(in crate::audit) struct UnusedInput;
 
-/// From how many indices on that would be unused by chance none is reported.
+/// If chance would leave out at least this many indices, none is reported.
 const CHANCE: f64 = 0.01;
 
 impl Check for UnusedInput {
     fn check(&self, record: &Record<'_>, findings: &mut Vec<Finding>) {
         let ids = record.by_id();
-        // By module and dimension: the indices that no call used, in how many calls, and how many of all indices would be
+        // By module and dimension: the indices that no call used, the number of calls, and how many of all indices would be
         // unused in these by chance.
         let mut unused: BTreeMap<(usize, usize), (Vec<usize>, usize, f64)> = BTreeMap::new();
         let mut calls: BTreeMap<usize, usize> = BTreeMap::new();

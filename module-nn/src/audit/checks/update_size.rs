@@ -5,8 +5,7 @@ use crate::audit::finding::Finding;
 use crate::audit::kind::FindingKind;
 use crate::audit::record::Record;
 
-/// Weights that a step changes by more than they are. A weight that starts at nearly nothing has no size to compare
-/// with.
+/// Weights that a step changes by more than their own size. A weight that starts near zero has no size to compare with.
 pub(in crate::audit) struct UpdateSize;
 
 impl Check for UpdateSize {
@@ -16,7 +15,7 @@ impl Check for UpdateSize {
         for (index, known) in record.parameters.iter().enumerate() {
             let ratios = record.steps.iter().filter_map(|step| {
                 let before = &step.start.parameters[index];
-                // What was set by hand is no step.
+                // A manually set value is not a step.
                 if !step.trains(known.leaf) || !before.is_sized_matrix() {
                     return None;
                 }

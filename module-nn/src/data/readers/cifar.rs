@@ -12,7 +12,7 @@ use super::{LabeledImages, ReaderError};
 /// Bytes of an image: red, green and blue, row by row.
 const PIXELS: usize = 3 * 32 * 32;
 
-/// Which of the two labels of CIFAR-100 is that of a sample.
+/// Which of CIFAR-100's two labels a sample gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CifarLabels {
@@ -25,9 +25,9 @@ pub enum CifarLabels {
 
 struct Records {
     format: &'static str,
-    /// How many labels stand in front of the pixels.
+    /// The number of labels before the pixels.
     labels: usize,
-    /// Which of them is taken.
+    /// Which of them is used.
     label: usize,
     classes: usize,
 }
@@ -52,8 +52,7 @@ fn cifar100(labels: CifarLabels) -> Records {
     }
 }
 
-/// CIFAR-10 from its binary version: `data_batch_1.bin` to `data_batch_5.bin`, or `test_batch.bin`, in this
-/// order one after the other.
+/// CIFAR-10 from its binary version: `data_batch_1.bin` to `data_batch_5.bin` in this order, or `test_batch.bin`.
 ///
 /// A sample is an image `[3, 32, 32]` of `U8`, or of `F32` after [`scaled`](LabeledImages::scaled), and its label.
 ///
@@ -61,7 +60,7 @@ fn cifar100(labels: CifarLabels) -> Records {
 ///
 /// # Errors
 ///
-/// [`ReaderError`]: a length that is no multiple of a record's 3073 bytes, a label above 9.
+/// [`ReaderError`]: a length that is not a multiple of a record's 3073 bytes, a label above 9.
 ///
 /// # Example
 ///
@@ -80,14 +79,13 @@ pub fn read_cifar10(readers: impl IntoIterator<Item = impl Read>) -> Result<Labe
 
 /// CIFAR-100 from its binary version: `train.bin` or `test.bin`.
 ///
-/// A sample is as one of [`read_cifar10`].
+/// A sample is like one of [`read_cifar10`].
 ///
 /// Source: Krizhevsky, *Learning Multiple Layers of Features from Tiny Images* (2009).
 ///
 /// # Errors
 ///
-/// [`ReaderError`]: a length that is no multiple of a record's 3074 bytes, a label that is not one of the
-/// classes.
+/// [`ReaderError`]: a length that is not a multiple of a record's 3074 bytes, a label that is not one of the classes.
 ///
 /// # Example
 ///
@@ -106,11 +104,11 @@ pub fn read_cifar100(
     cifar100(labels).read(readers)
 }
 
-/// [`read_cifar10`] of files.
+/// [`read_cifar10`] for files.
 ///
 /// # Errors
 ///
-/// Those of [`read_cifar10`], what is no regular file, those of the operating system; with the path.
+/// Those of [`read_cifar10`], anything but a regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_cifar10(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,
@@ -118,11 +116,11 @@ pub fn load_cifar10(
     CIFAR10.load(paths)
 }
 
-/// [`read_cifar100`] of files.
+/// [`read_cifar100`] for files.
 ///
 /// # Errors
 ///
-/// Those of [`read_cifar100`], what is no regular file, those of the operating system; with the path.
+/// Those of [`read_cifar100`], anything but a regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_cifar100(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,

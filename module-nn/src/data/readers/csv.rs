@@ -11,16 +11,17 @@ use super::csv_rows::{Row, Rows};
 
 const OP: &str = "csv";
 
-/// How a table of numbers is read from a CSV file (RFC 4180): quoted cells, lines that end with `\n` or `\r\n`, empty lines
-/// skipped.
+/// Options for reading a table of numbers from a CSV file (RFC 4180): quoted cells, lines that end with `
+/// ` or `\r
+/// `, empty lines skipped.
 ///
-/// | argument | default | means |
+/// | argument | default | meaning |
 /// |---|---|---|
-/// | `delimiter` | `,` | what stands between cells |
+/// | `delimiter` | `,` | the separator of cells |
 /// | `header` | `true` | whether the first row names the columns |
 /// | `columns` | all but the label | which columns are read, in this order |
-/// | `label` | | the column of labels, and what it holds |
-/// | `dtype` | `F32` | of the numbers: `F32`, `F64` or `I64` |
+/// | `label` | | the label column, and what it holds |
+/// | `dtype` | `F32` | the dtype of the numbers: `F32`, `F64` or `I64` |
 ///
 /// Numbers may have spaces around them; `nan` and `inf` are numbers, an empty cell is an error.
 ///
@@ -68,7 +69,7 @@ impl CsvConfig {
         Self::default()
     }
 
-    /// What stands between cells: an ASCII character other than a quote and the ends of lines.
+    /// The separator of cells: an ASCII character other than a quote or a line ending.
     pub fn delimiter(mut self, delimiter: char) -> Self {
         self.delimiter = delimiter;
         self
@@ -86,7 +87,7 @@ impl CsvConfig {
         self
     }
 
-    /// The column of labels, and what it holds.
+    /// The label column, and what it holds.
     pub fn label(mut self, column: impl Into<CsvColumn>, labels: CsvLabels) -> Self {
         self.label = Some((column.into(), labels));
         self
@@ -102,9 +103,9 @@ impl CsvConfig {
     ///
     /// # Errors
     ///
-    /// [`ReaderError`]: a cell that is empty or no number ([`ReaderError::Cell`], with line and column); a row of another
-    /// length than the first, a quote out of place, text that is not UTF-8 ([`ReaderError::Line`]). A column that
-    /// does not exist, or whose name stands twice in the header; another dtype or delimiter.
+    /// [`ReaderError`]: a cell that is empty or not a number ([`ReaderError::Cell`], with line and column); a row whose
+    /// length differs from the first one's, a misplaced quote, text that is not UTF-8 ([`ReaderError::Line`]). A column
+    /// that does not exist, or whose name occurs twice in the header; an unsupported dtype or delimiter.
     pub fn read(&self, reader: impl Read) -> Result<CsvData> {
         self.read_any(&mut { reader })
     }
@@ -113,7 +114,7 @@ impl CsvConfig {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read), what is no regular file, those of the operating system; with the path.
+    /// Those of [`read`](Self::read), anything but a regular file, those of the operating system; with the path.
     #[cfg(feature = "fs")]
     pub fn load(&self, path: impl AsRef<std::path::Path>) -> Result<CsvData> {
         let path = path.as_ref();
@@ -211,7 +212,7 @@ impl CsvConfig {
         })
     }
 
-    /// The numbers of the columns that are read, and of that of the labels.
+    /// The numbers of the columns to read, and of the label column.
     fn chosen(&self, header: &Header) -> Result<(Vec<usize>, Option<usize>)> {
         let label = self.label.as_ref();
         let label = label
@@ -230,7 +231,7 @@ impl CsvConfig {
     }
 }
 
-/// What is known of the columns.
+/// What is known about the columns.
 struct Header {
     names: Option<Vec<String>>,
     width: usize,
@@ -360,7 +361,7 @@ impl Numbers {
     }
 }
 
-/// Labels that are numbers.
+/// Numeric labels.
 fn column_of(
     dtype: DType,
     header: &Header,
@@ -375,7 +376,7 @@ fn column_of(
     numbers.into_tensor(count)
 }
 
-/// Labels that are names, and all names in order.
+/// Named labels, and all names in order.
 fn by_class(
     header: &Header,
     column: usize,

@@ -29,16 +29,15 @@ impl From<String> for CsvColumn {
     }
 }
 
-/// What the column of labels holds.
+/// The content of the label column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsvLabels {
-    /// Whole numbers, which become `I64`.
+    /// Integers, which become `I64`.
     #[default]
     Integers,
-    /// Names of classes, which become their positions in the sorted list of all names
-    /// ([`CsvData::classes`]).
+    /// Class names, which become their positions in the sorted list of all names ([`CsvData::classes`]).
     Classes,
-    /// Numbers of the dtype of the other columns, as for a regression.
+    /// Numbers of the dtype of the other columns, for example for regression.
     Numbers,
 }
 
@@ -52,7 +51,7 @@ pub struct CsvData {
 }
 
 impl CsvData {
-    /// The names of the columns that were read; empty texts without a header.
+    /// The names of the columns that were read; empty strings without a header.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -62,12 +61,12 @@ impl CsvData {
         &self.numbers
     }
 
-    /// The labels, `[rows]`, if a column of them was named.
+    /// The labels, `[rows]`, if a label column was given.
     pub fn labels(&self) -> Option<&Tensor> {
         self.labels.as_ref()
     }
 
-    /// The names of the classes in order, where labels are [`CsvLabels::Classes`].
+    /// The class names in order, if labels are [`CsvLabels::Classes`].
     pub fn classes(&self) -> &[String] {
         &self.classes
     }
@@ -76,7 +75,7 @@ impl CsvData {
     ///
     /// # Errors
     ///
-    /// A table that was read without labels.
+    /// A table without labels.
     pub fn dataset(&self) -> Result<TensorDataset<(Tensor, Tensor)>> {
         let labels = self.labels.clone().ok_or_else(|| {
             let problem = "no column of labels was named; set `label`, or use `numbers`";

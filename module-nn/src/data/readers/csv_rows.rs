@@ -1,11 +1,11 @@
 //! The cells of a CSV file: RFC 4180, with any separator, and lines that end with `\n` or `\r\n`.
 //!
-//! Written here because the crates that read CSV take what is not CSV: a quote inside of a cell, or text behind a
-//! closing quote, is data to them, and shifts columns silently.
+//! CSV is parsed here because the crates for it accept invalid CSV: they treat a quote inside a cell, or text after a
+//! closing quote, as data, which shifts columns silently.
 
 use super::ReaderError;
 
-/// The rows of a text, one after the other.
+/// The rows of a text, one after another.
 pub(super) struct Rows<'a> {
     rest: &'a [u8],
     delimiter: u8,
@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// What stands behind a cell.
+/// What follows a cell.
 enum Behind {
     Delimiter,
     EndOfRow,
@@ -28,14 +28,14 @@ enum Behind {
 impl<'a> Rows<'a> {
     pub(super) fn new(text: &'a [u8], delimiter: u8) -> Self {
         Self {
-            // The mark that some programs put in front of UTF-8.
+            // The byte order mark that some programs write.
             rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text),
             delimiter,
             line: 1,
         }
     }
 
-    /// The next row; empty lines are none.
+    /// The next row; empty lines do not count.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, ReaderError> {
         while let Some(rest) = end_of_line(self.rest) {
             (self.rest, self.line) = (rest, self.line + 1);
@@ -98,14 +98,14 @@ impl<'a> Rows<'a> {
         }
         if cell.contains(&b'"') {
             return Err(self.error(
-                "a quote stands inside of a cell without quotes; put the cell in quotes and double the quote",
+                "a cell without quotes contains a quote; put the cell in quotes and double the quote",
             ));
         }
         self.rest = rest;
         Ok(cell.to_vec())
     }
 
-    /// A cell behind the quote that opens it, in which two quotes are one.
+    /// A cell after its opening quote, in which two quotes stand for one.
     fn quoted(&mut self) -> Result<Vec<u8>, ReaderError> {
         let (start, mut cell) = (self.line, Vec::new());
         loop {
@@ -132,7 +132,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What follows the end of a line, if a text starts with one.
+/// The rest of a text after the line ending that it starts with, if it does.
 fn end_of_line(text: &[u8]) -> Option<&[u8]> {
     match text {
         [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] => Some(rest),

@@ -4,12 +4,11 @@ use std::{fmt, io};
 use module_core::Error;
 use module_core::error::{escape, passage, quote};
 
-/// What can go wrong with the files of data sets; found in an [`Error`] by
-/// [`downcast_ref`](Error::downcast_ref).
+/// Errors in the files of data sets; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReaderError {
-    /// The file in which something went wrong.
+    /// A problem in a file.
     File {
         /// The file.
         path: PathBuf,
@@ -17,10 +16,10 @@ pub enum ReaderError {
         source: Box<ReaderError>,
     },
 
-    /// What the operating system or a reader said.
+    /// The error of the operating system or a reader.
     Io(io::Error),
 
-    /// A content that is not what its format demands.
+    /// Content that does not follow its format.
     Format {
         /// The format.
         format: &'static str,
@@ -28,23 +27,23 @@ pub enum ReaderError {
         problem: String,
     },
 
-    /// Fewer bytes than the format or its header promise.
+    /// Fewer bytes than the format or its header requires.
     TooShort {
         /// The format.
         format: &'static str,
-        /// What the bytes would be.
+        /// What the bytes should be.
         what: &'static str,
-        /// How many there must be.
+        /// How many there should be.
         expected: u64,
         /// How many there are.
         found: u64,
     },
 
-    /// Bytes after the last that the header speaks of.
+    /// Bytes after the end that the header states.
     TooLong {
         /// The format.
         format: &'static str,
-        /// How many bytes of elements there must be.
+        /// How many bytes of elements there should be.
         expected: u64,
     },
 
@@ -97,7 +96,7 @@ impl ReaderError {
         Self::Format { format, problem }
     }
 
-    /// This error in a file.
+    /// This error, located in a file.
     #[cfg_attr(not(feature = "fs"), allow(dead_code))]
     pub(super) fn of_file(self, path: &Path) -> Self {
         Self::File {

@@ -7,8 +7,8 @@ use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 /// How many compressed bytes are read at a time.
 const BUFFER: usize = 1 << 15;
 
-/// What a gzip file (RFC 1952) was made of, read as it is decompressed; the checksum and length of each member are
-/// compared at its end.
+/// The decompressed content of a gzip file (RFC 1952), read as a stream; the checksum and length of each member are
+/// verified at its end.
 ///
 /// # Example
 ///
@@ -27,7 +27,7 @@ const BUFFER: usize = 1 << 15;
 pub struct GzipReader<R> {
     input: R,
     buffer: Vec<u8>,
-    /// The bytes of the buffer that are not used yet.
+    /// The unused bytes of the buffer.
     start: usize,
     end: usize,
     /// The member that is being read, if any.
@@ -38,7 +38,7 @@ pub struct GzipReader<R> {
 struct Member {
     state: Box<InflateState>,
     crc: Hasher,
-    /// How many bytes it was made of, modulo 2³².
+    /// The number of decompressed bytes, modulo 2³².
     length: u32,
 }
 
@@ -64,7 +64,7 @@ impl<R: Read> GzipReader<R> {
         }
     }
 
-    /// The compressed bytes that are not used yet; none at the end of the file.
+    /// The unused compressed bytes; none at the end of the file.
     fn fill(&mut self) -> io::Result<&[u8]> {
         while self.start == self.end {
             match self.input.read(&mut self.buffer) {
@@ -93,7 +93,7 @@ impl<R: Read> GzipReader<R> {
         Ok(bytes)
     }
 
-    /// The header of a member; `None` behind the last one.
+    /// The header of a member; `None` after the last one.
     fn header(&mut self) -> io::Result<Option<Member>> {
         if self.fill()?.is_empty() {
             return if self.any { Ok(None) } else { Err(cut(())) };
@@ -129,7 +129,7 @@ impl<R: Read> GzipReader<R> {
         }))
     }
 
-    /// Compares the checksum and the length behind a member.
+    /// Verifies the checksum and the length after a member.
     fn trailer(&mut self, member: Member) -> io::Result<()> {
         let mut unused = Hasher::new();
         let found = [member.crc.finalize(), member.length];

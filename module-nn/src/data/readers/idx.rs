@@ -10,18 +10,18 @@ use super::{GzipReader, ReaderError};
 
 const FORMAT: &str = "idx";
 
-/// Reads a tensor from an IDX file, the format of MNIST and its relatives; a file that is compressed by gzip, as they
-/// are published, is decompressed.
+/// Reads a tensor from an IDX file, the format of MNIST and its relatives; a gzipped file, the form in which they are
+/// published, is decompressed.
 ///
-/// All dtypes of the format are read (`U8`, `I8`, `I16`, `I32`, `F32`, `F64`), of any number of dimensions. A
-/// slice of bytes is a reader: `read_idx(&bytes[..])`.
+/// All dtypes of the format are supported (`U8`, `I8`, `I16`, `I32`, `F32`, `F64`), with any number of dimensions. A slice
+/// of bytes is a reader: `read_idx(&bytes[..])`.
 ///
 /// Source: LeCun, Cortes and Burges, *The MNIST database of handwritten digits*.
 ///
 /// # Errors
 ///
-/// [`ReaderError`]: another magic number, more dimensions or elements than memory addresses, fewer or more bytes than the
-/// sizes say, a damaged compression.
+/// [`ReaderError`]: a wrong magic number, more dimensions or elements than memory can address, fewer or more bytes than the
+/// sizes imply, damaged compression.
 ///
 /// # Example
 ///
@@ -41,11 +41,11 @@ pub fn read_idx(reader: impl Read) -> Result<Tensor> {
     Ok(read(reader)?)
 }
 
-/// [`read_idx`] of a file.
+/// [`read_idx`] for a file.
 ///
 /// # Errors
 ///
-/// Those of [`read_idx`], what is no regular file, those of the operating system; with the path.
+/// Those of [`read_idx`], anything but a regular file, those of the operating system; with the path.
 #[cfg(feature = "fs")]
 pub fn load_idx(path: impl AsRef<std::path::Path>) -> Result<Tensor> {
     let path = path.as_ref();
@@ -98,7 +98,7 @@ fn read_plain(mut reader: impl Read) -> Result<Tensor, ReaderError> {
     let numel = numel.map_err(|error| ReaderError::format(FORMAT, error.to_string()))?;
     let expected = (numel * size) as u64;
 
-    // Memory is taken for the bytes that come, not for those that are promised.
+    // Memory is allocated for the bytes that arrive, not for those that the header claims.
     let mut bytes = Vec::new();
     reader.by_ref().take(expected).read_to_end(&mut bytes)?;
     let found = bytes.len() as u64;
@@ -134,7 +134,7 @@ fn elements<T: Element, const N: usize>(
     Tensor::from_vec(all.iter().map(|&bytes| read(bytes)).collect(), shape)
 }
 
-/// As many bytes as an array holds.
+/// As many bytes as the array holds.
 fn exact<const N: usize>(
     reader: &mut impl Read,
     what: &'static str,

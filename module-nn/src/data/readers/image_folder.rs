@@ -8,10 +8,10 @@ use module_core::{Error, Result, Tensor};
 use super::super::{DataError, Dataset};
 use super::ReaderError;
 
-/// The endings of file names that are read, in lower case.
+/// The file name extensions that are read, in lower case.
 const EXTENSIONS: [&str; 3] = ["jpg", "jpeg", "png"];
 
-/// A folder with one sub-folder of PNG and JPEG files for each class: torchvision's `ImageFolder`.
+/// A folder with one subfolder of PNG and JPEG files for each class: torchvision's `ImageFolder`.
 ///
 /// ```text
 /// root/cat/one.png
@@ -19,10 +19,10 @@ const EXTENSIONS: [&str; 3] = ["jpg", "jpeg", "png"];
 /// root/dog/three.jpeg
 /// ```
 ///
-/// Classes are the sub-folders in the order of their names, files in the order of their folders' paths and then of their own
-/// names, as torchvision lists them. A sample is an image `[3, height, width]` of `U8` in red, green and blue, as
-/// [`load_image`] gives it, and the number of its class. Images of several sizes need a transform
-/// ([`map`](super::super::DatasetExt::map)) before they go into one batch.
+/// Classes are the subfolders sorted by name; files are sorted by their folder's path and then by name, as in torchvision.
+/// A sample is an image `[3, height, width]` of `U8` in red, green and blue, as [`load_image`] returns it, and the number
+/// of its class. Images of different sizes need a transform ([`map`](super::super::DatasetExt::map)) before they can be
+/// batched.
 ///
 /// # Example
 ///
@@ -47,12 +47,12 @@ pub struct ImageFolder {
 }
 
 impl ImageFolder {
-    /// Lists the files of a folder; they are read when they are asked for.
+    /// Lists the files of a folder; they are read on request.
     ///
     /// # Errors
     ///
-    /// [`ReaderError`] with the path: a folder that cannot be read, or has no sub-folders; a class without images;
-    /// names that are not UTF-8; links between folders that lead around in a circle.
+    /// [`ReaderError`] with the path: a folder that cannot be read, or has no subfolders; a class without images; names
+    /// that are not UTF-8; links between folders that form a cycle.
     pub fn new(root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         let mut classes = Vec::new();
@@ -85,7 +85,7 @@ impl ImageFolder {
         })
     }
 
-    /// The names of the classes; that of label `i` stands at position `i`.
+    /// The names of the classes; label `i` has the name at position `i`.
     pub fn classes(&self) -> &[String] {
         &self.classes
     }
@@ -111,10 +111,10 @@ impl Dataset for ImageFolder {
     }
 }
 
-/// Reads a PNG or JPEG file, told by its content, as a tensor `[3, height, width]` of `U8` in red, green and blue.
+/// Reads a PNG or JPEG file, detected by its content, as a tensor `[3, height, width]` of `U8` in red, green and blue.
 ///
-/// Gray becomes three equal channels, transparency is dropped and 16 bits become 8. Where the
-/// file asks for a turned picture (EXIF), it is not turned, as in torchvision.
+/// Gray becomes three equal channels, transparency is dropped and 16 bits become 8. An EXIF orientation is not applied, as
+/// in torchvision.
 ///
 /// # Errors
 ///
@@ -152,7 +152,7 @@ fn refuse(path: &Path, problem: &str) -> ReaderError {
     ReaderError::format("image folder", problem).of_file(path)
 }
 
-/// What a folder holds, in the order of the names.
+/// The entries of a folder, sorted by name.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, ReaderError> {
     let listed = || -> io::Result<Vec<_>> { fs::read_dir(folder)?.collect() };
     let listed = listed().map_err(|error| ReaderError::Io(error).of_file(folder))?;
@@ -169,7 +169,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, ReaderError> {
     Ok(named)
 }
 
-/// Lists the images of a folder and of those below it; `above` are the folders that it lies in.
+/// Lists the images of a folder and its subfolders; `above` are the folders that contain it.
 fn walk(
     folder: &Path,
     above: &mut Vec<PathBuf>,

@@ -3,8 +3,8 @@ use module_core::{DType, Error, Result, Tensor};
 use super::super::{DataError, Dataset};
 use super::ReaderError;
 
-/// Images in memory with the number of a class for each: what MNIST and CIFAR are. A sample is an image
-/// `[channels, height, width]` and its label.
+/// Images in memory with a class number for each, such as MNIST and CIFAR. A sample is an image `[channels, height, width]`
+/// and its label.
 ///
 /// # Example
 ///
@@ -34,8 +34,7 @@ impl LabeledImages {
     ///
     /// # Errors
     ///
-    /// Other dtypes, images or labels of other numbers of dimensions, different counts
-    /// ([`ReaderError::Counts`]).
+    /// Other dtypes, wrong numbers of dimensions, different counts ([`ReaderError::Counts`]).
     pub fn new(images: Tensor, labels: Tensor) -> Result<Self> {
         const OP: &str = "labeled_images";
         if images.rank() != 4 {
@@ -65,8 +64,8 @@ impl LabeledImages {
         })
     }
 
-    /// The same samples with images of `F32` from 0 to 1, each pixel multiplied by `1/255`, as torchvision's
-    /// `ToDtype(torch.float32, scale=True)`. What is in memory stays `U8`.
+    /// The same samples with images of `F32` from 0 to 1, each pixel multiplied by `1/255`, like torchvision's
+    /// `ToDtype(torch.float32, scale=True)`. The images in memory stay `U8`.
     #[must_use]
     pub fn scaled(mut self) -> Self {
         self.scaled = true;

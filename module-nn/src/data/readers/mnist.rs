@@ -4,8 +4,8 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::{LabeledImages, ReaderError, read_idx};
 
-/// MNIST and what is published in its form (Fashion-MNIST, KMNIST, EMNIST): an IDX file of images, one of labels,
-/// compressed or not, such as `train-images-idx3-ubyte.gz` and `train-labels-idx1-ubyte.gz`.
+/// MNIST and data sets in its format (Fashion-MNIST, KMNIST, EMNIST): one IDX file of images and one of labels, compressed
+/// or not, such as `train-images-idx3-ubyte.gz` and `train-labels-idx1-ubyte.gz`.
 ///
 /// A sample is an image `[1, height, width]` of `U8`, or of `F32` after [`scaled`](LabeledImages::scaled), and its label.
 ///
@@ -13,8 +13,8 @@ use super::{LabeledImages, ReaderError, read_idx};
 ///
 /// # Errors
 ///
-/// Those of [`read_idx`]; files that hold other than images `[count, height, width]` of `U8` and labels `[count]` of
-/// `U8`; different counts.
+/// Those of [`read_idx`]; files other than images `[count, height, width]` of `U8` and labels `[count]` of `U8`; different
+/// counts.
 ///
 /// # Example
 ///
@@ -32,7 +32,7 @@ pub fn read_mnist(images: impl Read, labels: impl Read) -> Result<LabeledImages>
     labeled(read_idx(images)?, read_idx(labels)?)
 }
 
-/// [`read_mnist`] of two files.
+/// [`read_mnist`] for two files.
 ///
 /// # Errors
 ///

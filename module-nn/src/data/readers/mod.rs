@@ -1,7 +1,7 @@
 //! Readers of the files in which data sets are published.
 //!
-//! Whatever a header says is checked before memory is taken for it, and what a reader gives is taken as it comes, so that
-//! a file of few bytes costs little, whatever it claims.
+//! Headers are checked before memory is allocated for what they claim, and elements are read as they come, so that a small
+//! file costs little, whatever it claims.
 
 mod cifar;
 mod csv;

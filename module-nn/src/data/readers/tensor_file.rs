@@ -5,7 +5,7 @@ use module_core::{Result, Tensor};
 
 use super::super::{DataError, Dataset};
 
-/// Sample `i` is row `i`, read from the file when it is asked for.
+/// Sample `i` is row `i`, read from the file on request.
 ///
 /// # Example
 ///

@@ -10,17 +10,17 @@ use crate::config::{Build, check_between, config};
 const OP: &str = "ColorJitter";
 
 config! {
-    /// The arguments of [`ColorJitter`]: the least and largest factor of each change. What torchvision calls 0.4 is
-    /// `[0.6, 1.4]`, and of the hue `[-0.4, 0.4]`.
+    /// The arguments of [`ColorJitter`]: the smallest and largest factor of each change. torchvision's 0.4 is `[0.6, 1.4]`,
+    /// and for the hue `[-0.4, 0.4]`.
     pub struct ColorJitterConfig => ColorJitter {
         optional {
-            /// Of the brightness, 1 for the image.
+            /// The range of the brightness; 1 is the image.
             brightness: Option<[f64; 2]> = None,
-            /// Of the contrast, 1 for the image.
+            /// The range of the contrast; 1 is the image.
             contrast: Option<[f64; 2]> = None,
-            /// Of the saturation, 1 for the image.
+            /// The range of the saturation; 1 is the image.
             saturation: Option<[f64; 2]> = None,
-            /// Of the hue, in turns from -0.5 to 0.5.
+            /// The range of the hue, in turns from -0.5 to 0.5.
             hue: Option<[f64; 2]> = None,
         }
     }
@@ -51,7 +51,7 @@ impl Build for ColorJitterConfig {
     ///
     /// # Errors
     ///
-    /// A range that falls, a factor below 0, a hue beyond half a turn.
+    /// A decreasing range, a factor below 0, a hue beyond half a turn.
     fn build(&self) -> Result<ColorJitter> {
         let any = [0.0, f64::MAX];
         let ranges = [
@@ -98,7 +98,7 @@ impl Transform for ColorJitter {
     }
 }
 
-/// The gray of the image, in as many channels, with some probability.
+/// Converts the image to gray, with as many channels, with some probability.
 ///
 /// # Example
 ///
@@ -116,7 +116,7 @@ pub struct RandomGrayscale {
 }
 
 impl RandomGrayscale {
-    /// With a probability of one tenth.
+    /// With a probability of 0.1.
     pub fn new() -> Self {
         Self { p: 0.1 }
     }
@@ -125,7 +125,7 @@ impl RandomGrayscale {
     ///
     /// # Errors
     ///
-    /// A probability outside of `[0, 1]`.
+    /// A probability outside `[0, 1]`.
     pub fn with_probability(p: f64) -> Result<Self> {
         check_between("RandomGrayscale", "p", p, [0.0, 1.0])?;
         Ok(Self { p })

@@ -13,11 +13,11 @@ config! {
         optional {
             /// The probability that something is erased.
             p: f64 = 0.5,
-            /// The least and largest area of the rectangle, of the image's.
+            /// The smallest and largest area of the rectangle, as a fraction of the image's.
             scale: [f64; 2] = [0.02, 0.33],
-            /// The least and largest height of the rectangle, of its width.
+            /// The smallest and largest ratio of the rectangle's height to its width.
             ratio: [f64; 2] = [0.3, 3.3],
-            /// What stands there then: one number, or one for each channel.
+            /// The fill value: one number, or one for each channel.
             value: Vec<f64> = vec![0.0],
         }
     }
@@ -51,7 +51,7 @@ impl Build for RandomErasingConfig {
     ///
     /// # Errors
     ///
-    /// A probability or scale outside of `[0, 1]`, a scale or ratio that falls, no value.
+    /// A probability or scale outside `[0, 1]`, a decreasing scale or ratio, no value.
     fn build(&self) -> Result<RandomErasing> {
         check_between(OP, "p", self.p, [0.0, 1.0])?;
         check_range(OP, "scale", self.scale, [0.0, 1.0])?;

@@ -21,7 +21,7 @@ macro_rules! flips {
             ///
             /// # Errors
             ///
-            /// A probability outside of `[0, 1]`.
+            /// A probability outside `[0, 1]`.
             pub fn with_probability(p: f64) -> Result<Self> {
                 check_between(stringify!($name), "p", p, [0.0, 1.0])?;
                 Ok(Self { p })

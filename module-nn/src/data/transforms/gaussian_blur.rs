@@ -10,17 +10,17 @@ config! {
     /// The arguments of [`GaussianBlur`].
     pub struct GaussianBlurConfig => GaussianBlur {
         required {
-            /// How many pixels wide and high the surroundings of a pixel are, both odd.
+            /// The width and height of the kernel in pixels, both odd.
             kernel_size: [usize; 2],
         }
         optional {
-            /// The least and greatest standard deviation.
+            /// The smallest and largest standard deviation.
             sigma: [f64; 2] = [0.1, 2.0],
         }
     }
 }
 
-/// Blurs the image by [`gaussian_blur`] with a random standard deviation, the same to both sides.
+/// Blurs the image with [`gaussian_blur`] and a random standard deviation, the same in both directions.
 ///
 /// Source: torchvision's `GaussianBlur`; Chen et al., *A Simple Framework for Contrastive Learning of Visual Representations*
 /// (2020).
@@ -48,7 +48,7 @@ impl Build for GaussianBlurConfig {
     ///
     /// # Errors
     ///
-    /// A kernel of an even size, standard deviations that fall or are not above 0.
+    /// A kernel of even size, standard deviations that decrease or are not above 0.
     fn build(&self) -> Result<GaussianBlur> {
         check_kernel_size(OP, self.kernel_size)?;
         check_range(OP, "sigma", self.sigma, [f64::MIN_POSITIVE, f64::MAX])?;

@@ -12,8 +12,8 @@ use crate::config::check_above_zero;
 /// λ ~ Beta(α, α)      x ← λ x + (1 - λ) x'      y ← λ y + (1 - λ) y'
 /// ```
 ///
-/// Labels are numbers of classes, `[batch]`, or probabilities, `[batch, classes]`, which they become. It is one
-/// λ for the batch, which stands shuffled, and is called on batches, after the loader.
+/// Labels are class numbers, `[batch]`, or probabilities, `[batch, classes]`; the result has probabilities. There is one λ
+/// for the whole, already shuffled, batch. Call it on batches, after the loader.
 ///
 /// Source: Zhang et al., *mixup: Beyond Empirical Risk Minimization* (2017).
 ///
@@ -34,13 +34,13 @@ pub struct MixUp {
     num_classes: usize,
 }
 
-/// Puts a rectangle of the image before it into each image of a batch, and mixes its label with that one's in proportion to the area.
+/// Pastes a rectangle of the previous image into each image of a batch, and mixes the labels in proportion to the area.
 ///
 /// ```text
 /// λ ~ Beta(α, α)      a rectangle of (1 - λ) of the area, cut off at the edges      y ← λ' y + (1 - λ') y'
 /// ```
 ///
-/// Labels are as those of [`MixUp`]; λ' is the share of the image that is left.
+/// Labels are as for [`MixUp`]; λ' is the fraction of the image that remains.
 ///
 /// Source: Yun et al., *CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features* (2019).
 ///
@@ -64,7 +64,7 @@ pub struct CutMix {
 macro_rules! mixes {
     ($($name:ident)+) => {$(
         impl $name {
-            /// With the parameter of the distribution, which is 1 in torchvision where none is given, and the number of classes.
+            /// With the parameter of the distribution (torchvision's default is 1) and the number of classes.
             ///
             /// # Errors
             ///
@@ -122,11 +122,11 @@ impl CutMix {
     }
 }
 
-/// What [`MixUp`] does for a λ that is given: images, and labels that are probabilities.
+/// [`MixUp`] with a given λ: returns images, and labels that are probabilities.
 ///
 /// # Errors
 ///
-/// Images that are no batch, integers, labels of another number of dimensions or samples.
+/// Images that are not a batch or are integers, labels with a wrong number of dimensions or samples.
 ///
 /// # Example
 ///
@@ -150,12 +150,12 @@ pub fn mixup(images: &Tensor, labels: &Tensor, lambda: f64) -> Result<(Tensor, T
     Ok((mixed(images, lambda)?, mixed(labels, lambda)?))
 }
 
-/// What [`CutMix`] does for a rectangle that is given, by top and left and by bottom and right, which lie outside: images, and labels that
-/// are probabilities.
+/// [`CutMix`] with a given rectangle, by top and left (inclusive) and by bottom and right (exclusive): returns images, and
+/// labels that are probabilities.
 ///
 /// # Errors
 ///
-/// Images that are no batch, labels of another number of dimensions or samples, a rectangle that does not lie inside.
+/// Images that are not a batch, labels with a wrong number of dimensions or samples, a rectangle out of bounds.
 ///
 /// # Example
 ///
@@ -193,12 +193,12 @@ pub fn cutmix(
     Ok((images, mixed(labels, 1.0 - area)?))
 }
 
-/// `λ x + (1 - λ) x'`, where `x'` is the sample before.
+/// `λ x + (1 - λ) x'`, where `x'` is the previous sample.
 fn mixed(x: &Tensor, lambda: f64) -> Result<Tensor> {
     x.roll(1, 0)?.mul(1.0 - lambda)?.add(&x.mul(lambda)?)
 }
 
-/// Height and width of the images of a batch with labels that are probabilities.
+/// Height and width of the images of a batch whose labels are probabilities.
 fn check_batch(op: &'static str, images: &Tensor, labels: &Tensor) -> Result<[usize; 2]> {
     let [_, height, width] = image_sizes(op, images)?;
     let (4, &[batch, ..]) = (images.rank(), &images.shape()[..]) else {

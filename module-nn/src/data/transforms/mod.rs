@@ -1,9 +1,9 @@
-//! Transforms of images for training: torchvision's `transforms.v2` on tensors.
+//! Image transforms for training: torchvision's `transforms.v2` on tensors.
 //!
-//! A [`Transform`] makes an image of an image; [`Compose`] runs several, and a function is one too, so that those of
-//! [`functional`] stand between random ones. What is random is drawn from the default generator in torchvision's order: after
-//! [`manual_seed`](module_core::manual_seed) the result is torchvision's, and in a
-//! [`DataLoader`](super::DataLoader) it depends on the epoch and the batch alone, not on the workers.
+//! A [`Transform`] maps an image to an image; [`Compose`] runs several. Functions are transforms too, so those of
+//! [`functional`] can be mixed with random ones. Random transforms draw from the default generator in torchvision's order:
+//! after [`manual_seed`](module_core::manual_seed) the result is torchvision's, and in a [`DataLoader`](super::DataLoader)
+//! it depends only on the epoch and the batch, not on the workers.
 //!
 //! # Example
 //!
@@ -67,13 +67,13 @@ fn uniform([low, high]: [f64; 2]) -> Result<f64> {
     draw::uniform(&default_generator(), low, high)
 }
 
-/// An integer from 0 below `n`.
+/// An integer from 0 to below `n`.
 fn below(n: usize) -> Result<usize> {
     let drawn = draw::below(&default_generator(), n, 1)?;
     Ok(drawn.first().copied().unwrap_or_default())
 }
 
-/// Refuses a range that is not finite, falls, or leaves its bounds.
+/// Refuses a range that is not finite, decreases, or exceeds its bounds.
 fn check_range(
     op: &'static str,
     name: &'static str,

@@ -22,9 +22,9 @@ use super::functional::{check_normalize, check_std, normalize_by, per_channel};
 pub struct Normalize {
     mean: Vec<f64>,
     std: Vec<f64>,
-    /// Both as tensors, for the images that most are.
+    /// Both as tensors, for the most common kind of image.
     in_f32: [Tensor; 2],
-    /// The same for all others.
+    /// The same numbers, for all others.
     in_f64: [Tensor; 2],
 }
 

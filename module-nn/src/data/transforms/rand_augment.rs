@@ -14,22 +14,22 @@ config! {
     /// The arguments of [`RandAugment`].
     pub struct RandAugmentConfig => RandAugment {
         optional {
-            /// How many changes are made one after the other.
+            /// The number of changes applied in sequence.
             num_ops: usize = 2,
-            /// How strong they are, from 0 below `num_magnitude_bins`.
+            /// The magnitude, from 0 to below `num_magnitude_bins`.
             magnitude: usize = 9,
-            /// How many strengths there are.
+            /// The number of magnitudes.
             num_magnitude_bins: usize = 31,
-            /// How pixels are made of others.
+            /// The interpolation.
             interpolation: InterpolationMode = InterpolationMode::Nearest,
-            /// What stands outside of the image: nothing for 0, one number, or one for each channel.
+            /// The fill outside the image: nothing for 0, one number, or one for each channel.
             fill: Vec<f64> = Vec::new(),
         }
     }
 }
 
-/// Changes the image a few times in ways drawn from fourteen, all of one strength: shears, moves and turns, brightness, color,
-/// contrast, sharpness, posterizing, solarizing, automatic contrast and equalizing, or nothing.
+/// Applies a few changes of equal magnitude, drawn from fourteen: shear, translation, rotation, brightness, color,
+/// contrast, sharpness, posterization, solarization, autocontrast, equalization, or nothing.
 ///
 /// Source: Cubuk et al., *RandAugment: Practical automated data augmentation with a reduced search space* (2019).
 ///
@@ -56,7 +56,7 @@ impl Build for RandAugmentConfig {
     ///
     /// # Errors
     ///
-    /// Fewer than two strengths, a strength that is not one of them, more than 65,536 changes.
+    /// Fewer than two magnitudes, a magnitude that is not one of them, more than 65,536 changes.
     fn build(&self) -> Result<RandAugment> {
         let (magnitude, bins) = (self.magnitude, self.num_magnitude_bins);
         if bins < 2 {
@@ -133,7 +133,7 @@ fn step_of([first, last]: [f32; 2], index: usize, count: usize) -> f32 {
 }
 
 impl RandAugment {
-    /// How strong a change is, with a sign that is drawn where it has one.
+    /// The magnitude of a change, with a random sign if it has one.
     fn magnitude(&self, change: Change, height: usize, width: usize) -> Result<f64> {
         use Change as C;
         let (index, bins) = (self.config.magnitude, self.config.num_magnitude_bins);

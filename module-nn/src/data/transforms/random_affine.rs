@@ -10,23 +10,23 @@ config! {
     /// The arguments of [`RandomRotation`].
     pub struct RandomRotationConfig => RandomRotation {
         required {
-            /// The least and largest angle in degrees, counterclockwise.
+            /// The smallest and largest angle in degrees, counterclockwise.
             degrees: [f64; 2],
         }
         optional {
-            /// How pixels are made of others.
+            /// The interpolation.
             interpolation: InterpolationMode = InterpolationMode::Nearest,
-            /// Whether the result is as large as the turned image.
+            /// Whether the result is large enough for the whole rotated image.
             expand: bool = false,
-            /// The point, x and y in pixels from the upper left corner, that stays in its place; the center if none is given.
+            /// The fixed point, x and y in pixels from the upper left corner; by default the center.
             center: Option<[f64; 2]> = None,
-            /// What stands outside of the image: one number, or one for each channel.
+            /// The fill outside the image: one number, or one for each channel.
             fill: Vec<f64> = vec![0.0],
         }
     }
 }
 
-/// Turns the image by a random angle.
+/// Rotates the image by a random angle.
 ///
 /// # Example
 ///
@@ -53,7 +53,7 @@ impl Build for RandomRotationConfig {
     ///
     /// # Errors
     ///
-    /// Angles that fall or are not finite.
+    /// Angles that decrease or are not finite.
     fn build(&self) -> Result<RandomRotation> {
         check_range("RandomRotation", "degrees", self.degrees, ANY)?;
         let options = RotateOptions::new().interpolation(self.interpolation);
@@ -75,29 +75,29 @@ config! {
     /// The arguments of [`RandomAffine`].
     pub struct RandomAffineConfig => RandomAffine {
         required {
-            /// The least and largest angle in degrees, clockwise.
+            /// The smallest and largest angle in degrees, clockwise.
             degrees: [f64; 2],
         }
         optional {
-            /// By how much of its width and height the image is moved at most.
+            /// The maximum translation, as fractions of the image's width and height.
             translate: Option<[f64; 2]> = None,
-            /// The least and largest factor.
+            /// The smallest and largest scale factor.
             scale: Option<[f64; 2]> = None,
-            /// The least and largest angle in degrees by which it is sheared along x.
+            /// The smallest and largest shear along x, in degrees.
             shear_x: Option<[f64; 2]> = None,
             /// The same along y; it needs `shear_x`, whose angle is drawn first.
             shear_y: Option<[f64; 2]> = None,
-            /// How pixels are made of others.
+            /// The interpolation.
             interpolation: InterpolationMode = InterpolationMode::Nearest,
-            /// What stands outside of the image: one number, or one for each channel.
+            /// The fill outside the image: one number, or one for each channel.
             fill: Vec<f64> = vec![0.0],
-            /// The point, x and y in pixels from the upper left corner, that stays in its place; the center if none is given.
+            /// The fixed point, x and y in pixels from the upper left corner; by default the center.
             center: Option<[f64; 2]> = None,
         }
     }
 }
 
-/// Turns, moves, scales and shears the image at random.
+/// Rotates, translates, scales and shears the image at random.
 ///
 /// # Example
 ///
@@ -121,8 +121,8 @@ impl Build for RandomAffineConfig {
     ///
     /// # Errors
     ///
-    /// Angles that fall or are not finite, moves outside of `[0, 1]`, factors that are not above 0, `shear_y` without
-    /// `shear_x`.
+    /// Angles that decrease or are not finite, translations outside `[0, 1]`, factors that are not above 0, `shear_y`
+    /// without `shear_x`.
     fn build(&self) -> Result<RandomAffine> {
         const OP: &str = "RandomAffine";
         check_range(OP, "degrees", self.degrees, ANY)?;

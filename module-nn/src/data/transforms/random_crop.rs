@@ -10,23 +10,23 @@ config! {
     /// The arguments of [`RandomCrop`].
     pub struct RandomCropConfig => RandomCrop {
         required {
-            /// Height and width of the part.
+            /// The height and width of the crop.
             size: [usize; 2],
         }
         optional {
-            /// What is added to the image first: left, top, right and bottom.
+            /// The padding added first: left, top, right and bottom.
             padding: [usize; 4] = [0; 4],
-            /// Whether an image that is smaller than the part is padded on both sides.
+            /// Whether to pad an image that is smaller than the crop on both sides.
             pad_if_needed: bool = false,
-            /// What the padding is: nothing for 0, one number, or one for each channel.
+            /// The fill of the padding: nothing for 0, one number, or one for each channel.
             fill: Vec<f64> = Vec::new(),
-            /// How it is padded.
+            /// The padding mode.
             padding_mode: PaddingMode = PaddingMode::Constant,
         }
     }
 }
 
-/// A part of the image at a random place.
+/// A random crop of the image.
 ///
 /// # Example
 ///

@@ -6,28 +6,28 @@ use crate::config::{Build, config};
 
 const OP: &str = "RandomResizedCrop";
 
-/// How often a rectangle is drawn until one lies inside of the image.
+/// How often a rectangle is drawn until one lies inside the image.
 const ATTEMPTS: usize = 10;
 
 config! {
     /// The arguments of [`RandomResizedCrop`].
     pub struct RandomResizedCropConfig => RandomResizedCrop {
         required {
-            /// Height and width of the result.
+            /// The height and width of the result.
             size: [usize; 2],
         }
         optional {
-            /// The least and largest area of the part, of the image's.
+            /// The smallest and largest area of the crop, as a fraction of the image's.
             scale: [f64; 2] = [0.08, 1.0],
-            /// The least and largest width of the part, of its height.
+            /// The smallest and largest ratio of the crop's width to its height.
             ratio: [f64; 2] = [3.0 / 4.0, 4.0 / 3.0],
-            /// How pixels are made of others.
+            /// The interpolation.
             interpolation: ResizeMode = ResizeMode::Bilinear,
         }
     }
 }
 
-/// A part of the image of random place, area and proportions, at one size.
+/// A crop of the image with random position, area and aspect ratio, resized to one size.
 ///
 /// Source: Szegedy et al., *Going Deeper with Convolutions* (2015).
 ///
@@ -54,7 +54,7 @@ impl Build for RandomResizedCropConfig {
     ///
     /// # Errors
     ///
-    /// A size of 0; a scale or ratio that falls, is not above 0, or a scale above 1.
+    /// A size of 0; a scale or ratio that decreases or is not above 0, or a scale above 1.
     fn build(&self) -> Result<RandomResizedCrop> {
         check_size(OP, self.size)?;
         check_range(OP, "scale", self.scale, [f64::MIN_POSITIVE, 1.0])?;
@@ -75,7 +75,7 @@ pub(super) fn log_ratio(op: &'static str, ratio: [f64; 2]) -> Result<[f64; 2]> {
     }
 }
 
-/// Height and width of a rectangle of random area and proportions.
+/// Height and width of a rectangle with random area and aspect ratio.
 pub(super) fn rectangle(area: usize, scale: [f64; 2], log_ratio: [f64; 2]) -> Result<[f64; 2]> {
     let area = area as f64 * uniform(scale)?;
     let ratio = Tensor::from([uniform(log_ratio)? as f32]).exp()?;
@@ -94,7 +94,7 @@ impl Transform for RandomResizedCrop {
 }
 
 impl RandomResizedCrop {
-    /// Where the part begins, and its height and width.
+    /// The start, height and width of the crop.
     fn part(&self, height: usize, width: usize) -> Result<([usize; 2], [usize; 2])> {
         for _ in 0..ATTEMPTS {
             let [h, w] = rectangle(height * width, self.config.scale, self.log_ratio)?;
@@ -104,7 +104,7 @@ impl RandomResizedCrop {
                 return Ok(([top, below(width - w + 1)?], [h, w]));
             }
         }
-        // The middle, of proportions as near as there are.
+        // The center, with the closest possible aspect ratio.
         let ratio = width as f64 / height as f64;
         let [least, most] = self.config.ratio;
         let (h, w) = if ratio < least {

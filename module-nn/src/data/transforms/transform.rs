@@ -2,7 +2,7 @@ use std::fmt;
 
 use module_core::{Result, Tensor};
 
-/// Makes an image `[…, channels, height, width]` of an image. A function of a tensor is one.
+/// Maps an image `[…, channels, height, width]` to an image. A function of a tensor is a transform.
 ///
 /// # Example
 ///
@@ -15,11 +15,11 @@ use module_core::{Result, Tensor};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Transform: Send + Sync {
-    /// The image that is made of this one; what is random is drawn from the default generator.
+    /// The transformed image; random transforms draw from the default generator.
     ///
     /// # Errors
     ///
-    /// What is no image that the transform takes.
+    /// A tensor that the transform does not accept as an image.
     fn apply(&self, image: &Tensor) -> Result<Tensor>;
 }
 
@@ -29,7 +29,7 @@ impl<F: Fn(&Tensor) -> Result<Tensor> + Send + Sync> Transform for F {
     }
 }
 
-/// Transforms one after the other.
+/// Transforms in sequence.
 ///
 /// # Example
 ///
@@ -47,12 +47,12 @@ pub struct Compose {
 }
 
 impl Compose {
-    /// No transform, which leaves the image as it is.
+    /// No transforms, which leaves the image unchanged.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Another transform behind the others.
+    /// Adds a transform after the others.
     #[must_use]
     pub fn push(mut self, transform: impl Transform + 'static) -> Self {
         self.transforms.push(Box::new(transform));

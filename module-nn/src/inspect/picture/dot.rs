@@ -1,4 +1,4 @@
-//! The drawing as Graphviz reads it.
+//! The drawing in Graphviz format.
 
 use std::fmt::Write as _;
 

@@ -1,25 +1,25 @@
-//! What is drawn.
+//! The elements of the drawing.
 
 use std::collections::HashSet;
 
 use crate::inspect::summary::group_digits;
 use crate::inspect::{Endpoint, TensorInfo, Trace};
 
-/// Boxes in boxes, and lines between those that hold no others. Node 0 stands around all.
+/// Nested boxes, and lines between the innermost ones. Node 0 contains all others.
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
     pub(super) edges: Vec<Edge>,
 }
 
 pub(super) struct Node {
-    /// For files in which nodes have names.
+    /// For file formats in which nodes have names.
     pub(super) id: String,
     pub(super) role: Role,
-    /// The type of the module, or what stands in its place.
+    /// The type of the module, or another label.
     pub(super) kind: String,
-    /// What tells it from others of its type.
+    /// What distinguishes it from others of its type.
     pub(super) name: String,
-    /// What is shown when somebody points at it.
+    /// The tooltip.
     pub(super) about: String,
     pub(super) parent: usize,
     pub(super) children: Vec<usize>,
@@ -123,7 +123,7 @@ impl Graph {
         index
     }
 
-    /// The node of each call; of one that lies too deep, that of the call around it.
+    /// The node of each call; for one that is too deep, that of the enclosing call.
     fn add_calls(&mut self, trace: &Trace, depth: usize) -> Vec<usize> {
         let mut nodes: Vec<usize> = Vec::new();
         let mut depths: Vec<usize> = Vec::new();
@@ -169,7 +169,7 @@ impl Graph {
         nodes
     }
 
-    /// A node and those around it, innermost first.
+    /// A node and its containers, innermost first.
     pub(super) fn ancestors(&self, node: usize) -> Vec<usize> {
         let mut chain = vec![node];
         let mut at = node;
@@ -180,7 +180,7 @@ impl Graph {
         chain
     }
 
-    /// The innermost node around both ends of an edge, and the children of it in which they lie.
+    /// The innermost node that contains both ends of an edge, and the two children of it that they are in.
     pub(super) fn find_common_ancestor(&self, edge: &Edge) -> Option<(usize, usize, usize)> {
         let (from, to) = (self.ancestors(edge.from), self.ancestors(edge.to));
         let shared = from

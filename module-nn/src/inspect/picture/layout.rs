@@ -1,5 +1,5 @@
-//! Where boxes and lines go: children of a box in rows, each below those that it gets tensors from;
-//! a line that would run through boxes goes round them, in a lane to the right of the rows.
+//! Where boxes and lines go: the children of a box are in rows, each below those that it gets tensors from; a line that
+//! would cross boxes goes around them, in a lane to the right of the rows.
 
 use super::graph::{Graph, Role};
 
@@ -33,11 +33,11 @@ impl Rect {
     }
 }
 
-/// How a line runs.
+/// The course of a line.
 #[derive(Clone, Copy)]
 pub(super) enum Route {
     Straight,
-    /// Down a lane at this place.
+    /// Down a lane at this position.
     Lane(f64),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Layout {
     pub(super) routes: Vec<Route>,
 }
 
-/// A line in a lane of a box, from row to row of it.
+/// A line in a lane of a box, from one row to another.
 struct Detour {
     edge: usize,
     around: usize,
@@ -57,7 +57,7 @@ struct Placing<'g> {
     graph: &'g Graph,
     /// The row of each node in its box.
     rows: Vec<usize>,
-    /// How many rows each box has.
+    /// The number of rows of each box.
     counts: Vec<usize>,
     detours: Vec<Detour>,
     lanes: Vec<usize>,
@@ -97,8 +97,7 @@ pub(super) fn layout(graph: &Graph) -> Layout {
 }
 
 impl Placing<'_> {
-    /// A child stands below those that it gets tensors from; one that gets none, below the one
-    /// before it.
+    /// A child is placed below those that it gets tensors from; one that gets none is placed below the previous one.
     fn find_rows(&mut self) {
         let nodes = &self.graph.nodes;
         let mut sources: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
@@ -129,7 +128,7 @@ impl Placing<'_> {
         }
     }
 
-    /// Whether a node lies in the first or the last row of all boxes around it, up to `outer`.
+    /// Whether a node is in the first or the last row of all its containers, up to `outer`.
     fn is_at_edge(&self, mut node: usize, outer: usize, last: bool) -> bool {
         while node != outer {
             let parent = self.graph.nodes[node].parent;
@@ -177,7 +176,7 @@ impl Placing<'_> {
         }
     }
 
-    /// The size of a box, and the places of its children from its corner.
+    /// The size of a box, and the positions of its children relative to its corner.
     fn measure(&mut self, node: usize) {
         let of = &self.graph.nodes[node];
         if of.children.is_empty() {
@@ -202,7 +201,7 @@ impl Placing<'_> {
         let content = widths.iter().copied().fold(0.0, f64::max);
         let title = if node == 0 { 0.0 } else { TITLE };
         let mut y = PADDING + title;
-        // As much room on the left, so that boxes stand below each other.
+        // The same space on the left, so that boxes are aligned.
         let lanes = self.lanes[node] as f64 * LANE;
         for (row, width) in rows.iter().zip(&widths) {
             let mut x = PADDING + lanes + (content - width) / 2.0;
@@ -227,7 +226,7 @@ impl Placing<'_> {
         self.rects[node].height = y - ROW_GAP + PADDING;
     }
 
-    /// From places in the box to places in the drawing.
+    /// Converts positions in the box to positions in the drawing.
     fn shift_children(&mut self, node: usize) {
         let Rect { x, y, .. } = self.rects[node];
         for &child in &self.graph.nodes[node].children {

@@ -1,4 +1,4 @@
-//! A pass as a drawing: boxes by module, lines by the way of tensors.
+//! A pass as a drawing: boxes for modules, lines for tensors.
 
 mod dot;
 mod graph;
@@ -9,10 +9,10 @@ use graph::Graph;
 
 use super::trace::Trace;
 
-/// A drawing of a [`Trace`]: a box for each call, inside the box of the call that made it, and
-/// lines by the [flows](Trace::flows) of tensors, with their shapes.
+/// A drawing of a [`Trace`]: a box for each call, inside the box of the call that made it, and lines for the
+/// [flows](Trace::flows) of tensors, with their shapes.
 ///
-/// It is to be made of a trace from [`Trace::record_flows`]; of another it has no lines.
+/// Use a trace from [`Trace::record_flows`]; others give a drawing without lines.
 ///
 /// # Example
 ///
@@ -40,13 +40,13 @@ impl<'t> Picture<'t> {
         Self { trace, depth }
     }
 
-    /// Only calls at most `depth` levels below the model; what happens further inside is left out.
+    /// Draws only calls at most `depth` levels below the model.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth, ..self }
     }
 
-    /// The drawing as a file for browsers.
+    /// The drawing as an SVG file.
     pub fn to_svg(&self) -> String {
         svg::write(&Graph::new(self.trace, self.depth))
     }

@@ -6,7 +6,7 @@ use super::graph::{Graph, Node, Role};
 use super::layout::{LETTER, Layout, Rect, Route, layout};
 use crate::plot::escape;
 
-/// Fills and frames of boxes that learn, one pair for each type.
+/// Fill and frame colors of trainable boxes, one pair for each type.
 const COLORS: [(&str, &str); 8] = [
     ("#dbeafe", "#3b82f6"),
     ("#dcfce7", "#22c55e"),
@@ -39,7 +39,7 @@ pub(super) fn write(graph: &Graph) -> String {
          </marker></defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
     let mut kinds: Vec<&str> = Vec::new();
-    // Written last, over the lines.
+    // Written last, on top of the lines.
     let mut labels = String::new();
     for (index, node) in graph.nodes.iter().enumerate().skip(1) {
         let depth = graph.ancestors(index).len();
@@ -147,9 +147,9 @@ struct Line<'l> {
     from: Rect,
     to: Rect,
     label: &'l str,
-    /// Whether no other line comes straight to the same box.
+    /// Whether no other line enters the same box straight.
     is_alone: bool,
-    /// Whether another line comes to the same box from a lane.
+    /// Whether another line enters the same box from a lane.
     meets_lane: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct NonDynamicallyQuantizableLinear {
 }
 
 impl NonDynamicallyQuantizableLinear {
-    /// A square layer; its bias is drawn as that of any linear layer and then set to 0.
+    /// A square layer; its bias is drawn like that of any linear layer and then set to 0.
     pub(super) fn new(size: usize, bias: bool) -> Result<Self> {
         let weight = Parameter::with_init([size, size], KaimingUniform::default())?;
         let bias = Maybe::when(bias, || {

@@ -1,4 +1,4 @@
-//! The pass of multi-head attention.
+//! The forward pass of multi-head attention.
 
 use module_core::{
     AttentionOptions, AutocastPolicy, Call, DType, DTypeError, Forward, Maybe, PadMode, Parameter,
@@ -41,7 +41,7 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
             let scale = (1.0 / sizes.head_dim as f64).sqrt();
             let mut scores = query.mul(scale)?.matmul(&key.transpose(-2, -1)?)?;
             if let Some(mask) = masks.add_masks(&sizes, input.is_causal, more, &query)? {
-                // One operation with the product in PyTorch, and so of its policy.
+                // In PyTorch this is one operation with the product, so it has the same policy.
                 let policy = AutocastPolicy::LowerPrecision;
                 let sum = policy.apply([&scores, &mask], [], |[scores, mask], []| scores.add(mask));
                 scores = sum.unwrap_or_else(|| scores.add(&mask))?;
@@ -49,7 +49,7 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
             let weights = scores.softmax(-1)?.dropout(dropout_p)?;
             (weights.matmul(&value)?, Some(weights))
         } else {
-            // The kernel leaves out what a causal attention does not see.
+            // The kernel skips keys that causal attention masks.
             let is_causal = input.is_causal && masks.padding.is_none() && more == 0;
             let mask = match is_causal {
                 true => None,
@@ -64,8 +64,8 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
                 None,
             )
         };
-        // The sequence comes first in memory, as in PyTorch, also where the batch comes first in the shape: a dropout of
-        // the output draws its mask in this order.
+        // The sequence comes first in memory, as in PyTorch, even if the batch comes first in the shape: a dropout of the
+        // output draws its mask in this order.
         let joined = attended.permute([2, 0, 1, 3])?;
         let joined = joined.reshape([sizes.queries, sizes.batch, self.config.embed_dim])?;
         let mut output = self.out_proj.call(joined)?;
@@ -84,10 +84,10 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
     }
 }
 
-/// What the shapes of query, key and value say.
+/// The sizes implied by the shapes of query, key and value.
 struct Sizes {
     batched: bool,
-    /// Whether the batch comes before the sequence; also where one of size 1 is put in front.
+    /// Whether the batch comes before the sequence, including an added batch of size 1.
     batch_first: bool,
     batch: usize,
     queries: usize,
@@ -154,7 +154,7 @@ impl Sizes {
         })
     }
 
-    /// The two dimensions before the last of a sequence of that length.
+    /// The first two dimensions of a sequence of this length, in the layer's order.
     fn leading_sizes(&self, length: usize) -> (usize, usize) {
         match self.batch_first {
             true => (self.batch, length),
@@ -214,7 +214,7 @@ fn project(
     ])
 }
 
-/// Keys or values with the learned one behind them, if there is one.
+/// Keys or values with the learned one appended, if there is one.
 fn append_learned(x: Tensor, more: &Maybe<Parameter>, sizes: &Sizes) -> Result<Tensor> {
     let Maybe::Present(more) = more else {
         return Ok(x);
@@ -231,7 +231,7 @@ fn heads(x: Tensor, sizes: &Sizes) -> Result<Tensor> {
     x.reshape(&split)?.permute(sizes.to_heads())
 }
 
-/// The masks as what is added to the scores, in shapes that broadcast to theirs.
+/// The masks as numbers added to the scores, in shapes that broadcast to theirs.
 struct Masks {
     /// `[batch, 1, 1, keys]`.
     padding: Option<Tensor>,
@@ -281,7 +281,7 @@ impl Masks {
         Ok(Self { padding, attention })
     }
 
-    /// Both in one, with nothing hidden of the `more` keys behind those given.
+    /// Both masks combined, with none of the `more` appended keys hidden.
     fn add_masks(
         &self,
         sizes: &Sizes,

@@ -1,5 +1,4 @@
-//! The arguments of the recurrent layers: what they must hold, the weights that they call for, how they
-//! print.
+//! The arguments of the recurrent layers: their checks, the weights that they require, how they print.
 
 use module_core::fused::RecurrentOp;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! The macro that writes what a recurrent layer can be called with.
+//! The macro that writes the call inputs of a recurrent layer.
 
-/// The passes of a layer over a tensor or over packed sequences, alone or beside the first states, which have
-/// the type of the last. The layer flattens a [`Recurrent`](super::Recurrent) into its field `layers`.
+/// The passes of a layer over a tensor or packed sequences, optionally with initial states, which have the type of the
+/// final states. The layer flattens a [`Recurrent`](super::Recurrent) into its field `layers`.
 ///
 /// ```text
 /// impl_forward! { LSTM: (Tensor, Tensor) }

@@ -1,22 +1,22 @@
-//! What a recurrent cell computes with.
+//! The weights that a recurrent cell computes with.
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use module_core::{AutocastPolicy, DType, Result, Tensor};
 
 use super::{RecurrentArguments, States};
 
-/// The weights of a cell, as of one direction of one layer.
+/// The weights of a cell, like those of one direction of one layer.
 pub(in crate::layers) struct CellWeights {
     pub(in crate::layers) ih: Tensor,
     pub(in crate::layers) hh: Tensor,
     pub(in crate::layers) biases: Option<[Tensor; 2]>,
     pub(in crate::layers) hr: Option<Tensor>,
-    /// Whether they are those of a single step, and not of a layer.
+    /// Whether they belong to a single step rather than a layer.
     pub(in crate::layers) is_cell: bool,
 }
 
 impl CellWeights {
-    /// The next ones in the order of [`RecurrentArguments::weights`].
+    /// The next weights in the order of [`RecurrentArguments::weights`].
     pub(super) fn next(
         arguments: &RecurrentArguments,
         mut from: impl Iterator<Item = Result<Tensor>>,
@@ -38,7 +38,7 @@ impl CellWeights {
         }))
     }
 
-    /// Through all steps.
+    /// Runs all steps.
     pub(in crate::layers) fn run(
         &self,
         op: RecurrentOp,
@@ -73,7 +73,7 @@ impl CellWeights {
                 if hidden.dtype() != DType::F32 || !self.keeps_states(op) {
                     return steps(given, optional);
                 }
-                // The products are those of rounded weights, and what is added to them and kept is in `F32`.
+                // The products use rounded weights; everything added to them and kept is in `F32`.
                 let wide = |x: &Tensor| x.to_dtype(DType::F32);
                 let ([gates, _, hh], [_, bias, hr]) = (given, optional);
                 let (gates, hh) = (wide(gates)?, wide(hh)?);
@@ -90,9 +90,8 @@ impl CellWeights {
         cast.unwrap_or_else(|| steps([&gates, hidden, hh], [cell, bias_hh, hr]))
     }
 
-    /// Whether states stay in `F32` inside of `autocast`: in PyTorch an LSTM is one operation of half precision
-    /// if it has no projection, and everything else is composed of products of half precision and of operations
-    /// that take the wider dtype.
+    /// Whether states stay in `F32` inside `autocast`: in PyTorch, an LSTM without a projection is one half-precision
+    /// operation, and everything else is composed of half-precision products and of operations that use the wider dtype.
     fn keeps_states(&self, op: RecurrentOp) -> bool {
         match op {
             RecurrentOp::Gru => true,

@@ -3,7 +3,7 @@
 use module_core::fused::RecurrentOp;
 use module_core::{Result, Tensor};
 
-/// The first or the last states of all layers and directions.
+/// The initial or final states of all layers and directions.
 pub(in crate::layers) struct States {
     /// `[layers · directions, batch, width]`
     pub(in crate::layers) hidden: Tensor,

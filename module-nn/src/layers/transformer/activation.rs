@@ -5,11 +5,10 @@ use module_core::{Approximate, Result, Tensor};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Error as _, Serialize, Serializer};
 
-/// A function from one tensor to another of its shape.
+/// A function from a tensor to another of the same shape.
 type Function = dyn Fn(&Tensor) -> Result<Tensor> + Send + Sync;
 
-/// The function between the two linear maps of a transformer's layer: `"relu"` and `"gelu"` in a
-/// configuration, or any other.
+/// The activation of a transformer layer: `"relu"` or `"gelu"` in a configuration, or any other function.
 ///
 /// # Example
 ///
@@ -60,7 +59,7 @@ impl fmt::Debug for TransformerActivation {
     }
 }
 
-/// Functions are equal to their clones only.
+/// Functions are equal only to their clones.
 impl PartialEq for TransformerActivation {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -5,10 +5,9 @@ use super::{TransformerDecoderLayer, TransformerDecoderLayerConfig, TransformerD
 use crate::config::{Build, config, input};
 use crate::layers::LayerNormConfig;
 
-/// [`TransformerDecoderLayer`]s one after the other, and perhaps a normalization behind them.
+/// A stack of [`TransformerDecoderLayer`]s with an optional final normalization.
 ///
-/// It is called with a sequence and the memory that an encoder gave, or with a
-/// [`TransformerDecoderInput`] for masks.
+/// It is called with a sequence and the output of an encoder (the memory), or with a [`TransformerDecoderInput`] for masks.
 ///
 /// Source: Vaswani et al., *Attention Is All You Need* (2017).
 ///
@@ -22,9 +21,8 @@ use crate::layers::LayerNormConfig;
 ///
 /// # Initialization
 ///
-/// The first layer draws its weights and the others start with the same, as in PyTorch;
-/// `reset_parameters` draws those of each layer, and so does
-/// [`from_layers`](Self::from_layers) of layers that were built by themselves.
+/// The first layer draws its weights and the others start as copies, as in PyTorch; `reset_parameters` draws each layer
+/// separately, and so does building layers separately for [`from_layers`](Self::from_layers).
 ///
 /// # Errors
 ///
@@ -61,7 +59,7 @@ config! {
             num_layers: usize,
         }
         optional {
-            /// The normalization behind the last layer.
+            /// The final normalization.
             norm: Option<LayerNormConfig> = None,
         }
     }
@@ -74,7 +72,7 @@ impl Build for TransformerDecoderConfig {
     ///
     /// # Errors
     ///
-    /// No layer, those of a layer and of the normalization.
+    /// No layers, those of a layer and of the normalization.
     fn build(&self) -> Result<TransformerDecoder> {
         let build = || self.decoder_layer.build();
         Ok(TransformerDecoder {
@@ -96,13 +94,13 @@ input! {
         required {
             /// The sequence.
             tgt,
-            /// What the encoder gave.
+            /// The output of the encoder.
             memory,
         }
         tensors {
-            /// The pairs of positions of the sequence that are masked out.
+            /// The query-key pairs of the sequence that are masked out.
             tgt_mask: Tensor,
-            /// The pairs of positions of the sequence and the memory that are masked out.
+            /// The pairs of sequence and memory positions that are masked out.
             memory_mask: Tensor,
             /// The elements of the sequence that none may attend to.
             tgt_key_padding_mask: Tensor,
@@ -110,16 +108,16 @@ input! {
             memory_key_padding_mask: Tensor,
         }
         options {
-            /// Whether an element attends only to itself and those before it; if absent, whether the mask says so.
+            /// Whether an element attends only to itself and earlier elements; if absent, this is detected from the mask.
             tgt_is_causal: Option<bool> = None,
-            /// The same for the memory; a `memory_mask` beside it must say the same.
+            /// The same for the memory; a `memory_mask` must agree.
             memory_is_causal: bool = false,
         }
     }
 }
 
 impl TransformerDecoder {
-    /// These layers, and perhaps any layer behind them.
+    /// A stack of these layers, with an optional final layer of any type.
     pub fn from_layers<L: Layer>(layers: Vec<TransformerDecoderLayer>, norm: Option<L>) -> Self {
         let (config, stack) = (None, Stack::new(layers, norm));
         Self { config, stack }
@@ -130,7 +128,7 @@ impl TransformerDecoder {
         self.stack.layers()
     }
 
-    /// The arguments that it was built from; `None` if it was made of layers by [`from_layers`](Self::from_layers).
+    /// The arguments that it was built from; `None` if it was made by [`from_layers`](Self::from_layers).
     pub fn config(&self) -> Option<TransformerDecoderConfig> {
         self.config.clone()
     }

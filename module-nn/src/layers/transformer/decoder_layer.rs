@@ -6,8 +6,8 @@ use super::sublayers::{Sublayers, run_sublayer};
 use crate::config::{Build, config, input};
 use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionInput};
 
-/// Self-attention, attention to what an encoder gave, and a small network for each element, each with a
-/// residual and a normalization:
+/// Self-attention, attention to the encoder's output, and a feed-forward network, each with a residual connection and a
+/// normalization:
 ///
 /// ```text
 /// norm_first = false: x = norm1(x + attention(x))
@@ -16,25 +16,25 @@ use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionIn
 /// norm_first = true:  x = x + attention(norm1(x)), and so on
 /// ```
 ///
-/// Dropout follows both attentions, the activation and `linear2`. It is called with the sequence and the
-/// memory, or with a [`TransformerDecoderLayerInput`] for masks.
+/// Dropout follows both attentions, the activation and `linear2`. It is called with the sequence and the memory, or with a
+/// [`TransformerDecoderLayerInput`] for masks.
 ///
 /// Source: Vaswani et al., *Attention Is All You Need* (2017); Xiong et al., *On Layer Normalization in the
 /// Transformer Architecture* (2020) for `norm_first`.
 ///
 /// # Shapes
 ///
-/// `[length, batch, d_model]` and `[memory, batch, d_model]`, both with the batch first with `batch_first`, or both
-/// without a batch; the output is as the first.
+/// `[length, batch, d_model]` and `[memory, batch, d_model]`, both batch-first with `batch_first`, or both without a batch;
+/// the output has the shape of the first.
 ///
 /// # State dict
 ///
-/// `self_attn.*` and `multihead_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`, `norm3.*`; with
-/// `bias` false no biases.
+/// `self_attn.*` and `multihead_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`,
+/// `norm3.*`; no biases if `bias` is false.
 ///
 /// # Initialization
 ///
-/// As the layers of which it consists, in this order.
+/// Those of its sublayers, in this order.
 ///
 /// # Errors
 ///
@@ -82,15 +82,15 @@ config! {
         optional {
             /// The size between `linear1` and `linear2`.
             dim_feedforward: usize = 2048_usize,
-            /// The probability with which, in training, an element is dropped.
+            /// The dropout probability in training.
             dropout: f64 = 0.1,
-            /// The function between `linear1` and `linear2`.
+            /// The activation between `linear1` and `linear2`.
             activation: TransformerActivation = TransformerActivation::Relu,
-            /// What the normalizations add to the variance.
+            /// The `eps` of the normalizations.
             layer_norm_eps: f64 = 1e-5,
             /// Whether the batch is the first dimension rather than the second.
             batch_first: bool = false,
-            /// Whether the normalizations come first rather than last.
+            /// Whether the normalizations come first (pre-norm) rather than last.
             norm_first: bool = false,
             /// Whether the linear maps and the normalizations have biases.
             bias: bool = true,
@@ -140,13 +140,13 @@ input! {
         required {
             /// The sequence.
             tgt,
-            /// What the encoder gave.
+            /// The output of the encoder.
             memory,
         }
         tensors {
-            /// The pairs of positions of the sequence that are masked out.
+            /// The query-key pairs of the sequence that are masked out.
             tgt_mask: Tensor,
-            /// The pairs of positions of the sequence and the memory that are masked out.
+            /// The pairs of sequence and memory positions that are masked out.
             memory_mask: Tensor,
             /// The elements of the sequence that none may attend to.
             tgt_key_padding_mask: Tensor,
@@ -154,9 +154,9 @@ input! {
             memory_key_padding_mask: Tensor,
         }
         options {
-            /// Whether an element attends only to itself and those before it; a `tgt_mask` beside it must say the same.
+            /// Whether an element attends only to itself and earlier elements; a `tgt_mask` must agree.
             tgt_is_causal: bool = false,
-            /// The same for the memory; a `memory_mask` beside it must say the same.
+            /// The same for the memory; a `memory_mask` must agree.
             memory_is_causal: bool = false,
         }
     }

@@ -5,7 +5,7 @@ use super::{TransformerEncoderLayer, TransformerEncoderLayerConfig, TransformerE
 use crate::config::{Build, config, input};
 use crate::layers::LayerNormConfig;
 
-/// [`TransformerEncoderLayer`]s one after the other, and perhaps a normalization behind them.
+/// A stack of [`TransformerEncoderLayer`]s with an optional final normalization.
 ///
 /// It is called with a tensor, or with a [`TransformerEncoderInput`] for masks.
 ///
@@ -21,9 +21,8 @@ use crate::layers::LayerNormConfig;
 ///
 /// # Initialization
 ///
-/// The first layer draws its weights and the others start with the same, as in PyTorch;
-/// `reset_parameters` draws those of each layer, and so does
-/// [`from_layers`](Self::from_layers) of layers that were built by themselves.
+/// The first layer draws its weights and the others start as copies, as in PyTorch; `reset_parameters` draws each layer
+/// separately, and so does building layers separately for [`from_layers`](Self::from_layers).
 ///
 /// # Errors
 ///
@@ -55,8 +54,7 @@ pub struct TransformerEncoder {
 config! {
     /// The arguments of [`TransformerEncoder`].
     ///
-    /// PyTorch's `enable_nested_tensor` and `mask_check` choose between ways to the same numbers and are left
-    /// out.
+    /// PyTorch's `enable_nested_tensor` and `mask_check` do not affect results and are omitted.
     pub struct TransformerEncoderConfig => TransformerEncoder {
         required {
             /// The arguments of each layer.
@@ -65,7 +63,7 @@ config! {
             num_layers: usize,
         }
         optional {
-            /// The normalization behind the last layer.
+            /// The final normalization.
             norm: Option<LayerNormConfig> = None,
         }
     }
@@ -78,7 +76,7 @@ impl Build for TransformerEncoderConfig {
     ///
     /// # Errors
     ///
-    /// No layer, those of a layer and of the normalization.
+    /// No layers, those of a layer and of the normalization.
     fn build(&self) -> Result<TransformerEncoder> {
         let build = || self.encoder_layer.build();
         Ok(TransformerEncoder {
@@ -94,7 +92,7 @@ impl Build for TransformerEncoderConfig {
 }
 
 input! {
-    /// What [`TransformerEncoder`] is called with where the sequence is not all; masks are those of
+    /// The input of [`TransformerEncoder`] for calls with masks or options; masks are those of
     /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
     pub struct TransformerEncoderInput {
         required {
@@ -102,20 +100,20 @@ input! {
             src,
         }
         tensors {
-            /// The pairs of positions that are masked out.
+            /// The query-key pairs that are masked out.
             mask: Tensor,
             /// The elements that none may attend to.
             src_key_padding_mask: Tensor,
         }
         options {
-            /// Whether an element attends only to itself and those before it; if absent, whether the mask says so.
+            /// Whether an element attends only to itself and earlier elements; if absent, this is detected from the mask.
             is_causal: Option<bool> = None,
         }
     }
 }
 
 impl TransformerEncoder {
-    /// These layers, and perhaps any layer behind them.
+    /// A stack of these layers, with an optional final layer of any type.
     ///
     /// # Example
     ///
@@ -137,7 +135,7 @@ impl TransformerEncoder {
         self.stack.layers()
     }
 
-    /// The arguments that it was built from; `None` if it was made of layers by [`from_layers`](Self::from_layers).
+    /// The arguments that it was built from; `None` if it was made by [`from_layers`](Self::from_layers).
     pub fn config(&self) -> Option<TransformerEncoderConfig> {
         self.config.clone()
     }

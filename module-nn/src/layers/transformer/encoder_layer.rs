@@ -6,7 +6,7 @@ use super::sublayers::{Sublayers, run_sublayer};
 use crate::config::{Build, config, input};
 use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionInput};
 
-/// Self-attention and a small network for each element, each with a residual and a normalization:
+/// Self-attention and a feed-forward network, each with a residual connection and a normalization:
 ///
 /// ```text
 /// norm_first = false: x = norm1(x + attention(x))     y = norm2(x + linear2(activation(linear1(x))))
@@ -25,12 +25,11 @@ use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionIn
 ///
 /// # State dict
 ///
-/// `self_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`; with `bias` false no
-/// biases.
+/// `self_attn.*` of a [`MultiheadAttention`], `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`; no biases if `bias` is false.
 ///
 /// # Initialization
 ///
-/// As the layers of which it consists, in this order.
+/// Those of its sublayers, in this order.
 ///
 /// # Errors
 ///
@@ -86,15 +85,15 @@ config! {
         optional {
             /// The size between `linear1` and `linear2`.
             dim_feedforward: usize = 2048_usize,
-            /// The probability with which, in training, an element is dropped.
+            /// The dropout probability in training.
             dropout: f64 = 0.1,
-            /// The function between `linear1` and `linear2`.
+            /// The activation between `linear1` and `linear2`.
             activation: TransformerActivation = TransformerActivation::Relu,
-            /// What the normalizations add to the variance.
+            /// The `eps` of the normalizations.
             layer_norm_eps: f64 = 1e-5,
             /// Whether the batch is the first dimension rather than the second.
             batch_first: bool = false,
-            /// Whether the normalizations come first rather than last.
+            /// Whether the normalizations come first (pre-norm) rather than last.
             norm_first: bool = false,
             /// Whether the linear maps and the normalizations have biases.
             bias: bool = true,
@@ -143,13 +142,13 @@ input! {
             src,
         }
         tensors {
-            /// The pairs of positions that are masked out.
+            /// The query-key pairs that are masked out.
             src_mask: Tensor,
             /// The elements that are masked out for every position.
             src_key_padding_mask: Tensor,
         }
         options {
-            /// Whether an element attends only to itself and those before it; a `src_mask` beside it must say the same.
+            /// Whether an element attends only to itself and earlier elements; a `src_mask` must agree.
             is_causal: bool = false,
         }
     }

@@ -3,7 +3,7 @@ use module_core::{Call, Module, Result, Tensor};
 use super::TransformerActivation;
 use crate::layers::{Dropout, Linear, LinearConfig};
 
-/// The part of a transformer's layer that sees each element by itself; the layers flatten it into
+/// The feed-forward network of a transformer layer, applied to each element separately; the layers flatten it into
 /// themselves.
 #[derive(Module)]
 #[module(debug)]

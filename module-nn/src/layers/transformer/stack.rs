@@ -1,5 +1,5 @@
-//! What the encoder and the decoder share: layers one after the other, which start as copies of one, and the last
-//! normalization; masks that are found to be causal.
+//! Code that the encoder and the decoder share: consecutive layers, which start as copies of one, and the final
+//! normalization; detection of causal masks.
 
 use module_core::{Call, DType, Layer, Module, ModuleExt, Result, Tensor, deferred};
 
@@ -17,7 +17,7 @@ pub(super) struct Stack<L: Module> {
 }
 
 impl<L: Module> Stack<L> {
-    /// Copies of one layer, and perhaps a normalization.
+    /// Copies of one layer, with an optional normalization.
     pub(super) fn build(
         name: &'static str,
         count: usize,
@@ -38,7 +38,7 @@ impl<L: Module> Stack<L> {
         &self.layers
     }
 
-    /// Through all layers, each of which `call` calls, and the normalization.
+    /// Runs all layers, each through `call`, and the normalization.
     pub(super) fn run(
         &self,
         x: Tensor,
@@ -66,7 +66,7 @@ fn build_copies<M: Module>(
     Ok(layers)
 }
 
-/// Refuses a number of layers that is 0 or that memory cannot hold.
+/// Refuses a number of layers that is 0 or does not fit in memory.
 pub(super) fn check_count<M: Module>(
     name: &'static str,
     argument: &'static str,
@@ -78,7 +78,7 @@ pub(super) fn check_count<M: Module>(
     check_count_fits(name, argument, count, PartSize::of(layer.as_module()))
 }
 
-/// The normalization behind the last layer, under the key `norm`; a stack flattens it into itself.
+/// The final normalization, under the key `norm`; a stack flattens it into itself.
 #[derive(Module)]
 #[module(debug)]
 enum LastNorm {
@@ -109,12 +109,12 @@ impl LastNorm {
     }
 }
 
-/// What was said of a mask, or else whether it is that of a causal attention.
+/// The explicit setting for a mask, or whether it is the mask of causal attention.
 pub(super) fn is_causal(mask: Option<&Tensor>, said: Option<bool>) -> Result<bool> {
     match (said, mask) {
         (Some(said), _) => Ok(said),
         (None, None) => Ok(false),
-        // Learned numbers must get their gradient.
+        // Trainable masks must get their gradient.
         (None, Some(mask)) if mask.requires_grad() => Ok(false),
         (None, Some(mask)) => {
             let &[queries, keys] = &**mask.shape() else {

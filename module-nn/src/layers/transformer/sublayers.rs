@@ -1,4 +1,4 @@
-//! What the layers of an encoder and of a decoder share: how their parts are built and run.
+//! Code that encoder and decoder layers share: how their parts are built and run.
 
 use module_core::{Call, Result, Tensor};
 
@@ -8,7 +8,7 @@ use crate::layers::{
     Dropout, LayerNorm, LayerNormConfig, MultiheadAttention, MultiheadAttentionConfig,
 };
 
-/// The arguments that say what a layer consists of.
+/// The arguments that determine the structure of a layer.
 pub(super) struct Sublayers<'a> {
     pub(super) d_model: usize,
     pub(super) nhead: usize,
@@ -46,7 +46,7 @@ impl Sublayers<'_> {
     }
 }
 
-/// A sublayer with its residual and its normalization: `norm(x + sublayer(x))`, with `norm_first`
+/// A sublayer with its residual connection and its normalization: `norm(x + sublayer(x))`, with `norm_first`
 /// `x + sublayer(norm(x))`.
 pub(super) fn run_sublayer(
     norm_first: bool,

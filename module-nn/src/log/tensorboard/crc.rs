@@ -1,6 +1,6 @@
-//! Cyclic redundancy checks of 32 bits: that of PNG, and Castagnoli's, of TFRecord.
+//! 32-bit cyclic redundancy checks: that of PNG, and Castagnoli's, of TFRecord.
 
-/// For each byte the remainder of its division by a polynomial, whose lowest bit is that of the highest power.
+/// For each byte, the remainder of its division by a polynomial whose lowest bit is the coefficient of the highest power.
 const fn table(polynomial: u32) -> [u32; 256] {
     let mut table = [0; 256];
     let mut byte = 0;

@@ -1,4 +1,4 @@
-//! Files of events: the framing of TFRecord around messages.
+//! Event files: TFRecord framing around messages.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,15 +11,15 @@ use super::crc::crc32c;
 use super::proto::Message;
 use crate::log::append::{Append, file_error};
 
-/// One file of events.
+/// One event file.
 #[derive(Debug)]
 pub(super) struct EventFile(Append);
 
-/// Tells apart the files of one process.
+/// Distinguishes the files of one process.
 static FILES: AtomicUsize = AtomicUsize::new(0);
 
 impl EventFile {
-    /// A new file in a directory, which is made if it is not there.
+    /// A new file in a directory, which is created if necessary.
     pub(super) fn create(directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory).map_err(|error| file_error(directory, error))?;
         let (seconds, host, process) = (now() as u64, host(), process::id());
@@ -37,7 +37,7 @@ impl EventFile {
         }
     }
 
-    /// An event of this moment, whose content is the field `field`.
+    /// An event with the current time, whose content is the field `field`.
     pub(super) fn event(&mut self, step: u64, field: u64, content: &Message) -> Result<()> {
         if i64::try_from(step).is_err() {
             let problem = format!("must be at most {}", i64::MAX);
@@ -63,7 +63,7 @@ impl EventFile {
     }
 }
 
-/// The check of TFRecord: turned, and moved by a constant.
+/// TFRecord's masked checksum: rotated, plus a constant.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     let crc = crc32c(bytes).rotate_right(15);
     crc.wrapping_add(0xa282_ead8).to_le_bytes()
@@ -75,7 +75,7 @@ pub(super) fn now() -> f64 {
     passed.map_or(0.0, |passed| passed.as_secs_f64())
 }
 
-/// The name of this machine, for the names of files.
+/// The host name, for file names.
 fn host() -> String {
     let named = env::var("HOSTNAME").ok();
     let named = named.or_else(|| fs::read_to_string("/proc/sys/kernel/hostname").ok());

@@ -1,11 +1,11 @@
-//! Counts of values in the bins that PyTorch and TensorFlow use.
+//! Counts of values in the bins of PyTorch and TensorFlow.
 
 use module_core::error::quote;
 use module_core::{DType, Error, Result, Tensor};
 
 use super::proto::Message;
 
-/// The edges of the bins: 0, and powers of 1.1 from 10⁻¹² to 10²⁰ to both sides.
+/// The edges of the bins: 0, and powers of 1.1 from 10⁻¹² to 10²⁰ in both directions.
 fn edges() -> Vec<f64> {
     let mut positive = Vec::new();
     let mut edge = 1e-12;
@@ -37,7 +37,7 @@ pub(super) fn histogram(tag: &str, values: &Tensor) -> Result<Message> {
     let last = edges.len() - 2;
     let mut counts = vec![0.0; last + 1];
     for value in &values {
-        // A bin has its left edge, the last one both.
+        // A bin includes its left edge, the last one both edges.
         match edges.partition_point(|edge| edge <= value).checked_sub(1) {
             Some(bin) if bin <= last => counts[bin] += 1.0,
             Some(_) if edges.last() == Some(value) => counts[last] += 1.0,
@@ -50,7 +50,7 @@ pub(super) fn histogram(tag: &str, values: &Tensor) -> Result<Message> {
         let problem = "must have an element between -10²⁰ and 10²⁰";
         return refuse(&format_args!("{} elements", values.len()), problem);
     };
-    // Only right edges are written: an empty bin before the first one gives its left edge.
+    // Only right edges are written: an empty bin before the first one supplies its left edge.
     let buckets: Vec<f64> = [0.0]
         .into_iter()
         .chain(counts[first..=end].iter().copied())

@@ -1,14 +1,14 @@
 use super::proto::Message;
 
-/// The value of a hyper-parameter.
+/// The value of a hyperparameter.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum HParam {
     /// A number.
     Number(f64),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
 }
 
@@ -44,7 +44,7 @@ impl HParam {
     }
 }
 
-/// The summaries of what there is, of the start of a run, and of its end.
+/// The summaries of the experiment, of the start of a run, and of its end.
 pub(super) fn summaries(hparams: &[(&str, HParam)], metrics: &[(&str, f64)]) -> [Message; 3] {
     const STATUS_SUCCESS: u64 = 1;
     let (mut experiment, mut start) = (Message::new(), Message::new());
@@ -66,7 +66,7 @@ pub(super) fn summaries(hparams: &[(&str, HParam)], metrics: &[(&str, f64)]) -> 
     ]
 }
 
-/// A summary of a value that is in the data of the plugin `hparams`.
+/// A summary whose value is in the data of the plugin `hparams`.
 fn summary(tag: &str, field: u64, content: &Message) -> Message {
     const VERSION: u64 = 0;
     let data = Message::new().varint(1, VERSION).message(field, content);

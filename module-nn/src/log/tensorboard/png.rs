@@ -6,7 +6,7 @@ use module_core::{DType, Error, Result, Tensor};
 use super::crc::crc32;
 use super::proto::Message;
 
-/// How hard the compression tries, from 0 to 10.
+/// The compression level, from 0 to 10.
 const LEVEL: u8 = 6;
 
 /// The message `Image` of a tensor `[C, H, W]`.
@@ -53,7 +53,7 @@ pub(super) fn image(image: &Tensor) -> Result<Message> {
     };
     let mut lines = Vec::with_capacity(bytes.len() + height);
     for line in bytes.chunks_exact(width * channels) {
-        // The filter that changes nothing.
+        // The identity filter.
         lines.push(0);
         lines.extend(line);
     }
@@ -74,7 +74,7 @@ pub(super) fn image(image: &Tensor) -> Result<Message> {
 }
 
 fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], content: &[u8]) {
-    // A chunk beyond 4 GiB is beyond what memory holds of an event.
+    // A chunk of more than 4 GiB would exceed the memory for an event.
     png.extend((content.len() as u32).to_be_bytes());
     png.extend(kind);
     png.extend(content);

@@ -1,10 +1,10 @@
-//! Messages in the encoding of Protocol Buffers.
+//! Messages in Protocol Buffers encoding.
 
-/// A message, to which fields are added by their numbers.
+/// A message, to which fields are added by number.
 #[derive(Default)]
 pub(super) struct Message(Vec<u8>);
 
-/// How the value of a field is encoded.
+/// The encoding of a field's value.
 #[derive(Clone, Copy)]
 enum Wire {
     Varint = 0,

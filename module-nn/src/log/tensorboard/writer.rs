@@ -14,9 +14,9 @@ use crate::log::logger::check_names;
 
 /// Writes event files for TensorBoard: PyTorch's `torch.utils.tensorboard.SummaryWriter`.
 ///
-/// `tensorboard --logdir runs` shows what was written below `runs`. Each writer makes a file of its own,
-/// `events.out.tfevents.<seconds>.<host>.<process>.<number>`, so that several may write into one directory. A
-/// record has its length and checks: TensorBoard reads a file whose end was cut off up to there.
+/// `tensorboard --logdir runs` shows everything written below `runs`. Each writer makes its own file,
+/// `events.out.tfevents.<seconds>.<host>.<process>.<number>`, so that several can write into one directory. Records have
+/// lengths and checksums: TensorBoard reads a truncated file up to the truncation.
 ///
 /// # Example
 ///
@@ -39,7 +39,7 @@ use crate::log::logger::check_names;
 pub struct SummaryWriter {
     log_dir: PathBuf,
     file: EventFile,
-    /// Those of [`add_scalars`](Self::add_scalars), by the names of their directories.
+    /// The writers of [`add_scalars`](Self::add_scalars), by the names of their directories.
     others: IndexMap<String, EventFile>,
 }
 
@@ -58,11 +58,11 @@ fn summary(tag: &str, field: u64, content: &Message) -> Message {
 }
 
 impl SummaryWriter {
-    /// Begins a file in the directory of a run, which is made if it is not there.
+    /// Begins a file in the directory of a run, which is created if necessary.
     ///
     /// # Errors
     ///
-    /// A directory or file that cannot be made.
+    /// A directory or file that cannot be created.
     pub fn new(log_dir: impl AsRef<Path>) -> Result<Self> {
         let log_dir = log_dir.as_ref().to_owned();
         let file = EventFile::create(&log_dir)?;
@@ -74,12 +74,12 @@ impl SummaryWriter {
         })
     }
 
-    /// Goes on with a run from a step, as from a checkpoint: TensorBoard no longer shows what earlier writers
-    /// wrote for `purge_step` and later steps.
+    /// Resumes a run at a step, for example from a checkpoint: TensorBoard no longer shows what earlier writers wrote for
+    /// `purge_step` and later steps.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn resume(log_dir: impl AsRef<Path>, purge_step: u64) -> Result<Self> {
         const START: u64 = 1;
         let mut writer = Self::new(log_dir)?;
@@ -93,7 +93,7 @@ impl SummaryWriter {
         &self.log_dir
     }
 
-    /// A number, which is written in single precision. Names with a slash are grouped by what is before it.
+    /// Writes a number in single precision. Names with a slash are grouped by the part before it.
     ///
     /// # Errors
     ///
@@ -103,11 +103,11 @@ impl SummaryWriter {
         self.file.event(step, SUMMARY, &summary)
     }
 
-    /// Several numbers in one chart. Each is a run of its own, `<log_dir>/<main_tag>_<name>`.
+    /// Writes several numbers in one chart. Each is its own run, `<log_dir>/<main_tag>_<name>`.
     ///
     /// # Errors
     ///
-    /// A name that stands twice; a directory or file that cannot be made or written.
+    /// A name that occurs twice; a directory or file that cannot be created or written.
     pub fn add_scalars(&mut self, main_tag: &str, values: &[(&str, f64)], step: u64) -> Result<()> {
         check_names(values)?;
         for (name, value) in values {
@@ -125,20 +125,19 @@ impl SummaryWriter {
         Ok(())
     }
 
-    /// How the elements of a tensor are distributed, in the bins of PyTorch's default: 0, and powers of 1.1 from 10⁻¹²
-    /// to 10²⁰ to both sides.
+    /// Writes a histogram of the elements of a tensor, in the bins of PyTorch's default: 0, and powers of 1.1 from 10⁻¹² to
+    /// 10²⁰ in both directions.
     ///
     /// # Errors
     ///
-    /// Elements that are not finite, none between the outer edges, complex numbers; a file that cannot be written.
+    /// Elements that are not finite, none within the outer edges, complex numbers; a file that cannot be written.
     pub fn add_histogram(&mut self, tag: &str, values: &Tensor, step: u64) -> Result<()> {
         const HISTO: u64 = 5;
         let summary = summary(tag, HISTO, &histogram(tag, values)?);
         self.file.event(step, SUMMARY, &summary)
     }
 
-    /// An image `[C, H, W]` of 1 (gray), 3 (RGB) or 4 (RGBA) channels: U8, or floating-point from 0 to 1, beyond which
-    /// it is cut off.
+    /// Writes an image `[C, H, W]` of 1 (gray), 3 (RGB) or 4 (RGBA) channels: U8, or floating-point from 0 to 1, clamped.
     ///
     /// # Errors
     ///
@@ -149,7 +148,7 @@ impl SummaryWriter {
         self.file.event(step, SUMMARY, &summary)
     }
 
-    /// A text, which is shown as Markdown.
+    /// Writes text, which is shown as Markdown.
     ///
     /// # Errors
     ///
@@ -169,14 +168,14 @@ impl SummaryWriter {
             .event(step, SUMMARY, &Message::new().message(1, &value))
     }
 
-    /// The hyper-parameters of a run and the metrics that it ended with, for TensorBoard's tab HPARAMS, which compares
-    /// runs. They are a run of their own, `<log_dir>/<run_name>`; the name `.` stands for this one.
+    /// Writes the hyperparameters of a run and its final metrics, for TensorBoard's tab HPARAMS, which compares runs. They
+    /// form their own run, `<log_dir>/<run_name>`; the name `.` stands for this one.
     ///
-    /// PyTorch writes a truth value as a number; here it is one.
+    /// PyTorch writes a boolean as a number; here it stays a boolean.
     ///
     /// # Errors
     ///
-    /// A metric that stands twice; a directory or file that cannot be made or written.
+    /// A metric that occurs twice; a directory or file that cannot be created or written.
     ///
     /// # Example
     ///
@@ -214,18 +213,18 @@ impl SummaryWriter {
         Ok(())
     }
 
-    /// Forces what was written to the disk. A program that ends, or is killed, loses nothing without it.
+    /// Syncs everything written to disk. Not needed if a program ends or is killed: nothing is lost then.
     ///
     /// # Errors
     ///
-    /// A disk that fails.
+    /// A disk error.
     pub fn flush(&mut self) -> Result<()> {
         self.file.sync()?;
         self.others.values().try_for_each(EventFile::sync)
     }
 }
 
-/// Each value is a scalar of its name; those of one call are one record.
+/// Each value is a scalar under its name; those of one call form one record.
 impl Logger for SummaryWriter {
     fn log(&mut self, step: u64, values: &[(&str, f64)]) -> Result<()> {
         check_names(values)?;

@@ -2,15 +2,16 @@ use module_core::StateDict;
 
 use super::config::PeftConfig;
 
-/// An adapter as PEFT saves it, apart from any model.
+/// An adapter as PEFT saves it, independent of any model.
 ///
-/// [`load`](Self::load) and [`save`](Self::save) are its two files, [`PeftConfig::from_json`] and [`StateDict::from_bytes`] what is in them.
+/// [`load`](Self::load) and [`save`](Self::save) read and write its two files, [`PeftConfig::from_json`] and
+/// [`StateDict::from_bytes`] their contents.
 ///
 /// # State dict
 ///
-/// `base_model.model.<path>.lora_A.weight` and `lora_B.weight`; of an embedding `lora_embedding_A` and `lora_embedding_B`;
-/// with DoRA also `lora_magnitude_vector`. Of `modules_to_save` the keys of the layers themselves. Of the biases that are trained too,
-/// `<path>.base_layer.bias` where the layer is adapted, else `<path>.bias`. What is within an attention layer that is adapted is
+/// `base_model.model.<path>.lora_A.weight` and `lora_B.weight`; for an embedding `lora_embedding_A` and `lora_embedding_B`;
+/// with DoRA also `lora_magnitude_vector`. For `modules_to_save`, the keys of the layers themselves. For trained biases,
+/// `<path>.base_layer.bias` if the layer is adapted, else `<path>.bias`. Inside an adapted attention layer,
 /// `<path>.base_layer.out_proj`.
 ///
 /// # Example
@@ -45,7 +46,7 @@ use super::config::PeftConfig;
 /// ```
 #[derive(Clone, Debug)]
 pub struct PeftAdapter {
-    /// How which layers are adapted.
+    /// Which layers are adapted, and how.
     pub config: PeftConfig,
     /// The tensors, under the keys of `adapter_model.safetensors`.
     pub tensors: StateDict,

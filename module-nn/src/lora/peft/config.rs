@@ -7,14 +7,14 @@ use super::super::patterns::{Patterns, exact};
 use super::error::PeftError;
 use super::names::{LayerIndex, Rule, TargetModules, names_end};
 
-/// PEFT's `adapter_config.json`: how layers are adapted, and which.
+/// PEFT's `adapter_config.json`: which layers are adapted, and how.
 ///
-/// What it reads and writes are the fields below and those of [`LoraConfig`]. Of the others, `peft_type` must be
-/// `LORA`; `auto_mapping`, `peft_version`, `megatron_core`, `runtime_config` and, as long as `use_qalora` is false,
-/// `qalora_group_size` are left out, because no output depends on them; and every other one, known to PEFT now or later, must be null,
-/// false or empty. `fan_in_fan_out` is kept and changes nothing: it is about how the weight is stored that an adapter is
-/// for, and not about the adapter. Adapters that began as `eva` or `orthogonal` become those that begin by
-/// default, because their values are in the file, and the weights that they are for are as they were.
+/// It reads and writes the fields below and those of [`LoraConfig`]. As for the others, `peft_type` must be `LORA`;
+/// `auto_mapping`, `peft_version`, `megatron_core`, `runtime_config` and, if `use_qalora` is false, `qalora_group_size` are
+/// ignored, because no output depends on them; any other field, known to PEFT now or later, must be null, false or empty.
+/// `fan_in_fan_out` is kept but has no effect: it describes how the adapted weight is stored, not the adapter. Adapters
+/// that were initialized with `eva` or `orthogonal` are read as default ones, because their values are in the file, and the
+/// weights that they adapt are unchanged.
 ///
 /// # Example
 ///
@@ -36,23 +36,22 @@ pub struct PeftConfig {
     pub lora: LoraConfig,
     /// Which layers are adapted.
     pub target_modules: TargetModules,
-    /// Which weights of recurrent layers are adapted: paths, or what follows a dot in them to their ends, as
-    /// `lstm.weight_hh_l0`.
+    /// Which weights of recurrent layers are adapted: paths, or ends of paths after a dot, such as `lstm.weight_hh_l0`.
     pub target_parameters: Vec<String>,
-    /// Which of the layers are not.
+    /// Which layers are excluded.
     pub exclude_modules: Option<TargetModules>,
-    /// The numbers of the layers in which layers are adapted; empty: all. Those that `target_modules` names by their whole
-    /// paths are adapted anyway.
+    /// The indices of the layers in which layers are adapted; empty means all. Layers that `target_modules` names by their
+    /// full paths are adapted anyway.
     pub layers_to_transform: Vec<usize>,
-    /// Expressions for the name before such a number; empty: any name that is not the first of the path.
+    /// Expressions for the name before such an index; empty means any name that is not the first of the path.
     pub layers_pattern: Vec<String>,
     /// The model that the adapter is for.
     pub base_model_name_or_path: Option<String>,
     /// The version of that model.
     pub revision: Option<String>,
-    /// What the model is for, as `CAUSAL_LM`.
+    /// The task of the model, such as `CAUSAL_LM`.
     pub task_type: Option<String>,
-    /// Whether PEFT does not train the adapter that it reads.
+    /// Whether PEFT reads the adapter without training it.
     pub inference_mode: bool,
     /// Whether the weights are stored as `[in_features, out_features]`; for PEFT only.
     pub fan_in_fan_out: bool,
@@ -76,18 +75,17 @@ impl PeftConfig {
         }
     }
 
-    /// The layers of a model that are adapted: what [`add_adapter`](super::super::add_adapter) takes.
+    /// The layers of a model that are adapted: the selection for [`add_adapter`](super::super::add_adapter).
     ///
-    /// A name of `target_modules` means the module with this path and all whose path ends with a dot and the name, an
-    /// expression those whose whole path it matches, and `all-linear` all [`Linear`](crate::Linear) layers. PEFT leaves the output head out of
-    /// `all-linear` in models of Hugging Face's `PreTrainedModel` only, which say which it is; exclude it by `exclude_modules`.
-    /// Modules that are saved as a whole, and all within them, are not adapted. Weights of recurrent layers are
-    /// what `target_parameters` says.
+    /// A name in `target_modules` means the module with this path and all whose path ends with a dot and the name; an
+    /// expression means those whose full path it matches; `all-linear` means all [`Linear`](crate::Linear) layers. PEFT
+    /// leaves the output head out of `all-linear` only in models of Hugging Face's `PreTrainedModel`, which declare it;
+    /// exclude it with `exclude_modules`. Modules that are saved as a whole, and everything in them, are not adapted.
+    /// Weights of recurrent layers are selected by `target_parameters`.
     ///
     /// # Errors
     ///
-    /// A malformed expression, a parameter of `target_parameters` that belongs to no recurrent layer, and where no
-    /// module is meant.
+    /// A malformed expression, a parameter in `target_parameters` that belongs to no recurrent layer, no selected module.
     ///
     /// # Example
     ///
@@ -114,7 +112,7 @@ impl PeftConfig {
         Ok(paths.into_iter().map(Select::path).collect())
     }
 
-    /// The paths of the layers that are adapted, in a model whose paths follow a prefix in PEFT's.
+    /// The paths of the adapted layers, in a model whose paths follow a prefix in PEFT's.
     pub(super) fn paths(&self, model: &dyn Module, prefix: &str) -> Result<Vec<String>> {
         let matcher = Matcher::new(self)?;
         let found = find(model);
@@ -135,7 +133,7 @@ impl PeftConfig {
         Ok(paths)
     }
 
-    /// Refuses parameters that PEFT would adapt by `target_parameters`, and that cannot be adapted by themselves here.
+    /// Refuses parameters that PEFT would adapt by `target_parameters`, but that cannot be adapted separately here.
     fn check_parameters(&self, found: &[Found<'_>], prefix: &str) -> Result<()> {
         let is_weight = |path: &str| {
             found
@@ -163,8 +161,8 @@ impl PeftConfig {
         Ok(())
     }
 
-    /// The configuration for a model in which paths differ: `rename` gives, for one of ours, the path by which the
-    /// patterns go now and the one by which they are to go. Where the two are the same the patterns stay.
+    /// The configuration for a model with different paths: `rename` maps one of our paths to the one that the patterns now
+    /// match and the one that they should match. If the two are equal the patterns stay.
     pub(super) fn lora_of(
         &self,
         paths: &[String],

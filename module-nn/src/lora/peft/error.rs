@@ -3,20 +3,20 @@ use std::fmt;
 use module_core::Error;
 use module_core::error::{passage, quote};
 
-/// What can go wrong with the files of PEFT besides what their tensors are; found in an [`Error`] by
+/// Errors of PEFT's files other than those of their tensors; found in an [`Error`] by
 /// [`downcast_ref`](Error::downcast_ref).
 ///
-/// Tensors that are missing, unexpected or of other shapes are [`LoadProblems`](module_core::LoadProblems).
+/// Tensors that are missing, unexpected or have other shapes are [`LoadProblems`](module_core::LoadProblems).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeftError {
-    /// An `adapter_config.json` that is no JSON, or in which a field has a value of another type.
+    /// An `adapter_config.json` that is not JSON, or in which a field has a value of another type.
     Json {
         /// What is wrong, and where.
         problem: String,
     },
 
-    /// A field that has another meaning here, or none.
+    /// A field whose value has another meaning here, or none.
     Field {
         /// The field.
         field: String,

@@ -5,17 +5,18 @@ use super::adapter::PeftAdapter;
 use super::{read, write};
 
 impl PeftAdapter {
-    /// An adapter of a model.
+    /// Extracts an adapter of a model.
     ///
-    /// Which layers it has is written as the last names of their paths if those mean no others, else as their paths, else as an
-    /// expression. A factor of [`set_scale`](crate::lora::set_scale) is not saved. Of an adapter that began as PiSSA, the weights that it is for are
-    /// those from before it was added, which PEFT too reduces again when it reads the adapter.
+    /// Its layers are written as the last names of their paths if these match no others, otherwise as their paths,
+    /// otherwise as an expression. A factor of [`set_scale`](crate::lora::set_scale) is not saved. An adapter that was
+    /// initialized with PiSSA belongs to the original weights, from before it was added; PEFT too reduces them again when
+    /// it reads the adapter.
     ///
     /// # Errors
     ///
-    /// An adapter that the model does not have; one that began as
+    /// An adapter that the model does not have; one that was initialized with
     /// [`PissaNiter`](crate::lora::InitLoraWeights::PissaNiter), for which PEFT would draw other weights when it reads it;
-    /// weights of a recurrent layer whose paths mean others too.
+    /// weights of a recurrent layer whose paths also match others.
     ///
     /// # Example
     ///
@@ -41,12 +42,12 @@ impl PeftAdapter {
         write::of(model.as_module(), name, "")
     }
 
-    /// The adapter for a model of PEFT's whose paths have something before ours: `"model"` where ours says `layers.0.q_proj` and PEFT's
+    /// The adapter for a PEFT model whose paths have a prefix: `"model"` if ours is `layers.0.q_proj` and PEFT's is
     /// `model.layers.0.q_proj`.
     ///
     /// # Errors
     ///
-    /// As [`of`](Self::of).
+    /// Those of [`of`](Self::of).
     ///
     /// # Example
     ///
@@ -64,16 +65,17 @@ impl PeftAdapter {
         write::of(model.as_module(), name, &dotted(prefix))
     }
 
-    /// Adds the adapter to a model, as [`add_adapter`](crate::lora::add_adapter) does, with its values.
+    /// Adds the adapter to a model, like [`add_adapter`](crate::lora::add_adapter), with its values.
     ///
-    /// It is used and trained at once if it is the first; freeze it if it is not to be trained. Biases that are trained too
-    /// replace those of the model, as in PEFT. Names of `modules_to_save` that the model does not have mean nothing; of
-    /// `all-linear` a layer `lm_head` or `embed_out` without values is left out, because PEFT leaves it out.
+    /// It is used and trained at once if it is the first; freeze it if it should not be trained. Trained biases replace
+    /// those of the model, as in PEFT. Names in `modules_to_save` that the model does not have are ignored; with
+    /// `all-linear`, a layer `lm_head` or `embed_out` without values is left out, because PEFT leaves it out.
     ///
     /// # Errors
     ///
-    /// Those of [`PeftConfig::select`](crate::lora::PeftConfig::select) and [`add_adapter`](crate::lora::add_adapter); tensors that are missing, unexpected or of another shape
-    /// ([`LoadProblems`](module_core::LoadProblems), under the keys of the file). Then nothing is changed.
+    /// Those of [`PeftConfig::select`](crate::lora::PeftConfig::select) and [`add_adapter`](crate::lora::add_adapter);
+    /// tensors that are missing, unexpected or have another shape ([`LoadProblems`](module_core::LoadProblems), under the
+    /// keys of the file). Then nothing is changed.
     ///
     /// # Example
     ///
@@ -93,12 +95,12 @@ impl PeftAdapter {
         read::add_to(self, model.as_module_mut(), name, "")
     }
 
-    /// [`add_to`](Self::add_to) for a model whose paths are those of PEFT's without a prefix, as in
+    /// [`add_to`](Self::add_to) for a model whose paths are PEFT's without a prefix, as in
     /// [`with_prefix`](Self::with_prefix).
     ///
     /// # Errors
     ///
-    /// As [`add_to`](Self::add_to).
+    /// Those of [`add_to`](Self::add_to).
     ///
     /// # Example
     ///
@@ -135,7 +137,7 @@ impl PeftAdapter {
     }
 }
 
-/// A prefix with a dot at its end, or none.
+/// A prefix with a final dot, or none.
 fn dotted(prefix: &str) -> String {
     match prefix.trim_end_matches('.') {
         "" => String::new(),

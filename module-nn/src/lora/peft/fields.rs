@@ -21,7 +21,7 @@ enum OneOrMany<T> {
     Many(Vec<T>),
 }
 
-/// The fields that are read and written, in PEFT's order, which is that of the alphabet.
+/// The fields that are read and written, in PEFT's order, which is alphabetical.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Fields {
@@ -74,7 +74,7 @@ const KNOWN: [&str; 21] = [
     "use_rslora",
 ];
 
-/// Fields on which no output depends.
+/// Fields that no output depends on.
 const LEFT_OUT: [&str; 5] = [
     "auto_mapping",
     "megatron_core",
@@ -83,7 +83,7 @@ const LEFT_OUT: [&str; 5] = [
     "runtime_config",
 ];
 
-/// Refuses fields that are not known and have a value.
+/// Refuses unknown fields that have a value.
 fn check_rest(fields: &BTreeMap<String, Value>) -> Result<()> {
     for (field, value) in fields {
         if KNOWN.contains(&field.as_str()) || LEFT_OUT.contains(&field.as_str()) {
@@ -108,8 +108,8 @@ impl PeftConfig {
     ///
     /// # Errors
     ///
-    /// Another method than LoRA, and fields that change what is computed and are not known here
-    /// ([`PeftError`](super::PeftError)), which it names.
+    /// A method other than LoRA, and unknown fields that change the computation ([`PeftError`](super::PeftError) names
+    /// them).
     pub fn from_json(json: &str) -> Result<Self> {
         let problem = |error: serde_json::Error| PeftError::Json {
             problem: error.to_string(),
@@ -124,7 +124,7 @@ impl PeftConfig {
     ///
     /// # Errors
     ///
-    /// A number that JSON does not have.
+    /// A number that JSON cannot represent.
     pub fn to_json(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(&Fields::of(self));
         let text = text.map_err(|error| PeftError::Json {
@@ -233,7 +233,7 @@ fn check_layers(targets: &TargetModules, layers: &[usize], patterns: &[String]) 
     Ok(())
 }
 
-/// How the adapter began, as far as the weights that it is for depend on it.
+/// How the adapter was initialized, as far as the adapted weights depend on it.
 fn read_init(given: Option<Value>) -> Result<InitLoraWeights> {
     let Some(value) = given else {
         return Ok(InitLoraWeights::Default);

@@ -11,17 +11,16 @@ use super::config::PeftConfig;
 
 const CONFIG: &str = "adapter_config.json";
 const TENSORS: &str = "adapter_model.safetensors";
-/// More bytes of a configuration are not read: one of a thousand patterns has some ten thousand.
+/// The maximum size of a configuration in bytes: one with a thousand patterns has about ten thousand.
 const LONGEST: u64 = 1 << 24;
-/// What older releases of PEFT wrote.
+/// The files of older PEFT releases.
 const PICKLED: &str = "adapter_model.bin";
 
 /// Adds an adapter that PEFT saved to a model, with its values: `PeftModel.from_pretrained`.
 ///
-/// The folder has an `adapter_config.json` and an `adapter_model.safetensors`, or, from older releases, an
-/// `adapter_model.bin`. What is read of them, and what is refused, say [`PeftConfig`] and
-/// [`PeftAdapter::add_to`]; for a model whose paths differ by a prefix, use [`PeftAdapter::load`] and
-/// [`PeftAdapter::add_to_prefixed`].
+/// The folder has an `adapter_config.json` and an `adapter_model.safetensors` or, from older releases, an
+/// `adapter_model.bin`. [`PeftConfig`] and [`PeftAdapter::add_to`] describe what is read and what is refused; for a model
+/// whose paths differ by a prefix, use [`PeftAdapter::load`] and [`PeftAdapter::add_to_prefixed`].
 ///
 /// # Errors
 ///
@@ -97,8 +96,8 @@ impl PeftAdapter {
         load(folder.as_ref())
     }
 
-    /// Writes the two files into a folder, which is made if there is none. Each is replaced as a whole, first the tensors, then the
-    /// configuration.
+    /// Writes the two files to a folder, which is created if necessary. Each file is replaced as a whole, first the
+    /// tensors, then the configuration.
     ///
     /// # Errors
     ///
@@ -129,7 +128,7 @@ fn save(adapter: &PeftAdapter, folder: &Path) -> Result<()> {
     let temporary = folder.join(format!(".{CONFIG}-{}", std::process::id()));
     let written = fs::write(&temporary, json).and_then(|()| fs::rename(&temporary, &path));
     written.map_err(|source| {
-        // What is left of it is of no use, and the first error is the one to tell.
+        // A leftover file is useless, and the first error is the one to report.
         let _ = fs::remove_file(&temporary);
         file_error(&path, source)
     })

@@ -6,12 +6,12 @@ use super::super::adapters::{Adaptable, Held};
 use super::super::config::LoraBias;
 use super::super::find::{Found, join};
 
-/// What PEFT puts before the paths of the model.
+/// PEFT's prefix of the model's paths.
 pub(super) const BASE: &str = "base_model.model.";
 
 /// A tensor of an adapter, in a file and in the model.
 pub(super) struct Entry<'a> {
-    /// The key that PEFT writes, then others under which it may be found.
+    /// The key that PEFT writes, then others under which the tensor may be found.
     pub(super) keys: Vec<String>,
     pub(super) parameter: &'a Parameter,
     /// The path of the parameter, if it is the model's own.
@@ -20,14 +20,14 @@ pub(super) struct Entry<'a> {
     pub(super) required: bool,
 }
 
-/// What the paths of a model become in the keys of a file.
+/// How the paths of a model map to the keys of a file.
 pub(super) struct KeyPaths<'a> {
-    /// What is before them, with a dot at its end.
+    /// The prefix, with a final dot.
     prefix: &'a str,
-    /// The attention layers that are adapted, which PEFT wraps.
+    /// The adapted attention layers, which PEFT wraps.
     wrapped: Vec<&'a str>,
-    /// The weights of recurrent layers that are adapted, each with its layer. PEFT wraps the layer once for each, so that
-    /// the last is outermost.
+    /// The adapted weights of recurrent layers, each with its layer. PEFT wraps the layer once for each, so the last
+    /// wrapper is outermost.
     weights: Vec<(&'a str, &'a str)>,
 }
 
@@ -48,12 +48,13 @@ impl<'a> KeyPaths<'a> {
         }
     }
 
-    /// The attention layers that are adapted.
+    /// The adapted attention layers.
     pub(super) fn attention_layers(&self) -> &[&'a str] {
         &self.wrapped
     }
 
-    /// The layer of a weight, and how many wrappers are around that of the weight; of any other path itself, and none.
+    /// The layer of a weight, and how many wrappers are around the weight's own; for any other path, the path itself and
+    /// none.
     fn layer_of<'p>(&'p self, path: &'p str) -> (&'p str, usize) {
         let Some(at) = self.weights.iter().position(|(_, weight)| *weight == path) else {
             return (path, 0);

@@ -1,7 +1,7 @@
-//! The files of PEFT, both ways: `adapter_config.json` and `adapter_model.safetensors`.
+//! PEFT's files, read and written: `adapter_config.json` and `adapter_model.safetensors`.
 //!
-//! [`names`] is PEFT's rules of which modules are meant, [`fields`] are the fields of the configuration, and [`keys`] says
-//! under which key each tensor is.
+//! [`names`] holds PEFT's rules for which modules are meant, [`fields`] the fields of the configuration, and [`keys`] the
+//! key of each tensor.
 
 mod adapter;
 mod config;

@@ -1,4 +1,4 @@
-//! Which modules the names and expressions of a configuration mean, by PEFT's rules.
+//! Which modules the names and expressions of a configuration refer to, by PEFT's rules.
 
 use module_core::{Result, Select};
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ use super::super::patterns::escape;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum TargetModules {
-    /// A regular expression that matches whole paths. `all-linear` means all linear layers.
+    /// A regular expression that matches full paths. `all-linear` means all linear layers.
     Expression(String),
-    /// Paths, or what follows a dot in them to their ends: `q_proj` means `layers.0.q_proj` too.
+    /// Paths, or ends of paths after a dot: `q_proj` also means `layers.0.q_proj`.
     Names(Vec<String>),
 }
 
 impl TargetModules {
-    /// PEFT's word for all linear layers; as it, in any case of letters.
+    /// PEFT's keyword for all linear layers, in any case as there.
     pub(super) fn is_all_linear(&self) -> bool {
         match self {
             Self::Expression(expression) => expression.eq_ignore_ascii_case("all-linear"),
@@ -60,7 +60,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// Whether the path itself is named. `layers_to_transform` does not count then.
+    /// Whether the path itself is named. `layers_to_transform` does not apply then.
     pub(super) fn is_exact(&self, path: &str) -> bool {
         match self {
             Self::Expression(_) => true,
@@ -77,7 +77,7 @@ pub(super) fn names_end(names: &[String], path: &str) -> bool {
     rests.any(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Where the number of a layer stands in a path: after a name that one of the expressions matches, or after any.
+/// Where the index of a layer is in a path: after a name that one of the expressions matches, or after any.
 pub(super) struct LayerIndex(Vec<Select>);
 
 impl LayerIndex {
@@ -86,9 +86,9 @@ impl LayerIndex {
         Ok(Self(patterns.iter().map(compile).collect::<Result<_>>()?))
     }
 
-    /// The number of the outermost layer that the path leads through.
+    /// The index of the outermost layer on the path.
     pub(super) fn of(&self, path: &str) -> Option<usize> {
-        // Where each name ends, but for the last.
+        // The end of each name except the last.
         let ends: Vec<usize> = path.match_indices('.').map(|(at, _)| at).collect();
         let numbers = ends.windows(2).enumerate().filter_map(|(position, pair)| {
             let &[before, after] = pair else { return None };
@@ -99,7 +99,7 @@ impl LayerIndex {
         });
         let numbers: Vec<(usize, &str, usize)> = numbers.collect();
         if self.0.is_empty() {
-            // PEFT wants two names before the number.
+            // PEFT requires two names before the number.
             let mut inner = numbers.iter().filter(|(position, ..)| *position > 0);
             return inner.next().map(|(.., number)| *number);
         }
@@ -113,7 +113,8 @@ impl LayerIndex {
     }
 }
 
-/// What means these paths and no others of a model: the last names if those do, else the paths, else an expression.
+/// A pattern for exactly these paths of a model: the last names if they suffice, otherwise the paths, otherwise an
+/// expression.
 pub(super) fn name_modules(paths: &[&str], all: &[&str]) -> TargetModules {
     let mut last: Vec<String> = paths
         .iter()

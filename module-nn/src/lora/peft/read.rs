@@ -1,4 +1,4 @@
-//! Adapters of PEFT into models.
+//! Reads PEFT's adapters into models.
 
 use module_core::{LoadProblems, Mismatch, Module, Result, Select, StateDict, Tensor};
 
@@ -46,7 +46,7 @@ fn is_left_head(path: &str, prefix: &str, tensors: &StateDict) -> bool {
     is_head && !tensors.contains_key(&format!("{BASE}{prefix}{path}.lora_A.weight"))
 }
 
-/// Keeps of `modules_to_save` what the model has. PEFT compares ends of paths without regard to dots.
+/// Keeps only the names of `modules_to_save` that the model has. PEFT compares ends of paths without regard to dots.
 fn name_saved(lora: &mut LoraConfig, model: &dyn Module, prefix: &str) {
     let found = find(model);
     let paths = found
@@ -67,7 +67,7 @@ fn name_saved(lora: &mut LoraConfig, model: &dyn Module, prefix: &str) {
     }
 }
 
-/// Puts the values into the fresh adapter, and returns those of the model's own parameters.
+/// Sets the values of the new adapter, and returns those of the model's own parameters.
 fn fill(
     model: &dyn Module,
     name: &str,

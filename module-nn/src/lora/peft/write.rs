@@ -1,4 +1,4 @@
-//! Adapters of models for PEFT.
+//! Writes the adapters of models for PEFT.
 
 use module_core::{Module, Result, StateDict};
 
@@ -104,7 +104,7 @@ pub(super) fn of(model: &dyn Module, name: &str, prefix: &str) -> Result<PeftAda
     Ok(PeftAdapter { config, tensors })
 }
 
-/// What a layer holds, if it has the adapter.
+/// The contents of a layer, if it has the adapter.
 fn held_of<'a>(place: &Place<'a>, name: &str) -> Option<&'a Held> {
     place.held().filter(|held| held.states.contains_key(name))
 }

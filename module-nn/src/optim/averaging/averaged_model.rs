@@ -1,4 +1,4 @@
-//! A formula of averages, and the list of tensors that it makes an average of a model of.
+//! A formula of an average, and the list of tensors that it averages.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use serde::de::DeserializeOwned;
 use super::AveragingError;
 use super::tensors::{Kept, Role, Tensors};
 
-/// The formula of an average and its options: all that an average of your own needs, PyTorch's `avg_fn`.
+/// The formula of an average and its options: everything that a custom average needs, like PyTorch's `avg_fn`.
 ///
-/// [`build`](Self::build) makes an average of a model of it, with checkpoints and all checks ([`AveragedModel`]).
-/// The options are saved with the state, so they are `Serialize` and `Deserialize`.
+/// [`build`](Self::build) makes the average of a model from it, with checkpoints and all checks ([`AveragedModel`]). The
+/// options are saved with the state, so they are `Serialize` and `Deserialize`.
 ///
 /// # Example
 ///
-/// The greatest value that each element ever had:
+/// The maximum value that each element ever had:
 ///
 /// ```
 /// use module_nn::prelude::*;
@@ -45,7 +45,7 @@ pub trait AveragingRule: Clone + Serialize + DeserializeOwned {
     /// The name of the average, which is saved with its state: a state is loaded only by an average of this name.
     const NAME: &'static str;
 
-    /// Refuses options outside their ranges. It is asked before an average is built or loaded.
+    /// Refuses options outside their ranges. Called before an average is built or loaded.
     ///
     /// # Errors
     ///
@@ -59,15 +59,15 @@ pub trait AveragingRule: Clone + Serialize + DeserializeOwned {
         false
     }
 
-    /// The next average of a tensor, of the one so far and the model's value, when `n_averaged` updates, at least
-    /// one, have gone into it. The result is cast to the dtype of the average. Nothing is tracked.
+    /// The next average of a tensor, from the current one and the model's value, after `n_averaged` updates, at least one.
+    /// The result is cast to the dtype of the average. Nothing is tracked.
     ///
     /// # Errors
     ///
-    /// Whatever the computation raises.
+    /// Any error of the computation.
     fn average(&self, averaged: &Tensor, value: &Tensor, n_averaged: u64) -> Result<Tensor>;
 
-    /// The average of a model, which begins with the values that it has at the first update.
+    /// The average of a model, which starts with the model's values at the first update.
     ///
     /// # Errors
     ///
@@ -78,18 +78,18 @@ pub trait AveragingRule: Clone + Serialize + DeserializeOwned {
     }
 }
 
-/// The average of a model's values over training, by an [`AveragingRule`]: PyTorch's `AveragedModel`.
+/// The average of a model's values over training, computed by an [`AveragingRule`]: PyTorch's `AveragedModel`.
 ///
-/// [`EMA`](super::EMA) and [`SWA`](super::SWA) are such averages. What is kept are the averaged values by their
-/// paths, and no second model:
+/// [`EMA`](super::EMA) and [`SWA`](super::SWA) are such averages. Only the averaged values are kept, by path, and no second
+/// model:
 ///
-/// - [`update`](Self::update) takes the model's present values into the average,
-/// - [`swap_in`](Self::swap_in) gives the averaged values to the model until a guard is dropped,
-/// - [`state_dict`](Self::state_dict) gives them to any model, a file or a [`functional_call`](module_core::functional_call).
+/// - [`update`](Self::update) adds the model's current values to the average,
+/// - [`swap_in`](Self::swap_in) gives the model the averaged values until a guard is dropped,
+/// - [`state_dict`](Self::state_dict) is for any model, a file or a [`functional_call`](module_core::functional_call).
 ///
 /// As in PyTorch, all parameters are averaged, whether they are trained or not, and a tied one once. Buffers are the
-/// model's at the last update, or averaged if the options say so; then those of integers are computed in the default
-/// dtype and lose their fractions. Extra states are the model's at the last update.
+/// model's at the last update, or averaged if the options say so; integer buffers are then computed in the default dtype
+/// and truncated. Extra states are the model's at the last update.
 ///
 /// # Example
 ///
@@ -141,18 +141,17 @@ impl<R: AveragingRule> AveragedModel<R> {
         &self.rule
     }
 
-    /// How many updates there were.
+    /// The number of updates.
     pub fn n_averaged(&self) -> u64 {
         self.n_averaged
     }
 
-    /// Takes the present values of the model into the average: PyTorch's `update_parameters`. The first update copies
-    /// them.
+    /// Adds the model's current values to the average: PyTorch's `update_parameters`. The first update copies them.
     ///
     /// # Errors
     ///
-    /// A model with other tensors than the average was built with ([`AveragingError::Tensors`]), one that has other
-    /// values for a while ([`AveragingError::Swapped`]), not enough memory; then the average is as it was.
+    /// A model with other tensors than the average was built with ([`AveragingError::Tensors`]), one whose values are
+    /// swapped ([`AveragingError::Swapped`]), not enough memory; then the average is unchanged.
     #[doc(alias = "update_parameters")]
     pub fn update(&mut self, model: &dyn Module) -> Result<()> {
         let now = Tensors::of(model);
@@ -179,7 +178,7 @@ impl<R: AveragingRule> AveragedModel<R> {
         Ok(())
     }
 
-    /// The next value of a tensor, of the dtype and on the device that it has.
+    /// The next value of a tensor, in its dtype and on its device.
     fn next(&self, kept: &Kept, value: &Tensor) -> Result<Tensor> {
         if kept.role == Role::Extra {
             return Ok(value.clone());
@@ -197,8 +196,8 @@ impl<R: AveragingRule> AveragedModel<R> {
         fit(&next, &kept.value)
     }
 
-    /// The averaged values under the model's keys, which any such model loads. Before the first update they are those
-    /// that the model was built with.
+    /// The averaged values under the model's keys, which any such model can load. Before the first update, they are those
+    /// with which the model was built.
     pub fn state_dict(&self) -> StateDict {
         let named = self.tensors.named();
         let persistent = named.filter(|(_, kept)| is_persistent(kept));
@@ -207,7 +206,7 @@ impl<R: AveragingRule> AveragedModel<R> {
             .collect()
     }
 
-    /// All averaged values, those of buffers that are not persistent too.
+    /// All averaged values, including those of non-persistent buffers.
     pub(super) fn values(&self) -> StateDict {
         let named = self.tensors.named();
         named
@@ -215,24 +214,24 @@ impl<R: AveragingRule> AveragedModel<R> {
             .collect()
     }
 
-    /// Gives the averaged values to the model until the guard is dropped, which gives the model's own back on every
-    /// path, also by an error or a panic: see [`swap_state_dict`](module_core::ModuleExt::swap_state_dict).
+    /// Gives the model the averaged values until the guard is dropped, which restores the model's own in all cases,
+    /// including errors and panics: see [`swap_state_dict`](module_core::ModuleExt::swap_state_dict).
     ///
-    /// What happens to the values meanwhile is undone. For batch normalizations whose statistics are to be those of the
-    /// averaged values, call [`update_bn`](super::update_bn) first thing.
+    /// Changes of the values meanwhile are undone. If batch normalizations should use statistics of the averaged values,
+    /// call [`update_bn`](super::update_bn) first.
     ///
     /// # Errors
     ///
-    /// A model with other keys or shapes, one whose values are swapped already; then nothing is changed.
+    /// A model with other keys or shapes, one whose values are already swapped; then nothing is changed.
     pub fn swap_in<'m>(&self, model: &'m dyn Module) -> Result<SwappedState<'m>> {
         model.swap_state_dict(&self.values())
     }
 
-    /// Runs `f` while the model has the averaged values: [`swap_in`](Self::swap_in) for a closure.
+    /// Runs `f` while the model has the averaged values: [`swap_in`](Self::swap_in) with a closure.
     ///
     /// # Errors
     ///
-    /// As [`swap_in`](Self::swap_in), and those of `f`; the model has its own values then, too.
+    /// Those of [`swap_in`](Self::swap_in) and of `f`; the model then has its own values, too.
     ///
     /// # Example
     ///
@@ -252,7 +251,7 @@ impl<R: AveragingRule> AveragedModel<R> {
     }
 }
 
-/// Whether a state dict holds it.
+/// Whether a state dict contains it.
 pub(super) fn is_persistent(kept: &Kept) -> bool {
     kept.role != Role::Buffer { persistent: false }
 }
@@ -263,7 +262,7 @@ pub(super) fn fit(value: &Tensor, like: &Tensor) -> Result<Tensor> {
     Ok(value.detach())
 }
 
-/// Refuses values that are not the model's own.
+/// Refuses swapped values.
 fn check_own(name: &'static str, tensors: &Tensors) -> Result<()> {
     match &tensors.swapped {
         Some(key) => {

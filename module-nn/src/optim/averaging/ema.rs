@@ -12,7 +12,7 @@ use crate::optim::range::{at_least_0, from_0_to_1};
 /// a ← a + (1 - d)·(w - a)      afterwards
 /// ```
 ///
-/// [`AveragedModel`] says how it is updated, used and saved, and what happens to buffers.
+/// [`AveragedModel`] describes how it is updated, used and saved, and what happens to buffers.
 ///
 /// Source: `torch.optim.swa_utils.get_ema_multi_avg_fn`; Polyak and Juditsky, *Acceleration of Stochastic
 /// Approximation by Averaging* (1992).
@@ -44,13 +44,13 @@ pub type EMA = AveragedModel<EMAConfig>;
 config! {
     /// The options of [`EMA`].
     ///
-    /// With `use_warmup` the decay of the update after `n` others is, with `γ` and `p`,
+    /// With `use_warmup` the decay of update `n`, counted from 0, is, with `γ` and `p`,
     ///
     /// ```text
     /// max(min(1 - (1 + n/γ)^(-p), d), min_decay)
     /// ```
     ///
-    /// so that the first values are soon forgotten: timm's `ModelEmaV3`.
+    /// so that the first values are soon forgotten, as in timm's `ModelEmaV3`.
     ///
     /// # Example
     ///
@@ -65,7 +65,7 @@ config! {
     /// ```
     pub struct EMAConfig {
         required {
-            /// How much of the average stays at an update, from 0 to 1.
+            /// The fraction of the average that remains at an update, from 0 to 1.
             decay: f64,
         }
         optional {
@@ -73,11 +73,11 @@ config! {
             use_buffers: bool = false,
             /// Whether the decay grows from 0.
             use_warmup: bool = false,
-            /// `γ`: how many updates later the warm-up is as far.
+            /// `γ`: the time scale of the warm-up, in updates.
             warmup_gamma: f64 = 1.0,
-            /// `p`: how fast the decay grows.
+            /// `p`: the exponent of the warm-up.
             warmup_power: f64 = 2.0 / 3.0,
-            /// The least decay in the warm-up.
+            /// The minimum decay in the warm-up.
             min_decay: f64 = 0.0,
         }
     }
@@ -88,14 +88,14 @@ impl EMA {
     ///
     /// # Errors
     ///
-    /// As [`AveragingRule::build`].
+    /// Those of [`AveragingRule::build`].
     pub fn new(model: &dyn Module, decay: f64) -> Result<Self> {
         EMAConfig::new(decay).build(model)
     }
 }
 
 impl EMAConfig {
-    /// The decay of the update after `n` others.
+    /// The decay of update `n`, counted from 0.
     fn decay_after(&self, n: u64) -> f64 {
         if !self.use_warmup {
             return self.decay;
@@ -124,7 +124,7 @@ impl AveragingRule for EMAConfig {
         let decay = self.decay_after(n_averaged);
         let dtype = averaged.dtype();
         if matches!(dtype, DType::F16 | DType::BF16) {
-            // Rounded once, as PyTorch's `lerp` has it.
+            // Rounded once, like PyTorch's `lerp`.
             let [averaged, value] = [averaged, value].map(|x| x.to_dtype(DType::F32));
             return lerp(&averaged?, &value?, 1.0 - decay);
         }

@@ -3,27 +3,27 @@ use std::fmt;
 use module_core::Error;
 use module_core::error::quote;
 
-/// What can go wrong with the average of a model; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+/// Errors of averages; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AveragingError {
-    /// A model whose tensors are not those that the average was built with.
+    /// A model whose tensors differ from those that the average was built with.
     Tensors {
         /// The average.
         name: &'static str,
-        /// The keys that are new, gone, of another shape, or tied otherwise.
+        /// The keys that are new, missing, of another shape, or tied differently.
         keys: Vec<String>,
     },
 
-    /// An update by a model that has other values for a while, probably the averaged ones.
+    /// An update from a model whose values are swapped, probably for the averaged ones.
     Swapped {
         /// The average.
         name: &'static str,
-        /// The first tensor whose value is not the model's own.
+        /// The first tensor with a swapped value.
         key: String,
     },
 
-    /// Averaged values that are not those of this model.
+    /// Averaged values of a different model.
     State {
         /// The average.
         name: &'static str,
@@ -36,7 +36,7 @@ pub enum AveragingError {
     },
 }
 
-/// At most ten keys in words.
+/// At most ten keys, in words.
 fn list(keys: &[String]) -> String {
     const SHOWN: usize = 10;
     let shown = keys.iter().take(SHOWN);
@@ -53,8 +53,8 @@ impl fmt::Display for AveragingError {
         match self {
             Self::Tensors { name, keys } => write!(
                 f,
-                "{name}: {} of the model and of what the average was built with differ; build it anew \
-                 after replacing layers",
+                "{name}: the model differs from the one that the average was built with in {}; build the \
+                 average again after replacing layers",
                 list(keys)
             ),
             Self::Swapped { name, key } => write!(

@@ -1,8 +1,8 @@
 //! Averages of a model's values over training: `torch.optim.swa_utils`.
 //!
-//! [`EMA`] and [`SWA`] are formulas ([`AveragingRule`]) on one list of tensors by path ([`AveragedModel`]), and so
-//! is an average of another crate. There is no second model: the averaged values are put into the one there is for
-//! a while, or it is called with them.
+//! [`EMA`] and [`SWA`] are formulas ([`AveragingRule`]) on one list of tensors by path ([`AveragedModel`]), and so is an
+//! average of another crate. There is no second model: the averaged values are temporarily swapped into the existing one,
+//! or it is called with them.
 
 mod averaged_model;
 mod ema;

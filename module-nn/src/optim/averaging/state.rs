@@ -9,7 +9,7 @@ use super::{AveragedModel, AveragingError, AveragingRule};
 /// PyTorch's name of the count.
 const N_AVERAGED: &str = "n_averaged";
 
-/// What PyTorch's names of the values begin with.
+/// The prefix of PyTorch's names of the values.
 const PREFIX: &str = "module.";
 
 impl<R: AveragingRule> AveragedModel<R> {
@@ -27,12 +27,12 @@ impl<R: AveragingRule> AveragedModel<R> {
         Ok(state)
     }
 
-    /// Takes up a state under the names of PyTorch's `AveragedModel`. Values are cast to the dtypes that they replace; of a tied
-    /// tensor one name is enough, and buffers that are not persistent may be missing.
+    /// Restores a state with the names of PyTorch's `AveragedModel`. Values are cast to the dtypes that they replace; one
+    /// name of a tied tensor is enough, and non-persistent buffers may be missing.
     ///
     /// # Errors
     ///
-    /// Other keys or shapes ([`AveragingError::State`]), a count that is no whole number; then nothing is changed.
+    /// Other keys or shapes ([`AveragingError::State`]), a count that is not an integer; then nothing is changed.
     ///
     /// # Example
     ///
@@ -111,7 +111,7 @@ impl<R: AveragingRule> AveragedModel<R> {
     }
 }
 
-/// The options; the count and the values under PyTorch's names, those of buffers that are not persistent too.
+/// The options; the count and the values under PyTorch's names, including those of non-persistent buffers.
 impl<R: AveragingRule> Stateful for AveragedModel<R> {
     fn state(&self) -> Result<Snapshot> {
         let mut tensors = self.torch_state_dict()?;

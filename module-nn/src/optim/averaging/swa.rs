@@ -3,17 +3,17 @@ use module_core::{DType, Module, Result, Tensor, default_dtype};
 use super::{AveragedModel, AveragingRule};
 use crate::config::config;
 
-/// The mean of the values that a model had at the updates (stochastic weight averaging): with the values `w` of the
-/// model after `n` updates,
+/// The mean of a model's values at the updates (stochastic weight averaging): with the values `w` of the model after `n`
+/// updates,
 ///
 /// ```text
 /// a ← w                        at the first update
 /// a ← a + (w - a)/(n + 1)      afterwards
 /// ```
 ///
-/// [`AveragedModel`] says how it is updated, used and saved, and what happens to buffers. [`SWALR`](super::super::SWALR)
-/// is the schedule that goes with it, and [`update_bn`](super::update_bn) gives batch normalizations the statistics of the
-/// averaged values.
+/// [`AveragedModel`] describes how it is updated, used and saved, and what happens to buffers.
+/// [`SWALR`](super::super::SWALR) is the matching schedule, and [`update_bn`](super::update_bn) gives batch normalizations
+/// the statistics of the averaged values.
 ///
 /// Source: `torch.optim.swa_utils.AveragedModel`; Izmailov, Podoprikhin, Garipov, Vetrov and Wilson, *Averaging
 /// Weights Leads to Wider Optima and Better Generalization* (2018).
@@ -61,7 +61,7 @@ impl SWA {
     ///
     /// # Errors
     ///
-    /// As [`AveragingRule::build`].
+    /// Those of [`AveragingRule::build`].
     pub fn new(model: &dyn Module) -> Result<Self> {
         SWAConfig::new().build(model)
     }
@@ -82,7 +82,7 @@ impl AveragingRule for SWAConfig {
         }
         let number = |x: &Tensor| x.to_dtype(default_dtype());
         let difference = match dtype {
-            // Truth values have none of their own.
+            // Booleans have no arithmetic of their own.
             DType::Bool => number(value)?.sub(&number(averaged)?)?,
             _ => number(&value.sub(averaged)?)?,
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use module_core::module::Visitor;
 use module_core::{Buffer, ExtraState, Module, ModuleExt, Parameter, Tensor, TensorId, Walk};
 
-/// What a tensor is to its model.
+/// The role of a tensor in its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Parameter,
@@ -13,14 +13,14 @@ pub(super) enum Role {
     Extra,
 }
 
-/// A tensor of a model, or what is kept of it.
+/// A tensor of a model, or its average.
 pub(super) struct Kept {
     pub(super) role: Role,
     pub(super) value: Tensor,
 }
 
 impl Kept {
-    /// Whether another is the same part of a model, with other values.
+    /// Whether another is the same part of a model, possibly with other values.
     fn is_like(&self, other: &Self) -> bool {
         let fits = self.role == Role::Extra || self.value.shape() == other.value.shape();
         fits && self.role == other.role
@@ -31,14 +31,14 @@ impl Kept {
 #[derive(Default)]
 pub(super) struct Tensors {
     pub(super) kept: Vec<Kept>,
-    /// The names in the order of a state dict, each with the index of what it names.
+    /// The names in the order of a state dict, each with the index of its tensor.
     pub(super) names: Vec<(String, usize)>,
-    /// The first name whose value is not the model's own.
+    /// The first name whose value is swapped.
     pub(super) swapped: Option<String>,
 }
 
 impl Tensors {
-    /// Those that a model has now.
+    /// The model's current tensors.
     pub(super) fn of(model: &dyn Module) -> Self {
         let mut tensors = Self::default();
         let mut places = HashMap::new();
@@ -74,14 +74,14 @@ impl Tensors {
         self.names.push((name, place));
     }
 
-    /// The names with what they name.
+    /// The names with their tensors.
     pub(super) fn named(&self) -> impl Iterator<Item = (&str, &Kept)> {
         let kept = |place: usize| self.kept.get(place);
         let names = self.names.iter();
         names.filter_map(move |(name, place)| Some((name.as_str(), kept(*place)?)))
     }
 
-    /// The names that are not in both, or whose tensors are of other shapes or tied otherwise.
+    /// The names that are not in both, or whose tensors have other shapes or are tied differently.
     pub(super) fn differences(&self, other: &Self) -> Vec<String> {
         let mut pairs = self.kept.iter().zip(&other.kept);
         if self.names == other.names && pairs.all(|(x, y)| x.is_like(y)) {

@@ -9,22 +9,22 @@ use module_core::{
 use crate::layers::BatchNorm;
 use crate::layers::channel_norm::ChannelNorm;
 
-/// Gives the batch normalizations of a model the statistics of its inputs, by one pass over batches: what averaged values
-/// need before they are evaluated.
+/// Gives the batch normalizations of a model the statistics of its inputs, by one pass over batches; averaged values need
+/// this before they are evaluated.
 ///
-/// The running statistics are reset and become the mean of those of the batches, whatever the momentum; the model
-/// is in training mode meanwhile, and nothing is tracked. Then modes are as they were. Normalizations that are
-/// [frozen](module_core::ModuleExt::freeze) keep their statistics. Without a batch normalization nothing is done, and no batch
-/// is taken.
+/// The running statistics are reset and become the mean of those of the batches, regardless of the momentum; the model is
+/// in training mode meanwhile, and nothing is tracked. Afterwards modes are restored. Normalizations that are
+/// [frozen](module_core::ModuleExt::freeze) keep their statistics. Without a batch normalization nothing is done, and no
+/// batch is taken.
 ///
-/// The statistics belong to the values that the model has. For those of an [`AveragedModel`](super::AveragedModel), call
-/// it while they are swapped in, or load them to a model of their own.
+/// The statistics are those of the model's current values. For those of an [`AveragedModel`](super::AveragedModel), call it
+/// while they are swapped in, or load them into a separate model.
 ///
 /// Source: `torch.optim.swa_utils.update_bn`.
 ///
 /// # Errors
 ///
-/// The first batch that is an error, and those of the calls. Then the statistics are as they were, as after a panic.
+/// The first error among the batches, and those of the calls. Then the statistics are restored, as after a panic.
 ///
 /// # Example
 ///
@@ -61,19 +61,19 @@ where
     Ok(())
 }
 
-/// A model whose batch normalizations average all batches, until it is dropped.
+/// A model whose batch normalizations average all batches, until this is dropped.
 struct Averaging<'m> {
     norms: Vec<&'m AtomicBool>,
-    /// The mode flags with the modes that they had.
+    /// The mode flags with their original modes.
     modes: Vec<(&'m Training, bool)>,
-    /// The statistics from before.
+    /// The original statistics.
     kept: Vec<(&'m Buffer, Tensor)>,
     /// Whether the new statistics stay.
     is_done: bool,
 }
 
 impl<'m> Averaging<'m> {
-    /// Resets the statistics and changes the modes; of a model without batch normalizations nothing.
+    /// Resets the statistics and changes the modes; does nothing for a model without batch normalizations.
     fn begin(model: &'m dyn Module) -> Result<Option<Self>> {
         let norms = batch_norms(model);
         if norms.is_empty() {
@@ -114,7 +114,7 @@ impl Drop for Averaging<'_> {
         }
         if !self.is_done {
             for (buffer, value) in self.kept.drain(..) {
-                // Of a model that was cast meanwhile, the statistics go with it.
+                // If the model was cast meanwhile, the statistics are cast too.
                 let now = buffer.tensor();
                 let cast = value.to_dtype(now.dtype());
                 let _set = cast.and_then(|value| buffer.set(value.to_device(&now.device())?));
@@ -123,7 +123,7 @@ impl Drop for Averaging<'_> {
     }
 }
 
-/// The batch normalizations of a tree whose statistics move.
+/// The batch normalizations of a tree whose statistics are updated.
 fn batch_norms(model: &dyn Module) -> Vec<(&ChannelNorm, &AtomicBool)> {
     let norms = model.modules().filter_map(|module| {
         let module: &dyn Any = module.as_module();

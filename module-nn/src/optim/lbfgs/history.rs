@@ -1,4 +1,4 @@
-//! What L-BFGS keeps between iterations, and the direction that it makes of it.
+//! What L-BFGS keeps between iterations, and the direction that it computes from it.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(in crate::optim) struct Pair {
     pub(in crate::optim) rho: f64,
 }
 
-/// All that an iteration finds of those before it.
+/// Everything that an iteration needs from previous ones.
 #[derive(Clone)]
 pub(in crate::optim) struct History {
     pub(in crate::optim) func_evals: u64,
@@ -42,7 +42,7 @@ impl Default for History {
 }
 
 impl History {
-    /// Takes up a gradient, and finds the direction of the next step.
+    /// Takes a gradient, and computes the direction of the next step.
     pub(super) fn turn(&mut self, grad: &Tensor, history_size: usize) -> Result<()> {
         let direction = match (&self.last_grad, &self.direction) {
             (Some(last_grad), Some(direction)) => {
@@ -91,7 +91,7 @@ impl History {
     }
 }
 
-/// A number of a tensor with one element.
+/// The number in a tensor with one element.
 pub(super) fn item(x: &Tensor) -> Result<f64> {
     x.to_dtype(DType::F64)?.item()
 }

@@ -1,49 +1,48 @@
-//! The line search of L-BFGS: a step that fulfills the strong Wolfe conditions.
+//! The line search of L-BFGS: a step that satisfies the strong Wolfe conditions.
 //!
-//! Source: Nocedal and Wright, *Numerical Optimization* (2006), algorithms 3.5 and 3.6, with the safeguards that
-//! PyTorch has.
+//! Source: Nocedal and Wright, *Numerical Optimization* (2006), algorithms 3.5 and 3.6, with PyTorch's safeguards.
 
 use module_core::{Result, Tensor};
 
-/// How much of the decrease that the slope promises is enough.
+/// The sufficient fraction of the decrease that the slope predicts.
 const DECREASE: f64 = 1e-4;
-/// To how much of itself the slope has to fall.
+/// The fraction to which the slope must decrease.
 const CURVATURE: f64 = 0.9;
 
-/// What the loss is at a step along the direction.
+/// The loss at a step along the direction.
 #[derive(Clone)]
 pub(super) struct Trial {
     pub(super) step: f64,
     pub(super) loss: f64,
     pub(super) grad: Tensor,
-    /// The derivative of the loss by the step.
+    /// The derivative of the loss with respect to the step.
     pub(super) slope: f64,
 }
 
-/// A search that begins at a trial with step 0.
+/// A search that begins with a trial at step 0.
 pub(super) struct LineSearch<'a> {
-    /// The trial with step 0.
+    /// The trial at step 0.
     pub(super) start: Trial,
-    /// The greatest element of the direction.
+    /// The largest element of the direction.
     pub(super) greatest: f64,
-    /// Below which change of the parameters it ends.
+    /// The change of the parameters below which it ends.
     pub(super) tolerance_change: f64,
-    /// How many trials there are at most after the first.
+    /// The maximum number of trials after the first.
     pub(super) max_trials: usize,
     /// Tries a step.
     pub(super) evaluate: &'a mut dyn FnMut(f64) -> Result<Trial>,
 }
 
-/// What the first phase ended with.
+/// The result of the first phase.
 enum Bracketed {
-    /// A step that fulfills the conditions.
+    /// A step that satisfies the conditions.
     Found(Trial),
-    /// Two steps between which there is one.
+    /// Two steps with such a step between them.
     Between([Trial; 2]),
 }
 
 impl LineSearch<'_> {
-    /// The best step that was found, and how many were tried, the first of them `step`.
+    /// The best step found, and the number of trials, starting with `step`.
     pub(super) fn run(&mut self, step: f64) -> Result<(Trial, usize)> {
         let (bracketed, trials) = self.bracket(step)?;
         let (best, trials) = match bracketed {
@@ -53,17 +52,17 @@ impl LineSearch<'_> {
         Ok((best, trials + 1))
     }
 
-    /// Whether the loss has not fallen enough.
+    /// Whether the loss has not decreased enough.
     fn is_too_high(&self, trial: &Trial) -> bool {
         trial.loss > self.start.loss + DECREASE * trial.step * self.start.slope
     }
 
-    /// Whether the slope has fallen enough.
+    /// Whether the slope has decreased enough.
     fn is_flat(&self, trial: &Trial) -> bool {
         trial.slope.abs() <= -CURVATURE * self.start.slope
     }
 
-    /// Lengthens the step until two steps have one that fulfills the conditions between them.
+    /// Lengthens the step until two steps bracket one that satisfies the conditions.
     fn bracket(&mut self, step: f64) -> Result<(Bracketed, usize)> {
         let mut previous = self.start.clone();
         let mut current = (self.evaluate)(step)?;
@@ -87,7 +86,7 @@ impl LineSearch<'_> {
         Ok((Bracketed::Between(ends), self.max_trials))
     }
 
-    /// Narrows the bracket down to a step that fulfills the conditions.
+    /// Narrows the bracket to a step that satisfies the conditions.
     fn zoom(&mut self, [a, b]: [Trial; 2], mut trials: usize) -> Result<(Trial, usize)> {
         let (mut low, mut high) = if a.loss <= b.loss { (a, b) } else { (b, a) };
         // Whether the last step was near an end of the bracket.
@@ -132,8 +131,8 @@ impl LineSearch<'_> {
     }
 }
 
-/// Where the cubic polynomial through two trials with their slopes is smallest, between two steps; their middle if
-/// there is no such place.
+/// The minimum of the cubic polynomial through two trials with their slopes, between two steps; their midpoint if there is
+/// none.
 fn interpolate(a: &Trial, b: &Trial, shortest: f64, longest: f64) -> f64 {
     let (a, b) = if a.step <= b.step { (a, b) } else { (b, a) };
     let d1 = a.slope + b.slope - 3.0 * (a.loss - b.loss) / (a.step - b.step);
@@ -144,7 +143,7 @@ fn interpolate(a: &Trial, b: &Trial, shortest: f64, longest: f64) -> f64 {
     let d2 = square.sqrt();
     let share = (b.slope + d2 - d1) / (b.slope - a.slope + 2.0 * d2);
     let step = b.step - (b.step - a.step) * share;
-    // As Python's `min` and `max` do it, also where the step is not a number.
+    // Like Python's `min` and `max`, also if the step is NaN.
     let step = if shortest > step { shortest } else { step };
     if longest < step { longest } else { step }
 }

@@ -13,18 +13,18 @@ use super::range::at_least_0;
 use super::{OptimizerError, ParamStates};
 use crate::config::config;
 
-/// A quasi-Newton method: steps along the gradient, turned by an estimate of the inverse of the Hessian that the last
-/// gradients and steps give.
+/// A quasi-Newton method: steps along the gradient, multiplied by an estimate of the inverse Hessian from the last
+/// gradients and steps.
 ///
 /// ```text
 /// d = -H·g      p ← p + t·d
 /// ```
 ///
-/// `H` is made of the last `history_size` differences of parameters and of gradients by the two-loop recursion. `t`
-/// is the learning rate, or fulfills the strong Wolfe conditions if a line search is asked for. It needs the loss of
-/// all samples, without dropout or other random numbers.
+/// `H` is computed from the last `history_size` differences of parameters and of gradients by the two-loop recursion. `t`
+/// is the learning rate, or satisfies the strong Wolfe conditions if a line search is chosen. It needs the loss of all
+/// samples, without dropout or other randomness.
 ///
-/// One call of [`step`](Self::step) evaluates the loss several times, so that it is given a closure, and is no
+/// One call of [`step`](Self::step) evaluates the loss several times, so it takes a closure and does not implement
 /// [`Optimizer`](super::Optimizer), whose steps evaluate nothing. It has no groups.
 ///
 /// Source: `torch.optim.LBFGS`; Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*
@@ -51,15 +51,15 @@ pub struct LBFGS {
     pub(super) history: History,
 }
 
-/// How [`LBFGS`] finds the length of a step.
+/// How [`LBFGS`] determines the length of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LineSearchFn {
-    /// It is the learning rate: PyTorch's `None`.
+    /// The learning rate: PyTorch's `None`.
     #[default]
     Fixed,
-    /// By a search for a step that fulfills the strong Wolfe conditions.
+    /// A line search for a step that satisfies the strong Wolfe conditions.
     StrongWolfe,
 }
 
@@ -67,23 +67,23 @@ config! {
     /// The arguments of [`LBFGS`].
     pub struct LBFGSConfig {
         required {
-            /// The learning rate, by which the first trial of a step is scaled; PyTorch's is 1 if none is given.
+            /// The learning rate, which scales the first trial of a step; PyTorch's is 1 if none is given.
             lr: f64,
         }
         optional {
-            /// How many iterations a step has at most.
+            /// The maximum number of iterations per step.
             max_iter: usize = 20,
-            /// How often a step evaluates the loss at most; `None` is 1.25 times `max_iter`.
+            /// The maximum number of loss evaluations per step; by default 1.25 times `max_iter`.
             max_eval: Option<usize> = None,
-            /// The greatest element of a gradient at which a step ends.
+            /// A step ends if no gradient element exceeds this.
             tolerance_grad: f64 = 1e-7,
-            /// The change of the parameters or of the loss at which a step ends.
+            /// A step ends if the change of the parameters or of the loss is below this.
             tolerance_change: f64 = 1e-9,
-            /// How many differences are kept.
+            /// The number of differences kept.
             history_size: usize = 100,
-            /// How the length of a step is found.
+            /// How the length of a step is determined.
             line_search_fn: LineSearchFn = LineSearchFn::Fixed,
-            /// Whether to climb instead of to descend.
+            /// Whether to maximize instead of minimize.
             maximize: bool = false,
         }
     }
@@ -112,7 +112,7 @@ impl LBFGSConfig {
 impl LBFGS {
     const NAME: &'static str = "LBFGS";
 
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
@@ -130,22 +130,22 @@ impl LBFGS {
     ///
     /// # Errors
     ///
-    /// A learning rate that is negative or not a number; then it is as it was.
+    /// A learning rate that is negative or not a number; then it is unchanged.
     pub fn set_lr(&mut self, lr: f64) -> Result<()> {
         check_lr(lr)?;
         self.config.lr = lr;
         Ok(())
     }
 
-    /// Moves the parameters by up to `max_iter` iterations, and returns the loss that `closure` gave before the
-    /// first. `closure` computes the loss of the model as it is; gradients are dropped before, and computed after
-    /// it. Those of the last evaluation stay.
+    /// Moves the parameters by up to `max_iter` iterations, and returns the loss before the first. `closure` computes the
+    /// loss of the model as it is; gradients are cleared before each evaluation and computed after it. Those of the last
+    /// evaluation stay.
     ///
     /// # Errors
     ///
-    /// Other parameters than the optimizer was built with, several dtypes or devices among them, no gradient at all,
-    /// and what `closure` raises: then the parameters are those of the last iteration that it was called for, and
-    /// further steps go on from there.
+    /// Parameters that differ from those that the optimizer was built with, several dtypes or devices among them, no
+    /// gradients, and errors of `closure`: then the parameters are those of the last evaluated iteration, and further steps
+    /// continue from there.
     pub fn step(
         &mut self,
         model: &dyn Module,
@@ -170,13 +170,13 @@ fn check_lr(lr: f64) -> Result<()> {
 struct Problem<'a> {
     model: &'a dyn Module,
     parameters: Vec<&'a Parameter>,
-    /// -1 to climb.
+    /// -1 to maximize.
     sign: f64,
     closure: &'a mut dyn FnMut() -> Result<Tensor>,
 }
 
 impl Problem<'_> {
-    /// The loss and its gradient, to descend.
+    /// The loss and its gradient, to minimize.
     fn evaluate(&mut self) -> Result<(f64, Tensor)> {
         self.model.zero_grad();
         let loss = (self.closure)()?;

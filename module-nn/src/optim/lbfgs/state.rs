@@ -1,4 +1,4 @@
-//! How L-BFGS is saved: each of its vectors in the parts that belong to the parameters, under their paths.
+//! How L-BFGS is saved: each of its vectors is split by parameter, under the parameters' paths.
 
 use std::collections::VecDeque;
 

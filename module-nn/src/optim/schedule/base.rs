@@ -4,17 +4,16 @@ use crate::optim::Optimizer;
 
 /// Changes the learning rates of an optimizer from step to step, or from epoch to epoch.
 ///
-/// A schedule is built for an optimizer, and sets its first learning rates then. [`step`](Self::step) sets the
-/// next ones; it is called after [`Optimizer::step`], as often as the schedule counts: its "epochs" are its own
-/// calls. As PyTorch's, most schedules multiply the learning rates that they find, so that several act together
-/// ([`ChainedScheduler`](super::ChainedScheduler)), and a rate that is changed by hand stays changed.
+/// A schedule is built for an optimizer, and sets its first learning rates at that time. [`step`](Self::step) sets the next
+/// ones; call it after [`Optimizer::step`], as often as the schedule counts: its "epochs" are its own calls. Like
+/// PyTorch's, most schedules multiply the current learning rates, so that several combine
+/// ([`ChainedScheduler`](super::ChainedScheduler)), and a manually changed rate stays changed.
 ///
-/// A run is resumed in three steps: build the optimizer and the schedules as before, then restore the optimizer,
-/// then the schedules. The rates of the moment are in the state of the optimizer, and building a schedule changes
-/// them.
+/// To resume a run, build the optimizer and the schedules as before, then restore the optimizer, then the schedules. The
+/// current rates are in the state of the optimizer, and building a schedule changes them.
 ///
-/// A `Box<dyn Schedule>` is saved and restored as any other; [`ScheduleRule`](super::ScheduleRule) makes one of
-/// a formula.
+/// A `Box<dyn Schedule>` is saved and restored like any other; [`ScheduleRule`](super::ScheduleRule) makes one from a
+/// formula.
 ///
 /// # Example
 ///
@@ -42,22 +41,22 @@ pub trait Schedule: Stateful {
     /// then nothing is changed.
     fn step(&mut self, optimizer: &mut dyn Optimizer) -> Result<()>;
 
-    /// The learning rate of each group as this schedule set them last: PyTorch's `get_last_lr`.
+    /// The learning rate of each group as this schedule last set it: PyTorch's `get_last_lr`.
     fn last_lrs(&self) -> &[f64];
 
-    /// Goes back to epoch 0, from the learning rates that the optimizer has: the same that building it does.
+    /// Goes back to epoch 0, from the optimizer's current learning rates, as if the schedule were rebuilt.
     ///
     /// # Errors
     ///
-    /// As [`step`](Self::step).
+    /// Those of [`step`](Self::step).
     fn start(&mut self, optimizer: &mut dyn Optimizer) -> Result<()>;
 
-    /// Goes to epoch 0 when [`SequentialLR`](super::SequentialLR) reaches this schedule: from the learning rates
-    /// before the first schedule ([`Optimizer::initial_lrs`]), whatever the last one left.
+    /// Goes to epoch 0 when [`SequentialLR`](super::SequentialLR) reaches this schedule: from the learning rates before the
+    /// first schedule ([`Optimizer::initial_lrs`]), whatever the previous schedule left.
     ///
     /// # Errors
     ///
-    /// As [`step`](Self::step).
+    /// Those of [`step`](Self::step).
     fn restart(&mut self, optimizer: &mut dyn Optimizer) -> Result<()> {
         let before = super::rates::Rates::of(optimizer);
         let initial = optimizer.initial_lrs();

@@ -5,11 +5,11 @@ use crate::optim::Optimizer;
 
 const NAME: &str = "ChainedScheduler";
 
-/// Lets schedules act together: each multiplies the learning rates that the one before has set.
+/// Combines schedules: each multiplies the learning rates that the previous one has set.
 ///
-/// Schedules that are set from the base alone ([`LambdaLR`](super::LambdaLR), [`CyclicLR`](super::CyclicLR),
+/// Schedules that compute rates only from the base rate ([`LambdaLR`](super::LambdaLR), [`CyclicLR`](super::CyclicLR),
 /// [`OneCycleLR`](super::OneCycleLR), [`WarmupCosine`](super::WarmupCosine),
-/// [`CosineAnnealingWarmRestarts`](super::CosineAnnealingWarmRestarts)) overwrite what those before them did.
+/// [`CosineAnnealingWarmRestarts`](super::CosineAnnealingWarmRestarts)) overwrite those before them.
 ///
 /// Source: `torch.optim.lr_scheduler.ChainedScheduler`.
 ///
@@ -39,11 +39,11 @@ pub struct ChainedScheduler {
 }
 
 impl ChainedScheduler {
-    /// Of schedules that were built for this optimizer, in this order.
+    /// Combines schedules that were built for this optimizer, in this order.
     ///
     /// # Errors
     ///
-    /// No schedule.
+    /// No schedules.
     pub fn new(optimizer: &mut dyn Optimizer, schedules: Vec<Box<dyn Schedule>>) -> Result<Self> {
         if schedules.is_empty() {
             let problem = "there must be at least one schedule";
@@ -56,7 +56,7 @@ impl ChainedScheduler {
         })
     }
 
-    /// Lets all schedules act, or none.
+    /// Steps all schedules, or none.
     fn each(
         &mut self,
         optimizer: &mut dyn Optimizer,

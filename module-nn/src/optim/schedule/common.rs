@@ -1,4 +1,4 @@
-//! What the schedules by a formula have in common: the epoch, the base rates, and a step.
+//! Code that the formula schedules share: the epoch, the base rates, and a step.
 
 use module_core::{Error, Result, Snapshot};
 
@@ -16,17 +16,17 @@ pub(super) trait Formula {
     }
 }
 
-/// Where the learning rates begin.
+/// The initial learning rates.
 pub(super) enum Base {
-    /// Those from before the first schedule, or those of now.
+    /// Those from before the first schedule, or the current ones.
     OfOptimizer,
-    /// These; those from before the first schedule stay if there are any.
+    /// These; those from before the first schedule stay, if there are any.
     Own(Vec<f64>),
-    /// These, also for the schedules that are built afterwards.
+    /// These, also for schedules that are built later.
     OwnForAll(Vec<f64>),
 }
 
-/// The state of a schedule by a formula.
+/// The state of a formula schedule.
 pub(super) struct Core {
     name: &'static str,
     epoch: usize,
@@ -35,7 +35,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Begins at epoch 0, and sets the learning rates of that.
+    /// Begins at epoch 0, and sets its learning rates.
     pub(super) fn new(
         name: &'static str,
         base: Base,
@@ -73,7 +73,7 @@ impl Core {
         self.go(next, StepKind::Next, optimizer, formula)
     }
 
-    /// Goes to an epoch, and sets the learning rates of that.
+    /// Goes to an epoch, and sets its learning rates.
     pub(super) fn go(
         &mut self,
         epoch: usize,
@@ -121,7 +121,7 @@ impl Core {
             .with("last_lrs", &self.last_lrs)
     }
 
-    /// What a snapshot of the same schedule of as many groups says.
+    /// The content of a snapshot of the same schedule with the same number of groups.
     pub(super) fn read(&self, state: &Snapshot) -> Result<Self> {
         check_name(self.name, state)?;
         let read = Self {
@@ -144,7 +144,7 @@ impl Core {
     }
 }
 
-/// Writes [`Schedule`](super::Schedule) of a struct with a `core`, by a formula of its other fields.
+/// Implements [`Schedule`](super::Schedule) for a struct with a `core`, by a formula of its other fields.
 macro_rules! schedule_by_formula {
     ($schedule:ty, |$this:ident| $formula:expr $(, $rule:ident: $bound:ident)?) => {
         impl $(<$rule: $bound>)? $crate::optim::Schedule for $schedule {
@@ -171,7 +171,7 @@ macro_rules! schedule_by_formula {
 }
 pub(super) use schedule_by_formula;
 
-/// Refuses the state of anything but the schedule of this name.
+/// Refuses the state of anything but the schedule with this name.
 pub(super) fn check_name(name: &'static str, state: &Snapshot) -> Result<()> {
     let saved = state.get::<String>("schedule");
     let (value, what) = match &saved {

@@ -35,13 +35,13 @@ pub type ConstantLR = RuleSchedule<ConstantLRConfig>;
 config! {
     /// The arguments of [`ConstantLR`].
     ///
-    /// No schedule is built with a factor outside `[0, 1]`. With a factor of 0 the learning rates cannot be
-    /// restored: the step to `total_iters` is an error.
+    /// No schedule is built with a factor outside `[0, 1]`. With a factor of 0 the learning rates cannot be restored: the
+    /// step to `total_iters` is an error.
     pub struct ConstantLRConfig {
         optional {
-            /// What the learning rates are multiplied by.
+            /// The factor of the learning rates.
             factor: f64 = 1.0 / 3.0,
-            /// For how many epochs.
+            /// The number of epochs.
             total_iters: usize = 5,
         }
     }
@@ -52,7 +52,7 @@ impl ConstantLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         ConstantLRConfig::new().build(optimizer)
     }

@@ -6,10 +6,10 @@ use super::{RuleSchedule, ScheduleRule, ScheduleStep, StepKind};
 use crate::config::{check_positive, config};
 use crate::optim::Optimizer;
 
-/// Lets the learning rates fall along half a wave of a cosine, and rise again along the other.
+/// Lowers the learning rates along half a cosine wave, and raises them again along the other half.
 ///
-/// With the half wave `T = t_max`, the least learning rate `e = eta_min`, and the base `η₀` of a learning rate `η`
-/// at epoch `t`:
+/// With the half period `T = t_max`, the minimum learning rate `e = eta_min`, and the base `η₀` of a learning rate `η` at
+/// epoch `t`:
 ///
 /// ```text
 /// η ← (1 + cos(π·t/T)) / (1 + cos(π·(t - 1)/T)) · (η - e) + e
@@ -42,11 +42,11 @@ config! {
     /// No schedule is built with a `t_max` of 0.
     pub struct CosineAnnealingLRConfig {
         required {
-            /// The epochs from the greatest learning rate to the least: PyTorch's `T_max`.
+            /// The number of epochs from the maximum learning rate to the minimum: PyTorch's `T_max`.
             t_max: usize,
         }
         optional {
-            /// The least learning rate.
+            /// The minimum learning rate.
             eta_min: f64 = 0.0,
         }
     }
@@ -57,7 +57,7 @@ impl CosineAnnealingLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, t_max: usize) -> Result<Self> {
         CosineAnnealingLRConfig::new(t_max).build(optimizer)
     }
@@ -73,7 +73,7 @@ impl ScheduleRule for CosineAnnealingLRConfig {
     fn lr(&self, at: &ScheduleStep) -> Result<f64> {
         let (epoch, t_max, least) = (at.epoch as f64, self.t_max as f64, self.eta_min);
         let wave = |epoch: f64| 1.0 + (PI * epoch / t_max).cos();
-        // The last epoch was at the least learning rate, from which no factor leads up.
+        // The last epoch was at the minimum learning rate, from which no factor leads upward.
         let rises = |epoch: usize| {
             let last = epoch.saturating_sub(1);
             last.is_multiple_of(self.t_max) && (last / self.t_max) % 2 == 1

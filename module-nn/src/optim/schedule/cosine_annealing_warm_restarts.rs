@@ -10,16 +10,16 @@ use crate::optim::Optimizer;
 
 const NAME: &str = "CosineAnnealingWarmRestarts";
 
-/// Lets the learning rates fall along half a wave of a cosine, again and again, and each time longer if wanted.
+/// Lowers the learning rates along half a cosine wave, repeatedly, optionally with growing periods.
 ///
-/// With the least learning rate `e = eta_min`, the base `η₀`, and `c` epochs since the last restart, of `T` to the
-/// next, where `T` is `t_0` at first and `t_mult` times as long after each restart:
+/// With the minimum learning rate `e = eta_min`, the base `η₀`, and `c` epochs since the last restart out of `T` until the
+/// next, where `T` is initially `t_0` and is multiplied by `t_mult` after each restart:
 ///
 /// ```text
 /// η = e + (η₀ - e)·(1 + cos(π·c/T))/2
 /// ```
 ///
-/// It is set from the base alone: a rate that is changed by hand is overwritten.
+/// It is computed only from the base rate: a manually changed rate is overwritten.
 ///
 /// Source: `torch.optim.lr_scheduler.CosineAnnealingWarmRestarts`; Loshchilov and Hutter, *SGDR: Stochastic Gradient
 /// Descent with Warm Restarts* (2017).
@@ -59,20 +59,20 @@ config! {
             t_0: usize,
         }
         optional {
-            /// How many times as long each wave is as the last: PyTorch's `T_mult`.
+            /// The factor of each period: PyTorch's `T_mult`.
             t_mult: usize = 1,
-            /// The least learning rate.
+            /// The minimum learning rate.
             eta_min: f64 = 0.0,
         }
     }
 }
 
-/// Where it is between two restarts.
+/// The position between two restarts.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Wave {
     /// The epochs since the last restart.
     t_cur: f64,
-    /// The epochs from that to the next.
+    /// The epochs from the last restart to the next.
     t_i: f64,
 }
 
@@ -81,7 +81,7 @@ impl CosineAnnealingWarmRestartsConfig {
     ///
     /// # Errors
     ///
-    /// A `t_0` or `t_mult` of 0; a learning rate that is negative or not finite. Then the optimizer is as it was.
+    /// A `t_0` or `t_mult` of 0; a learning rate that is negative or not finite. Then the optimizer is unchanged.
     pub fn build(&self, optimizer: &mut dyn Optimizer) -> Result<CosineAnnealingWarmRestarts> {
         self.check()?;
         let (config, wave) = (self.clone(), self.first());
@@ -120,11 +120,11 @@ impl Formula for Cosine {
 }
 
 impl CosineAnnealingWarmRestarts {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`CosineAnnealingWarmRestartsConfig::build`].
+    /// Those of [`CosineAnnealingWarmRestartsConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer, t_0: usize) -> Result<Self> {
         CosineAnnealingWarmRestartsConfig::new(t_0).build(optimizer)
     }
@@ -139,7 +139,7 @@ impl CosineAnnealingWarmRestarts {
         self.core.epoch()
     }
 
-    /// Sets the learning rates of an epoch, or of a moment within one: PyTorch's `step(epoch)`, called with
+    /// Sets the learning rates for an epoch, or a fraction of one: PyTorch's `step(epoch)`, called with
     /// `epoch + batch / batches`.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl CosineAnnealingWarmRestarts {
                 t_i: t_0 * longer,
             }
         };
-        // An epoch beyond the greatest integer becomes that.
+        // An epoch beyond the largest integer saturates.
         self.go(wave, epoch.floor() as usize, StepKind::Next, optimizer)
     }
 
@@ -215,7 +215,7 @@ impl Schedule for CosineAnnealingWarmRestarts {
     }
 }
 
-/// The arguments, the epoch, the place between two restarts, and the learning rates that it began with and set last.
+/// The arguments, the epoch, the position between two restarts, and the learning rates at the start and last set.
 impl Stateful for CosineAnnealingWarmRestarts {
     fn state(&self) -> Result<Snapshot> {
         self.core

@@ -10,9 +10,9 @@ use crate::optim::Optimizer;
 
 const NAME: &str = "CyclicLR";
 
-/// Moves the learning rates up and down between two bounds, and the momentum the other way.
+/// Cycles the learning rates between two bounds, and the momentum inversely.
 ///
-/// With `u` steps up and `d` down, at epoch `t`, of the cycle `c`:
+/// With `u` steps up and `d` down, at epoch `t`, in cycle `c`:
 ///
 /// ```text
 /// c = ⌊1 + t/(u + d)⌋     x = 1 + t/(u + d) - c     r = u/(u + d)
@@ -51,13 +51,13 @@ pub struct CyclicLR {
 pub enum CyclicLRMode {
     /// They stay as they are.
     Triangular,
-    /// Each is half as high as the last.
+    /// The amplitude is halved in each cycle.
     Triangular2,
-    /// Their height is multiplied by `gamma` at every step.
+    /// The amplitude is multiplied by `gamma` in each step.
     ExpRange,
 }
 
-/// What a scale function of [`CyclicLR`] is a function of.
+/// The argument of a scale function of [`CyclicLR`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CyclicScaleMode {
@@ -70,36 +70,36 @@ pub enum CyclicScaleMode {
 config! {
     /// The arguments of [`CyclicLR`].
     ///
-    /// No schedule is built with a `step_size_up` of 0, or with another number of values than there are groups.
+    /// No schedule is built with a `step_size_up` of 0, or with a number of values that differs from the groups.
     pub struct CyclicLRConfig {
         required {
-            /// The least learning rate, or that of each group.
+            /// The minimum learning rate, or one for each group.
             base_lr: OneOrEach<f64>,
-            /// The greatest learning rate, or that of each group.
+            /// The maximum learning rate, or one for each group.
             max_lr: OneOrEach<f64>,
         }
         optional {
             /// The steps of the rising half.
             step_size_up: usize = 2000,
-            /// The steps of the falling half; as many as of the rising one if there is no number.
+            /// The steps of the falling half; by default, as many as of the rising one.
             step_size_down: Option<usize> = None,
             /// How the cycles change.
             mode: CyclicLRMode = CyclicLRMode::Triangular,
             /// The factor of `ExpRange`.
             gamma: f64 = 1.0,
-            /// What the function of [`build_scaled`](CyclicLRConfig::build_scaled) is given.
+            /// The argument of the function in [`build_scaled`](CyclicLRConfig::build_scaled).
             scale_mode: CyclicScaleMode = CyclicScaleMode::Cycle,
-            /// Whether the momentum moves against the learning rate.
+            /// Whether the momentum moves inversely to the learning rate.
             cycle_momentum: bool = true,
-            /// The least momentum, or that of each group.
+            /// The minimum momentum, or one for each group.
             base_momentum: OneOrEach<f64> = 0.8,
-            /// The greatest momentum, or that of each group.
+            /// The maximum momentum, or one for each group.
             max_momentum: OneOrEach<f64> = 0.9,
         }
     }
 }
 
-/// The height of a cycle, by its number or by that of the step.
+/// The amplitude of a cycle, by its number or by that of the step.
 type ScaleFn = Box<dyn Fn(f64) -> f64 + Send>;
 
 impl CyclicLRConfig {
@@ -107,19 +107,19 @@ impl CyclicLRConfig {
     ///
     /// # Errors
     ///
-    /// A `step_size_up` of 0, values for another number of groups, an optimizer without momentum unless
-    /// `cycle_momentum` is false, a learning rate or a momentum that the optimizer cannot have. Then it is as it
-    /// was.
+    /// A `step_size_up` of 0, a number of values that differs from the groups, an optimizer without momentum unless
+    /// `cycle_momentum` is false, a learning rate or a momentum that the optimizer refuses. Then the optimizer is
+    /// unchanged.
     pub fn build(&self, optimizer: &mut dyn Optimizer) -> Result<CyclicLR> {
         self.build_by(optimizer, None)
     }
 
-    /// As [`build`](Self::build), with the height of each cycle by a function: PyTorch's `scale_fn`. What it is
-    /// given says `scale_mode`; `mode` counts for nothing. The function is not saved.
+    /// [`build`](Self::build), with the amplitude of each cycle computed by a function: PyTorch's `scale_fn`. `scale_mode`
+    /// chooses its argument; `mode` is ignored. The function is not saved.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build).
+    /// Those of [`build`](Self::build).
     ///
     /// # Example
     ///
@@ -171,7 +171,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// Those of arguments, which are checked.
+    /// The bounds from arguments, which are checked.
     fn of(config: &CyclicLRConfig, groups: usize) -> Result<Self> {
         check_positive(NAME, "step_size_up", config.step_size_up)?;
         config.base_lr.get(NAME, "base_lr", groups)?;
@@ -196,7 +196,7 @@ struct Cyclic {
 }
 
 impl Cyclic {
-    /// How far an epoch is from the lower bound, as a part of the whole way, and the height of its cycle.
+    /// How far an epoch is from the lower bound, as a fraction of the whole range, and the amplitude of its cycle.
     fn factors(&self, epoch: usize) -> (f64, f64) {
         let config = &self.config;
         let up = config.step_size_up as f64;
@@ -237,11 +237,11 @@ impl Formula for Cyclic {
 }
 
 impl CyclicLR {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`CyclicLRConfig::build`].
+    /// Those of [`CyclicLRConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer, base_lr: f64, max_lr: f64) -> Result<Self> {
         CyclicLRConfig::new(base_lr, max_lr).build(optimizer)
     }
@@ -259,7 +259,7 @@ impl CyclicLR {
 
 schedule_by_formula!(CyclicLR, |this| this.formula);
 
-/// The arguments but for the function, the epoch, and the learning rates that it began with and set last.
+/// The arguments except the function, the epoch, and the learning rates at the start and last set.
 impl Stateful for CyclicLR {
     fn state(&self) -> Result<Snapshot> {
         self.core.save(self.hyperparameters()?)

@@ -29,7 +29,7 @@ config! {
     /// The arguments of [`ExponentialLR`].
     pub struct ExponentialLRConfig {
         required {
-            /// What the learning rates are multiplied by.
+            /// The factor of the learning rates.
             gamma: f64,
         }
     }
@@ -40,7 +40,7 @@ impl ExponentialLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, gamma: f64) -> Result<Self> {
         ExponentialLRConfig::new(gamma).build(optimizer)
     }

@@ -13,7 +13,7 @@ const NAME: &str = "LambdaLR";
 /// η = η₀·f(t)          at epoch t
 /// ```
 ///
-/// The function is not saved: a schedule is restored into one that was built with the same function.
+/// The function is not saved: a schedule is restored into one built with the same function.
 ///
 /// Source: `torch.optim.lr_scheduler.LambdaLR`.
 ///
@@ -38,7 +38,7 @@ impl LambdaLR {
     ///
     /// # Errors
     ///
-    /// A learning rate that is negative or not finite; then the optimizer is as it was.
+    /// A learning rate that is negative or not finite; then the optimizer is unchanged.
     pub fn new(
         optimizer: &mut dyn Optimizer,
         lr_lambda: impl Fn(usize) -> f64 + Send + 'static,
@@ -50,7 +50,7 @@ impl LambdaLR {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new), and another number of functions than groups.
+    /// Those of [`new`](Self::new), and a number of functions that differs from the groups.
     ///
     /// # Example
     ///
@@ -91,7 +91,7 @@ impl Formula for OfBase<'_> {
 
 schedule_by_formula!(LambdaLR, |this| OfBase(&this.lambdas));
 
-/// The epoch, and the learning rates that it began with and set last.
+/// The epoch, and the learning rates at the start and last set.
 impl Stateful for LambdaLR {
     fn state(&self) -> Result<Snapshot> {
         self.core.save(Snapshot::default())

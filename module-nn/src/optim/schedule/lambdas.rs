@@ -1,6 +1,7 @@
 use module_core::{Error, Result};
 
-/// A factor of the epoch, of [`LambdaLR`](super::LambdaLR) and [`MultiplicativeLR`](super::MultiplicativeLR).
+/// A factor as a function of the epoch, for [`LambdaLR`](super::LambdaLR) and
+/// [`MultiplicativeLR`](super::MultiplicativeLR).
 pub type LRLambda = Box<dyn Fn(usize) -> f64 + Send>;
 
 /// One function for all groups, or one for each. They are not saved with the state.
@@ -10,7 +11,7 @@ pub(super) enum Lambdas {
 }
 
 impl Lambdas {
-    /// Refuses another number of functions than there are groups.
+    /// Refuses a number of functions that differs from the groups.
     pub(super) fn check(&self, schedule: &'static str, groups: usize) -> Result<()> {
         match self {
             Self::Each(lambdas) if lambdas.len() != groups => {

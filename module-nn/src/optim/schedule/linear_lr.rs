@@ -4,7 +4,7 @@ use super::{RuleSchedule, ScheduleRule, ScheduleStep, StepKind};
 use crate::config::{check_between, config};
 use crate::optim::Optimizer;
 
-/// Moves the learning rates along a line, from one factor to another.
+/// Changes the learning rates linearly from one factor to another.
 ///
 /// With the factors `a` and `b`, `n` epochs, and the base `η₀` of a learning rate `η` at epoch `t`:
 ///
@@ -36,11 +36,11 @@ config! {
     /// No schedule is built with a `start_factor` outside `(0, 1]` or an `end_factor` outside `[0, 1]`.
     pub struct LinearLRConfig {
         optional {
-            /// What the learning rates are multiplied by at first.
+            /// The initial factor of the learning rates.
             start_factor: f64 = 1.0 / 3.0,
-            /// And in the end.
+            /// The final factor.
             end_factor: f64 = 1.0,
-            /// How many epochs lie between.
+            /// The number of epochs in between.
             total_iters: usize = 5,
         }
     }
@@ -51,7 +51,7 @@ impl LinearLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         LinearLRConfig::new().build(optimizer)
     }

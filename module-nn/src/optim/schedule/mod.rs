@@ -1,4 +1,4 @@
-//! Schedules of the learning rates of an optimizer: `torch.optim.lr_scheduler`.
+//! Learning-rate schedules: `torch.optim.lr_scheduler`.
 //!
 //! Most are a formula ([`ScheduleRule`]) on one step ([`RuleSchedule`]), and so is a schedule of another crate.
 

@@ -39,7 +39,7 @@ config! {
             milestones: Vec<usize>,
         }
         optional {
-            /// What they are multiplied by.
+            /// The factor of the learning rates.
             gamma: f64 = 0.1,
         }
     }
@@ -50,7 +50,7 @@ impl MultiStepLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, milestones: impl Into<Vec<usize>>) -> Result<Self> {
         MultiStepLRConfig::new(milestones.into()).build(optimizer)
     }

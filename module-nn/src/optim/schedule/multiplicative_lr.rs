@@ -13,8 +13,8 @@ const NAME: &str = "MultiplicativeLR";
 /// η ← η·f(t)          at epoch t > 0
 /// ```
 ///
-/// The function is not saved: a schedule is restored into one that was built with the same function. After another
-/// schedule it goes on from the learning rates that this one left, times `f(0)`, as PyTorch's.
+/// The function is not saved: a schedule is restored into one built with the same function. After another schedule it
+/// continues from the learning rates of that one, times `f(0)`, like PyTorch's.
 ///
 /// Source: `torch.optim.lr_scheduler.MultiplicativeLR`.
 ///
@@ -40,7 +40,7 @@ impl MultiplicativeLR {
     ///
     /// # Errors
     ///
-    /// A learning rate that is negative or not finite; then the optimizer is as it was.
+    /// A learning rate that is negative or not finite; then the optimizer is unchanged.
     pub fn new(
         optimizer: &mut dyn Optimizer,
         lr_lambda: impl Fn(usize) -> f64 + Send + 'static,
@@ -52,7 +52,7 @@ impl MultiplicativeLR {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new), and another number of functions than groups.
+    /// Those of [`new`](Self::new), and a number of functions that differs from the groups.
     pub fn each(optimizer: &mut dyn Optimizer, lr_lambdas: Vec<LRLambda>) -> Result<Self> {
         Self::with(optimizer, Lambdas::Each(lr_lambdas))
     }
@@ -82,7 +82,7 @@ impl Formula for OfPresent<'_> {
 
 schedule_by_formula!(MultiplicativeLR, |this| OfPresent(&this.lambdas));
 
-/// The epoch, and the learning rates that it began with and set last.
+/// The epoch, and the learning rates at the start and last set.
 impl Stateful for MultiplicativeLR {
     fn state(&self) -> Result<Snapshot> {
         self.core.save(Snapshot::default())

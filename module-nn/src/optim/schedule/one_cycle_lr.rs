@@ -12,11 +12,11 @@ use crate::optim::Optimizer;
 
 const NAME: &str = "OneCycleLR";
 
-/// Moves the learning rates up and down once over the whole training, and the momentum the other way.
+/// Raises and lowers the learning rates once over the whole training, and the momentum inversely.
 ///
-/// It begins with `max_lr / div_factor`, rises to `max_lr` in the part `pct_start` of all steps, and falls to
-/// `max_lr / div_factor / final_div_factor` in the rest; with `three_phase` it first falls to where it began, in as
-/// many steps as it rose. Between a value `a` at step `i` and a value `b` at step `j`, at step `t`:
+/// It begins with `max_lr / div_factor`, rises to `max_lr` in the fraction `pct_start` of all steps, and falls to
+/// `max_lr / div_factor / final_div_factor` in the rest; with `three_phase` it first falls to its initial value, in as many
+/// steps as it rose. Between a value `a` at step `i` and a value `b` at step `j`, at step `t`:
 ///
 /// ```text
 /// p = (t - i)/(j - i)
@@ -25,8 +25,9 @@ const NAME: &str = "OneCycleLR";
 /// ```
 ///
 /// The momentum is `betas.0` of [`AdamW`](crate::optim::AdamW). There are `total_steps` steps, PyTorch's
-/// `epochs·steps_per_epoch`; building the schedule sets the learning rates of the first one, so that a last call of
-/// `step` is one too many. It is allowed, and goes on along the cosine; a line ends, where PyTorch's goes below 0.
+/// `epochs·steps_per_epoch`; building the schedule sets the learning rates of the first one, so a final call of `step` is
+/// one too many. It is allowed, and continues along the cosine; a linear schedule stays at its end, where PyTorch's goes
+/// below 0.
 ///
 /// Source: `torch.optim.lr_scheduler.OneCycleLR`; Smith and Topin, *Super-Convergence: Very Fast Training of Neural
 /// Networks Using Large Learning Rates* (2018).
@@ -55,40 +56,40 @@ pub struct OneCycleLR {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnnealStrategy {
-    /// Half a wave of a cosine.
+    /// Half a cosine wave.
     Cos,
-    /// A line.
+    /// Linear.
     Linear,
 }
 
 config! {
     /// The arguments of [`OneCycleLR`].
     ///
-    /// No schedule is built with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are not above 0 or infinite,
-    /// or another number of values than there are groups.
+    /// No schedule is built with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are not above 0 or are
+    /// infinite, or a number of values that differs from the groups.
     pub struct OneCycleLRConfig {
         required {
-            /// The greatest learning rate, or that of each group.
+            /// The maximum learning rate, or one for each group.
             max_lr: OneOrEach<f64>,
-            /// How many steps there are.
+            /// The total number of steps.
             total_steps: usize,
         }
         optional {
-            /// The part of the steps in which the learning rate rises.
+            /// The fraction of the steps in which the learning rate rises.
             pct_start: f64 = 0.3,
             /// The curve.
             anneal_strategy: AnnealStrategy = AnnealStrategy::Cos,
-            /// Whether the momentum moves against the learning rate.
+            /// Whether the momentum moves inversely to the learning rate.
             cycle_momentum: bool = true,
-            /// The least momentum, or that of each group.
+            /// The minimum momentum, or one for each group.
             base_momentum: OneOrEach<f64> = 0.85,
-            /// The greatest momentum, or that of each group.
+            /// The maximum momentum, or one for each group.
             max_momentum: OneOrEach<f64> = 0.95,
-            /// What divides the greatest learning rate to give the first one.
+            /// The ratio of the maximum learning rate to the initial one.
             div_factor: f64 = 25.0,
-            /// What divides the first learning rate to give the last one.
+            /// The ratio of the initial learning rate to the final one.
             final_div_factor: f64 = 1e4,
-            /// Whether the learning rate falls to the first one before it falls to the last one.
+            /// Whether the learning rate falls to the initial one before it falls to the final one.
             three_phase: bool = false,
         }
     }
@@ -99,8 +100,8 @@ impl OneCycleLRConfig {
     ///
     /// # Errors
     ///
-    /// Arguments outside their ranges, an optimizer without momentum unless `cycle_momentum` is false, a learning
-    /// rate or a momentum that the optimizer cannot have. Then it is as it was.
+    /// Arguments outside their ranges, an optimizer without momentum unless `cycle_momentum` is false, a learning rate or a
+    /// momentum that the optimizer refuses. Then the optimizer is unchanged.
     pub fn build(&self, optimizer: &mut dyn Optimizer) -> Result<OneCycleLR> {
         let formula = OneCycle::of(self, optimizer.group_lrs().len())?;
         if self.cycle_momentum {
@@ -121,11 +122,11 @@ enum End {
     Last,
 }
 
-/// A phase: its last step, and the values between which it moves.
+/// A phase: its last step, and its initial and final values.
 struct Phase {
     end: f64,
     lr: [End; 2],
-    /// Whether the momentum is the greatest at its beginning and at its end.
+    /// Whether the momentum is at its maximum at the beginning and at the end.
     momentum_is_max: [bool; 2],
 }
 
@@ -139,7 +140,7 @@ struct OneCycle {
 }
 
 impl OneCycle {
-    /// That of arguments, which are checked.
+    /// The course for arguments, which are checked.
     fn of(config: &OneCycleLRConfig, groups: usize) -> Result<Self> {
         check_positive(NAME, "total_steps", config.total_steps)?;
         check_between(NAME, "pct_start", config.pct_start, [0.0, 1.0])?;
@@ -173,7 +174,7 @@ impl OneCycle {
         Some((last, (step - start) / (last.end - start)))
     }
 
-    /// A value between two.
+    /// A value between two others.
     fn anneal(&self, [start, end]: [f64; 2], part: f64) -> f64 {
         match self.config.anneal_strategy {
             AnnealStrategy::Cos => end + (start - end) / 2.0 * ((PI * part).cos() + 1.0),
@@ -182,7 +183,7 @@ impl OneCycle {
     }
 }
 
-/// Refuses what nothing is divided by; also infinity, which is not saved with the state.
+/// Refuses invalid divisors, including infinity, which is not saved with the state.
 fn check_divisor(name: &'static str, value: f64) -> Result<()> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
@@ -246,11 +247,11 @@ impl Formula for OneCycle {
 }
 
 impl OneCycleLR {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`OneCycleLRConfig::build`].
+    /// Those of [`OneCycleLRConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer, max_lr: f64, total_steps: usize) -> Result<Self> {
         OneCycleLRConfig::new(max_lr, total_steps).build(optimizer)
     }
@@ -268,7 +269,7 @@ impl OneCycleLR {
 
 schedule_by_formula!(OneCycleLR, |this| this.formula);
 
-/// The arguments, the step, and the learning rates that it began with and set last.
+/// The arguments, the step, and the learning rates at the start and last set.
 impl Stateful for OneCycleLR {
     fn state(&self) -> Result<Snapshot> {
         self.core.save(self.hyperparameters()?)

@@ -1,4 +1,4 @@
-//! Schedules inside a schedule: their states, and the way back where one of them fails.
+//! Schedules inside a schedule: their states, and the rollback if one of them fails.
 
 use module_core::{Error, Result, Snapshot, Stateful};
 
@@ -28,7 +28,7 @@ pub(super) fn save(
     Ok(snapshot)
 }
 
-/// Takes up the states of the parts, of all or of none, and gives the last learning rates.
+/// Restores the states of all parts or none, and the last learning rates.
 pub(super) fn load(
     name: &'static str,
     parts: &mut [Box<dyn Schedule>],
@@ -46,13 +46,13 @@ pub(super) fn load(
     let before = states_of(parts)?;
     let loaded = load_each(parts, &states);
     if loaded.is_err() {
-        // The parts had these states a moment ago, so that none refuses its own.
+        // The parts just had these states, so none refuses its own.
         let _taken_before = load_each(parts, &before);
     }
     loaded.map(|()| last_lrs)
 }
 
-/// What `change` does with the parts and the optimizer, or nothing if it fails.
+/// Applies `change` to the parts and the optimizer, or nothing if it fails.
 pub(super) fn all_or_nothing(
     parts: &mut [Box<dyn Schedule>],
     optimizer: &mut dyn Optimizer,

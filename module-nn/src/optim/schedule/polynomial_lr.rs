@@ -4,7 +4,7 @@ use super::{RuleSchedule, ScheduleRule, ScheduleStep, StepKind};
 use crate::config::config;
 use crate::optim::Optimizer;
 
-/// Lets the learning rates fall to 0 by a power of the epochs that are left.
+/// Lowers the learning rates to 0 by a power of the remaining epochs.
 ///
 /// With `n` epochs, the power `p`, and the base `η₀` of a learning rate `η` at epoch `t`:
 ///
@@ -34,9 +34,9 @@ config! {
     /// The arguments of [`PolynomialLR`].
     pub struct PolynomialLRConfig {
         optional {
-            /// After how many epochs the learning rates are 0.
+            /// The number of epochs after which the learning rates are 0.
             total_iters: usize = 5,
-            /// The power.
+            /// The exponent.
             power: f64 = 1.0,
         }
     }
@@ -47,7 +47,7 @@ impl PolynomialLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         PolynomialLRConfig::new().build(optimizer)
     }

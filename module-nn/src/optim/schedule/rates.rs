@@ -4,7 +4,7 @@ use module_core::{Error, Result};
 
 use crate::optim::{Optimizer, OptimizerError};
 
-/// The learning rate and the momentum of each group, to go back to where something fails.
+/// The learning rate and the momentum of each group, for restoring them after a failure.
 pub(super) struct Rates {
     lrs: Vec<f64>,
     momentums: Vec<Option<f64>>,
@@ -18,7 +18,7 @@ impl Rates {
         }
     }
 
-    /// Sets them again. They were there, so that no group refuses them.
+    /// Restores them. They were valid before, so no group refuses them.
     pub(super) fn restore(&self, optimizer: &mut dyn Optimizer) {
         let _taken_before = set_lrs(optimizer, &self.lrs);
         let _taken_before = set_momentums(optimizer, &self.momentums);
@@ -31,7 +31,7 @@ pub(super) fn set_lrs(optimizer: &mut dyn Optimizer, lrs: &[f64]) -> Result<()> 
     groups.try_for_each(|(group, &lr)| optimizer.set_group_lr(group, lr))
 }
 
-/// Sets the momentum of each group for which there is one.
+/// Sets the momentum of each group that gets one.
 fn set_momentums(optimizer: &mut dyn Optimizer, momentums: &[Option<f64>]) -> Result<()> {
     let mut groups = momentums.iter().enumerate();
     groups.try_for_each(|(group, momentum)| match momentum {
@@ -54,9 +54,9 @@ pub(super) fn set(
     done
 }
 
-/// The learning rate that a formula gave, if an optimizer can have it.
+/// The learning rate from a formula, if an optimizer can have it.
 ///
-/// Rounding leaves −1e-18 where a formula reaches 0. That is 0: no optimizer is restored with less.
+/// Rounding gives −1e-18 where a formula should reach 0. That is treated as 0: no optimizer accepts less.
 pub(super) fn check_lr(schedule: &'static str, lr: f64, base_lr: f64) -> Result<f64> {
     if lr >= 0.0 && lr.is_finite() {
         return Ok(lr);
@@ -69,7 +69,7 @@ pub(super) fn check_lr(schedule: &'static str, lr: f64, base_lr: f64) -> Result<
     Err(Error::argument(schedule, "lr", lr, problem))
 }
 
-/// Refuses an optimizer with another number of groups than a schedule was built for.
+/// Refuses an optimizer whose number of groups differs from the one that a schedule was built for.
 pub(super) fn check_groups(
     schedule: &'static str,
     expected: usize,
@@ -87,7 +87,7 @@ pub(super) fn check_groups(
     Err(error.into())
 }
 
-/// Refuses an optimizer of which a group has no momentum.
+/// Refuses an optimizer with a group without momentum.
 pub(super) fn check_momentums(schedule: &'static str, optimizer: &dyn Optimizer) -> Result<()> {
     let momentums = optimizer.group_momentums();
     match momentums.iter().position(Option::is_none) {

@@ -9,7 +9,7 @@ use crate::optim::Optimizer;
 
 const NAME: &str = "ReduceLROnPlateau";
 
-/// Multiplies the learning rates by a factor when a metric has not become better for some epochs.
+/// Multiplies the learning rates by a factor when a metric has not improved for some epochs.
 ///
 /// A metric `m` is better than the best one `b` if, with the threshold `τ`:
 ///
@@ -18,10 +18,10 @@ const NAME: &str = "ReduceLROnPlateau";
 /// m > b·(1 + τ)   Max, Rel          m > b + τ   Max, Abs
 /// ```
 ///
-/// After more than `patience` epochs without a better one, `η ← max(η·factor, min_lr)`, unless that changes `η` by no
-/// more than `eps`. Then the next `cooldown` epochs do not count. NaN is never better.
+/// After more than `patience` epochs without improvement, `η ← max(η·factor, min_lr)`, unless that changes `η` by no more
+/// than `eps`. Then the next `cooldown` epochs do not count. NaN is never better.
 ///
-/// It is no [`Schedule`](super::Schedule), because its step takes the metric.
+/// It does not implement [`Schedule`](super::Schedule), because its step takes the metric.
 ///
 /// Source: `torch.optim.lr_scheduler.ReduceLROnPlateau`.
 ///
@@ -48,53 +48,53 @@ pub struct ReduceLROnPlateau {
     last_lrs: Vec<f64>,
 }
 
-/// Which metrics are better for [`ReduceLROnPlateau`].
+/// Whether higher or lower metrics are better for [`ReduceLROnPlateau`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlateauMode {
-    /// Lower ones, as of a loss.
+    /// Lower is better, as for a loss.
     Min,
-    /// Higher ones, as of an accuracy.
+    /// Higher is better, as for an accuracy.
     Max,
 }
 
-/// What the threshold of [`ReduceLROnPlateau`] is.
+/// The meaning of the threshold of [`ReduceLROnPlateau`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThresholdMode {
-    /// A part of the best metric.
+    /// Relative to the best metric.
     Rel,
-    /// A difference from it.
+    /// An absolute difference.
     Abs,
 }
 
 config! {
     /// The arguments of [`ReduceLROnPlateau`].
     ///
-    /// No schedule is built with a factor of 1 or more, or another number of values than there are groups.
+    /// No schedule is built with a factor of 1 or more, or a number of values that differs from the groups.
     pub struct ReduceLROnPlateauConfig {
         optional {
-            /// Which metrics are better.
+            /// Whether higher or lower is better.
             mode: PlateauMode = PlateauMode::Min,
-            /// What the learning rates are multiplied by.
+            /// The factor of the learning rates.
             factor: f64 = 0.1,
-            /// How many epochs without a better metric change nothing.
+            /// The number of epochs without improvement that change nothing.
             patience: usize = 10,
-            /// By how much a metric must be better.
+            /// The minimum improvement.
             threshold: f64 = 1e-4,
-            /// What the threshold is.
+            /// The meaning of the threshold.
             threshold_mode: ThresholdMode = ThresholdMode::Rel,
-            /// How many epochs after a change do not count.
+            /// The number of epochs after a change that do not count.
             cooldown: usize = 0,
-            /// The least learning rate, or that of each group.
+            /// The minimum learning rate, or one for each group.
             min_lr: OneOrEach<f64> = 0.0,
-            /// A change by no more than this is not made.
+            /// The smallest change that is made.
             eps: f64 = 1e-8,
         }
     }
 }
 
-/// What it counts.
+/// The counters.
 #[derive(Clone, Serialize, Deserialize)]
 struct Counts {
     last_epoch: usize,
@@ -110,7 +110,7 @@ impl ReduceLROnPlateauConfig {
     ///
     /// # Errors
     ///
-    /// A factor of 1 or more, minima for another number of groups.
+    /// A factor of 1 or more, a number of minima that differs from the groups.
     pub fn build(&self, optimizer: &mut dyn Optimizer) -> Result<ReduceLROnPlateau> {
         let last_lrs = optimizer.group_lrs();
         let min_lrs = self.check(last_lrs.len())?;
@@ -131,7 +131,7 @@ impl ReduceLROnPlateauConfig {
         })
     }
 
-    /// The least learning rate of each group.
+    /// The minimum learning rate of each group.
     fn check(&self, groups: usize) -> Result<Vec<f64>> {
         if self.factor.is_nan() || self.factor >= 1.0 {
             let problem = "must be below 1";
@@ -156,16 +156,16 @@ impl ReduceLROnPlateau {
     ///
     /// # Errors
     ///
-    /// As [`ReduceLROnPlateauConfig::build`].
+    /// Those of [`ReduceLROnPlateauConfig::build`].
     pub fn new(optimizer: &mut dyn Optimizer) -> Result<Self> {
         ReduceLROnPlateauConfig::new().build(optimizer)
     }
 
-    /// Counts the metric of an epoch, and lowers the learning rates if that is due.
+    /// Records the metric of an epoch, and lowers the learning rates if it is time.
     ///
     /// # Errors
     ///
-    /// An optimizer with another number of groups than it was built for; then nothing is changed.
+    /// An optimizer whose number of groups differs from the one that it was built for; then nothing is changed.
     pub fn step(&mut self, metric: f64, optimizer: &mut dyn Optimizer) -> Result<()> {
         check_groups(NAME, self.min_lrs.len(), optimizer)?;
         let mut counts = self.counts.clone();
@@ -216,7 +216,7 @@ impl ReduceLROnPlateau {
     }
 }
 
-/// The arguments, the best metric, what is counted, and the last learning rates.
+/// The arguments, the best metric, the counters, and the last learning rates.
 impl Stateful for ReduceLROnPlateau {
     fn state(&self) -> Result<Snapshot> {
         self.hyperparameters()?

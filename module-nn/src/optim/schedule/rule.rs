@@ -1,4 +1,4 @@
-//! A schedule by a formula of its arguments.
+//! A schedule defined by a formula of its arguments.
 
 use module_core::{Result, Snapshot, Stateful};
 use serde::Serialize;
@@ -8,14 +8,14 @@ use super::ScheduleStep;
 use super::common::{Base, Core, Formula, schedule_by_formula};
 use crate::optim::Optimizer;
 
-/// The formula of a schedule and its arguments: all that a schedule of your own needs.
+/// The formula of a schedule and its arguments: everything that a custom schedule needs.
 ///
-/// [`build`](Self::build) makes a schedule of it, with its state and all checks ([`RuleSchedule`]). The arguments
-/// are saved with the state, so they are `Serialize` and `Deserialize`.
+/// [`build`](Self::build) makes a schedule from it, with its state and all checks ([`RuleSchedule`]). The arguments are
+/// saved with the state, so they are `Serialize` and `Deserialize`.
 ///
 /// # Example
 ///
-/// A learning rate that falls as the root of the epoch:
+/// A learning rate that decays with the square root of the epoch:
 ///
 /// ```
 /// use module_nn::optim::{ScheduleRule, ScheduleStep};
@@ -42,11 +42,10 @@ use crate::optim::Optimizer;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait ScheduleRule: Clone + Serialize + DeserializeOwned {
-    /// The name of the schedule, which is saved with its state: a state is loaded only by a schedule of this
-    /// name.
+    /// The name of the schedule, which is saved with its state: a state can be loaded only by a schedule with this name.
     const NAME: &'static str;
 
-    /// Refuses arguments outside their ranges, of an optimizer with so many groups.
+    /// Refuses arguments outside their ranges, for an optimizer with this many groups.
     ///
     /// # Errors
     ///
@@ -67,8 +66,8 @@ pub trait ScheduleRule: Clone + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// Arguments that [`check`](Self::check) refuses; a learning rate that is negative or not finite. Then the
-    /// optimizer is as it was.
+    /// Arguments that [`check`](Self::check) refuses; a learning rate that is negative or not finite. Then the optimizer is
+    /// unchanged.
     fn build(&self, optimizer: &mut dyn Optimizer) -> Result<RuleSchedule<Self>> {
         self.check(optimizer.group_lrs().len())?;
         let core = Core::new(Self::NAME, Base::OfOptimizer, optimizer, &ByRule(self))?;
@@ -86,7 +85,7 @@ impl<R: ScheduleRule> Formula for ByRule<'_, R> {
     }
 }
 
-/// The schedule that sets each learning rate by a [`ScheduleRule`], which [`ScheduleRule::build`] makes.
+/// A schedule that sets each learning rate by a [`ScheduleRule`]; made by [`ScheduleRule::build`].
 ///
 /// # Example
 ///
@@ -109,7 +108,7 @@ impl<R: ScheduleRule> RuleSchedule<R> {
         &self.rule
     }
 
-    /// The epoch: how many steps there were.
+    /// The epoch: the number of steps so far.
     pub fn last_epoch(&self) -> usize {
         self.core.epoch()
     }
@@ -117,7 +116,7 @@ impl<R: ScheduleRule> RuleSchedule<R> {
 
 schedule_by_formula!(RuleSchedule<R>, |this| ByRule(&this.rule), R: ScheduleRule);
 
-/// The arguments, the epoch, and the learning rates that it began with and set last.
+/// The arguments, the epoch, and the learning rates at the start and last set.
 impl<R: ScheduleRule> Stateful for RuleSchedule<R> {
     fn state(&self) -> Result<Snapshot> {
         self.core.save(self.hyperparameters()?)

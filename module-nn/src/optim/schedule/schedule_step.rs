@@ -1,12 +1,11 @@
-/// How a schedule came to the epoch of a [`ScheduleStep`].
+/// How a schedule reached the epoch of a [`ScheduleStep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// It was built, or started again; the optimizer has the learning rates from before.
+    /// It was built or restarted; the optimizer has its previous learning rates.
     First,
     /// By a step.
     Next,
-    /// [`SequentialLR`](super::SequentialLR) has come to it; the learning rates are those that another schedule
-    /// left.
+    /// [`SequentialLR`](super::SequentialLR) has reached it; the learning rates are those of another schedule.
     Restart,
 }
 
@@ -16,12 +15,12 @@ pub enum StepKind {
 pub struct ScheduleStep {
     /// The epoch: 0 when the schedule is built, and one more at each step.
     pub epoch: usize,
-    /// How it came to be.
+    /// How the schedule reached it.
     pub kind: StepKind,
     /// The group, counted from 0.
     pub group: usize,
-    /// The learning rate that the group has.
+    /// The current learning rate of the group.
     pub lr: f64,
-    /// The learning rate that the group had before the first schedule.
+    /// The learning rate of the group before the first schedule.
     pub base_lr: f64,
 }

@@ -5,14 +5,14 @@ use crate::optim::Optimizer;
 
 const NAME: &str = "SequentialLR";
 
-/// Lets schedules act one after another, each until its milestone.
+/// Runs schedules one after another, each until its milestone.
 ///
-/// At epoch `t`, the schedule acts that has as many before it as there are milestones up to `t`. The first one starts
-/// from the learning rates before all schedules, and so does each that follows, whatever the one before has left;
-/// only [`MultiplicativeLR`](super::MultiplicativeLR) goes on from there.
+/// At epoch `t`, the active schedule has as many predecessors as there are milestones up to `t`. The first one starts from
+/// the learning rates before all schedules, and so does each later one, whatever its predecessor left; only
+/// [`MultiplicativeLR`](super::MultiplicativeLR) continues from there.
 ///
-/// [`ReduceLROnPlateau`](super::ReduceLROnPlateau) is no [`Schedule`], because it needs a metric. A schedule that is
-/// itself made of others acts at its turn as if it were built then, which PyTorch refuses.
+/// [`ReduceLROnPlateau`](super::ReduceLROnPlateau) is not a [`Schedule`], because it needs a metric. A schedule that is
+/// itself composed of others behaves as if it were built when its turn comes, which PyTorch does not support.
 ///
 /// Source: `torch.optim.lr_scheduler.SequentialLR`.
 ///
@@ -44,12 +44,12 @@ pub struct SequentialLR {
 }
 
 impl SequentialLR {
-    /// Of schedules that were built for this optimizer, and the epochs at which each but the first begins.
+    /// Runs schedules that were built for this optimizer, with the epochs at which all but the first begin.
     ///
     /// # Errors
     ///
-    /// No schedule, not one milestone fewer than schedules, milestones that fall, an optimizer that keeps no
-    /// [`initial_lrs`](Optimizer::initial_lrs), and as [`Schedule::step`]. Then the optimizer is as it was.
+    /// No schedules, a number of milestones other than one less than the schedules, decreasing milestones, an optimizer
+    /// without [`initial_lrs`](Optimizer::initial_lrs), and those of [`Schedule::step`]. Then the optimizer is unchanged.
     pub fn new(
         optimizer: &mut dyn Optimizer,
         schedules: Vec<Box<dyn Schedule>>,
@@ -83,7 +83,7 @@ impl SequentialLR {
         self.epoch
     }
 
-    /// Lets the schedule of an epoch act.
+    /// Steps the schedule of an epoch.
     fn go(
         &mut self,
         epoch: usize,

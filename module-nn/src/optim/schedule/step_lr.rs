@@ -37,11 +37,11 @@ config! {
     /// No schedule is built with a `step_size` of 0.
     pub struct StepLRConfig {
         required {
-            /// How many epochs a learning rate stays.
+            /// The number of epochs between changes.
             step_size: usize,
         }
         optional {
-            /// What it is multiplied by.
+            /// The factor of the learning rates.
             gamma: f64 = 0.1,
         }
     }
@@ -52,7 +52,7 @@ impl StepLR {
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, step_size: usize) -> Result<Self> {
         StepLRConfig::new(step_size).build(optimizer)
     }

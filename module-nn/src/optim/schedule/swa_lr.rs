@@ -8,7 +8,7 @@ use crate::config::config;
 use crate::optim::Optimizer;
 use crate::optim::range::at_least_0;
 
-/// Brings the learning rates to a fixed value, at which weights are averaged by [`SWA`](super::super::SWA).
+/// Moves the learning rates to a fixed value, at which [`SWA`](super::super::SWA) averages weights.
 ///
 /// With the last rate `s = swa_lr` and the number of epochs `N = anneal_epochs`, a learning rate `η` at epoch `t` is
 ///
@@ -41,34 +41,34 @@ pub type SWALR = RuleSchedule<SWALRConfig>;
 config! {
     /// The arguments of [`SWALR`].
     ///
-    /// No schedule is built with rates that are negative, or for another number of groups.
+    /// No schedule is built with negative rates, or a number of rates that differs from the groups.
     pub struct SWALRConfig {
         required {
-            /// The last learning rate, or that of each group.
+            /// The final learning rate, or one for each group.
             swa_lr: OneOrEach<f64>,
         }
         optional {
-            /// The epochs until then.
+            /// The number of epochs to reach it.
             anneal_epochs: usize = 10,
-            /// The curve on the way.
+            /// The curve in between.
             anneal_strategy: AnnealStrategy = AnnealStrategy::Cos,
         }
     }
 }
 
 impl SWALR {
-    /// With PyTorch's defaults for the rest.
+    /// With PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(optimizer: &mut dyn Optimizer, swa_lr: f64) -> Result<Self> {
         SWALRConfig::new(swa_lr).build(optimizer)
     }
 }
 
 impl SWALRConfig {
-    /// How far on the way an epoch is.
+    /// The progress of an epoch along the curve.
     fn progress(&self, epoch: f64) -> f64 {
         let t = (epoch / self.anneal_epochs.max(1) as f64).clamp(0.0, 1.0);
         match self.anneal_strategy {
@@ -96,7 +96,7 @@ impl ScheduleRule for SWALRConfig {
             _ => at.epoch,
         } as f64;
         let (before, now) = (self.progress(epoch - 1.0), self.progress(epoch));
-        // At the end of the way no rate leads back to the first.
+        // From the final rate, the first one cannot be recovered.
         let first = match before == 1.0 {
             true => swa_lr,
             false => (at.lr - before * swa_lr) / (1.0 - before),

@@ -6,9 +6,9 @@ use super::{RuleSchedule, ScheduleRule, ScheduleStep};
 use crate::config::config;
 use crate::optim::Optimizer;
 
-/// Raises the learning rates along a line, then lets them fall along half a wave of a cosine.
+/// Raises the learning rates linearly, then lowers them along half a cosine wave.
 ///
-/// With `w` steps of warm-up of `n` in all, the least learning rate `m`, and the base `η₀`, at step `t`:
+/// With `w` warm-up steps out of `n` steps in all, the minimum learning rate `m`, and the base `η₀`, at step `t`:
 ///
 /// ```text
 /// η = η₀·t/w                                             t < w
@@ -16,11 +16,11 @@ use crate::optim::Optimizer;
 /// η = m                                                  n ≤ t
 /// ```
 ///
-/// So the first learning rate is 0 where there is a warm-up. It is set from the base alone: a rate that is changed
-/// by hand is overwritten.
+/// With a warm-up, the first learning rate is therefore 0. The rate is computed only from the base rate: a manually changed
+/// rate is overwritten.
 ///
-/// Source: `get_cosine_schedule_with_warmup` of Hugging Face's transformers, of which the learning rate rises again
-/// after `n` steps.
+/// Source: `get_cosine_schedule_with_warmup` of Hugging Face's transformers, in which the learning rate rises again after
+/// `n` steps.
 ///
 /// # Example
 ///
@@ -44,27 +44,27 @@ pub type WarmupCosine = RuleSchedule<WarmupCosineConfig>;
 config! {
     /// The arguments of [`WarmupCosine`].
     ///
-    /// No schedule is built with a warm-up that is longer than all, or a `min_lr` below 0.
+    /// No schedule is built with a warm-up longer than the total, or a `min_lr` below 0.
     pub struct WarmupCosineConfig {
         required {
-            /// The steps to the base learning rates.
+            /// The number of warm-up steps.
             warmup_steps: usize,
-            /// All steps, the warm-up among them.
+            /// The total number of steps, including the warm-up.
             total_steps: usize,
         }
         optional {
-            /// The least learning rate.
+            /// The minimum learning rate.
             min_lr: f64 = 0.0,
         }
     }
 }
 
 impl WarmupCosine {
-    /// To a least learning rate of 0.
+    /// With a minimum learning rate of 0.
     ///
     /// # Errors
     ///
-    /// As [`ScheduleRule::build`].
+    /// Those of [`ScheduleRule::build`].
     pub fn new(
         optimizer: &mut dyn Optimizer,
         warmup_steps: usize,

@@ -1,38 +1,38 @@
 //! What PyTorch's optimizers save: the options of a group and the tensors of a state, in PyTorch's order.
 
-/// What PyTorch's optimizer of a name saves.
+/// What a PyTorch optimizer saves.
 pub(super) struct Layout {
     pub(super) options: &'static [(&'static str, Setting)],
     pub(super) state: &'static [(&'static str, Slot)],
-    /// An option that only ours has, and the value with which ours does what PyTorch's does.
+    /// An option that only ours has, and the value with which ours behaves like PyTorch's.
     pub(super) only_if: Option<(&'static str, bool)>,
 }
 
 /// An option of a group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Setting {
-    /// One that both have.
+    /// An option that both have.
     Shared,
-    /// One that both have, and that files of older releases lack, where it was `False`.
+    /// An option that both have, but that is missing in files of older releases, where it was `False`.
     Later,
-    /// One that both have; what is `None` in PyTorch has this name here.
+    /// An option that both have; PyTorch's `None` has this name here.
     NoneIs(&'static str),
-    /// One that says how PyTorch computes and changes no result, with its default.
+    /// An option that says how PyTorch computes but changes no result, with its default.
     Execution(Option<bool>),
-    /// One that tells apart two optimizers of ours, with its value in this one.
+    /// An option that distinguishes two of our optimizers, with its value for this one.
     Fixed(bool),
 }
 
 /// A tensor of a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// The number of steps, which PyTorch keeps as a number of its default dtype.
+    /// The number of steps, which PyTorch stores as a number of its default dtype.
     Step,
     /// A number of PyTorch's default dtype.
     Number,
-    /// Like the parameter.
+    /// A tensor that matches the parameter.
     Like,
-    /// Like the parameter, and of size 1 in this dimension, counted from the end.
+    /// A tensor that matches the parameter, but has size 1 in this dimension, counted from the end.
     Reduced(usize),
 }
 
@@ -59,7 +59,7 @@ macro_rules! layout {
     };
 }
 
-/// Of the optimizers that PyTorch has.
+/// The optimizers that PyTorch has.
 static LAYOUTS: [(&str, Layout); 13] = [
     (
         "SGD",
@@ -300,7 +300,7 @@ const fn adam_options(decoupled: bool) -> [(&'static str, Setting); 11] {
     ]
 }
 
-/// The layout of an optimizer, if PyTorch has one of the name.
+/// The layout of an optimizer, if PyTorch has one with the name.
 pub(super) fn layout_of(optimizer: &str) -> Option<&'static Layout> {
     let mut layouts = LAYOUTS.iter();
     let found = layouts.find(|(name, _)| *name == optimizer);

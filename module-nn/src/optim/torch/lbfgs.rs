@@ -1,4 +1,4 @@
-//! The state of PyTorch's L-BFGS, whose vectors have the elements of all parameters one after the other.
+//! The state of PyTorch's L-BFGS, whose vectors concatenate the elements of all parameters.
 
 use std::collections::VecDeque;
 #[cfg(feature = "fs")]
@@ -25,11 +25,11 @@ fn error(op: &'static str, problem: String) -> Error {
 }
 
 impl LBFGS {
-    /// PyTorch's `optimizer.state_dict()`, with which `torch.optim.LBFGS(model.parameters())` goes on.
+    /// PyTorch's `optimizer.state_dict()`, from which `torch.optim.LBFGS(model.parameters())` can resume.
     ///
     /// # Errors
     ///
-    /// None that is expected.
+    /// None are expected.
     ///
     /// # Example
     ///
@@ -131,12 +131,11 @@ impl LBFGS {
         .collect())
     }
 
-    /// Takes up a state of PyTorch's `LBFGS`, and says which options it has changed.
+    /// Restores a state of PyTorch's `LBFGS`, and reports which options it has changed.
     ///
     /// # Errors
     ///
-    /// A state of another optimizer or of another number of elements, options that are refused. Then nothing is
-    /// changed.
+    /// A state of another optimizer or with another number of elements, invalid options. Then nothing is changed.
     pub fn load_torch_state_dict(&mut self, state: &TorchObject) -> Result<RestoreReport> {
         const OP: &str = "load_torch";
         let read = self.read(state).map_err(|problem| error(OP, problem));
@@ -292,12 +291,12 @@ impl LBFGS {
         moved.map_err(|error| error.to_string())
     }
 
-    /// Takes up the state in a file of `torch.save(optimizer.state_dict(), path)`, or in the entry of one that
-    /// `options` name.
+    /// Restores the state in a `torch.save(optimizer.state_dict(), path)` file, or in the entry that `options` names.
     ///
     /// # Errors
     ///
-    /// As [`load_torch_state_dict`](Self::load_torch_state_dict); a file that cannot be read or is none of `torch.save`.
+    /// Those of [`load_torch_state_dict`](Self::load_torch_state_dict); a file that cannot be read or was not written by
+    /// `torch.save`.
     #[cfg(feature = "fs")]
     pub fn load_torch_with(
         &mut self,
@@ -307,22 +306,22 @@ impl LBFGS {
         self.load_torch_state_dict(&TorchObject::load_with(path, options)?)
     }
 
-    /// [`load_torch_with`](Self::load_torch_with) the whole file.
+    /// [`load_torch_with`](Self::load_torch_with) for the whole file.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The same.
     #[cfg(feature = "fs")]
     pub fn load_torch(&mut self, path: impl AsRef<Path>) -> Result<RestoreReport> {
         self.load_torch_with(path, &ReadOptions::new())
     }
 
-    /// Writes a file that PyTorch's `optimizer.load_state_dict(torch.load(path))` takes up.
+    /// Writes a file for PyTorch's `optimizer.load_state_dict(torch.load(path))`.
     ///
     /// # Errors
     ///
-    /// As [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is as it
-    /// was.
+    /// Those of [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is
+    /// unchanged.
     #[cfg(feature = "fs")]
     pub fn save_torch(&self, path: impl AsRef<Path>) -> Result<()> {
         self.torch_state_dict()?.save(path)

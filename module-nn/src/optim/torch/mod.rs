@@ -1,7 +1,7 @@
-//! States that are exchanged with PyTorch: `optimizer.state_dict()` both ways.
+//! Exchanging optimizer states with PyTorch: `optimizer.state_dict()`, read and written.
 //!
-//! [`layouts`] is what PyTorch's optimizers save, beside which ours have all names in common. What is read becomes
-//! the state that ours would have saved, and is taken up as that is, so that it is checked in the same way.
+//! [`layouts`] describes what PyTorch's optimizers save; ours share all of its names. A state that is read is converted to
+//! the one that ours would have saved and then loaded as such, so that it is checked in the same way.
 
 mod layouts;
 mod lbfgs;
@@ -22,18 +22,18 @@ use layouts::{Layout, layout_of};
 use options::torch_error;
 
 impl<R: UpdateRule> RuleOptimizer<R> {
-    /// PyTorch's `optimizer.state_dict()`, with which PyTorch's optimizer of this name goes on.
+    /// PyTorch's `optimizer.state_dict()`, from which PyTorch's optimizer of this name can resume.
     ///
-    /// The position of a parameter is its place in the first group, which has the parameters that no group selects, then
-    /// in the second one, and so on; within a group the order is that of `named_parameters()`. That is the order of
-    /// `torch.optim.AdamW(model.parameters())`.
+    /// Parameters are numbered by group: first the first group, which has the parameters that no group selects, then the
+    /// second one, and so on; within a group the order is that of `named_parameters()`. Without groups, this is the order
+    /// of `torch.optim.AdamW(model.parameters())`.
     ///
     /// The options `foreach`, `fused`, `capturable` and `differentiable` have PyTorch's defaults.
     ///
     /// # Errors
     ///
-    /// An optimizer that PyTorch does not have, as [`Lion`](super::Lion), and [`Muon`](super::Muon) with a group that
-    /// AdamW moves, for which PyTorch has two optimizers.
+    /// An optimizer that PyTorch does not have, such as [`Lion`](super::Lion), and [`Muon`](super::Muon) with a group that
+    /// uses AdamW, for which PyTorch needs two optimizers.
     ///
     /// # Example
     ///
@@ -63,20 +63,20 @@ impl<R: UpdateRule> RuleOptimizer<R> {
         write::state_dict(self, layout::<R>("torch_state_dict")?)
     }
 
-    /// Takes up a state of PyTorch's optimizer of this name, and says which options it has changed.
+    /// Restores a state of PyTorch's optimizer of this name, and reports which options it has changed.
     ///
-    /// Positions are those of [`torch_state_dict`](Self::torch_state_dict); in a group of a script that gave PyTorch
-    /// only what is trained, those of the parameters that [are trained](module_core::Parameter::requires_grad). A state is cast to the dtype of its
-    /// parameter, as PyTorch casts it. Parameters may lack a state.
+    /// Positions are those of [`torch_state_dict`](Self::torch_state_dict) or, in a group of a script that passed PyTorch
+    /// only the trainable parameters, those of the parameters that [are trained](module_core::Parameter::requires_grad). A
+    /// state is cast to the dtype of its parameter, as in PyTorch. Parameters may lack a state.
     ///
-    /// Of what is in a group, `initial_lr` is taken up for schedules; `foreach`, `fused`, `capturable` and
-    /// `differentiable` change no result, and what the optimizer does not know, as the limits of a schedule, is left
-    /// out, as by PyTorch.
+    /// From the options of a group, `initial_lr` is restored for schedules; `foreach`, `fused`, `capturable` and
+    /// `differentiable` change no result, and options that the optimizer does not know, such as the limits of a schedule,
+    /// are ignored, as in PyTorch.
     ///
     /// # Errors
     ///
-    /// A state of another optimizer, other groups, numbers or shapes of parameters, options that are refused. Then
-    /// nothing is changed.
+    /// A state of another optimizer, other groups, numbers or shapes of parameters, invalid options. Then nothing is
+    /// changed.
     pub fn load_torch_state_dict(&mut self, state: &TorchObject) -> Result<RestoreReport> {
         let before = self.hyperparameters()?;
         let read = read::read(self, layout::<R>("load_torch")?, state)?;
@@ -89,12 +89,12 @@ impl<R: UpdateRule> RuleOptimizer<R> {
         Ok(RestoreReport::new(&before, &read.snapshot))
     }
 
-    /// Takes up the state in a file of `torch.save(optimizer.state_dict(), path)`, as
-    /// [`load_torch_state_dict`](Self::load_torch_state_dict) does.
+    /// Restores the state in a `torch.save(optimizer.state_dict(), path)` file, like
+    /// [`load_torch_state_dict`](Self::load_torch_state_dict).
     ///
     /// # Errors
     ///
-    /// As there; a file that cannot be read or is none of `torch.save`.
+    /// The same, and a file that cannot be read or was not written by `torch.save`.
     #[cfg(feature = "fs")]
     pub fn load_torch(&mut self, path: impl AsRef<Path>) -> Result<RestoreReport> {
         self.load_torch_with(path, &ReadOptions::new())
@@ -105,7 +105,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     ///
     /// # Errors
     ///
-    /// As there; an entry that the file does not have.
+    /// The same, and an entry that the file does not have.
     ///
     /// # Example
     ///
@@ -133,12 +133,12 @@ impl<R: UpdateRule> RuleOptimizer<R> {
         self.load_torch_state_dict(&TorchObject::load_with(path, options)?)
     }
 
-    /// Writes a file that PyTorch's `optimizer.load_state_dict(torch.load(path))` takes up.
+    /// Writes a file for PyTorch's `optimizer.load_state_dict(torch.load(path))`.
     ///
     /// # Errors
     ///
-    /// As [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is as it
-    /// was.
+    /// Those of [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is
+    /// unchanged.
     #[cfg(feature = "fs")]
     pub fn save_torch(&self, path: impl AsRef<Path>) -> Result<()> {
         self.torch_state_dict()?.save(path)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::layouts::Layout;
 use crate::optim::{OptimizerError, UpdateRule};
 
-/// The error of a state that cannot be exchanged.
+/// The error for a state that cannot be exchanged.
 pub(super) fn torch_error<R: UpdateRule>(op: &'static str, problem: String) -> Error {
     let optimizer = R::NAME;
     OptimizerError::TorchState {
@@ -29,7 +29,7 @@ pub(super) fn options_of<R: UpdateRule>(
     }
 }
 
-/// Refuses a group that moves its parameters by what PyTorch has another optimizer for.
+/// Refuses a group whose parameters PyTorch would move with another optimizer.
 pub(super) fn check_only_if<R: UpdateRule>(
     op: &'static str,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! PyTorch's `optimizer.state_dict()` as a state of ours.
+//! PyTorch's `optimizer.state_dict()` converted to our state.
 
 use std::collections::HashMap;
 
@@ -16,15 +16,15 @@ fn fail<R: UpdateRule, T>(problem: String) -> Result<T> {
     Err(torch_error::<R>(OP, problem))
 }
 
-/// What a state dict of PyTorch says.
+/// The content of a PyTorch state dict.
 pub(super) struct Read {
-    /// The state that [`Stateful::load_state`](module_core::Stateful::load_state) takes up.
+    /// The state for [`Stateful::load_state`](module_core::Stateful::load_state).
     pub(super) snapshot: Snapshot,
-    /// The learning rates from before the first schedule, of the groups that have one.
+    /// The learning rates from before the first schedule, for groups that have one.
     pub(super) initial_lrs: HashMap<usize, f64>,
 }
 
-/// Reads a state dict for an optimizer, which stays as it is.
+/// Reads a state dict for an optimizer, which is unchanged.
 pub(super) fn read<R: UpdateRule>(
     optimizer: &RuleOptimizer<R>,
     layout: &Layout,
@@ -112,7 +112,7 @@ fn positions<'a, R: UpdateRule>(
     let all = || group.parameters.iter().map(String::as_str);
     let trained: Vec<&str> = optimizer.states.trained().collect();
     let trained = || all().filter(|path| trained.contains(path));
-    // A script may have given PyTorch's optimizer only what is trained.
+    // A script may have passed PyTorch's optimizer only the trainable parameters.
     let paths: Vec<&str> = match params.len() {
         n if n == group.parameters.len() => all().collect(),
         n if n == trained().count() => trained().collect(),
@@ -139,7 +139,7 @@ fn positions<'a, R: UpdateRule>(
         .collect()
 }
 
-/// The options of a group, which take the place of `ours`.
+/// The options of a group, which replace `ours`.
 fn read_options<R: UpdateRule>(
     number: usize,
     ours: &R,
@@ -175,7 +175,7 @@ fn read_options<R: UpdateRule>(
         .or_else(|error| fail::<R, _>(format!("the options of group {number}: {error}")))
 }
 
-/// Puts the tensors of a state under the path of its parameter.
+/// Stores the tensors of a state under the path of its parameter.
 fn read_state<R: UpdateRule>(
     path: &str,
     value: &Tensor,
@@ -191,7 +191,7 @@ fn read_state<R: UpdateRule>(
         let TorchObject::Text(name) = key else {
             return fail::<R, _>(at(format!(" has the key {key}, not a name")));
         };
-        // What PyTorch has not begun to keep.
+        // State that PyTorch has not started to keep.
         if matches!(found, TorchObject::None) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Options and numbers between PyTorch's objects and JSON.
+//! Conversion of options and numbers between PyTorch's objects and JSON.
 
 use module_core::{DType, Result, Tensor, TorchObject};
 use serde_json::{Number, Value};
@@ -15,7 +15,7 @@ pub(super) fn to_json(object: &TorchObject) -> Result<Value, String> {
             .map(to_json)
             .collect::<Result<_, _>>()
             .map(Value::Array),
-        // A rate may be a tensor, which PyTorch changes where it lies.
+        // A rate may be a tensor, which PyTorch changes in place.
         TorchObject::Float(_) | TorchObject::Tensor(_) => {
             let number = number(object)?;
             let json = Number::from_f64(number).map(Value::Number);
@@ -25,7 +25,7 @@ pub(super) fn to_json(object: &TorchObject) -> Result<Value, String> {
     }
 }
 
-/// An option as PyTorch has it; several numbers are a tuple.
+/// An option in PyTorch's form; several numbers are a tuple.
 pub(super) fn from_json(value: &Value) -> TorchObject {
     match value {
         Value::Bool(value) => TorchObject::Bool(*value),
@@ -53,17 +53,17 @@ pub(super) fn number(object: &TorchObject) -> Result<f64, String> {
     }
 }
 
-/// A number of steps, of whatever dtype.
+/// A number of steps, of any dtype.
 pub(super) fn steps(object: &TorchObject) -> Result<i64, String> {
     let number = number(object)?;
-    // Above 2⁵³ not every whole number is one of `f64`.
+    // Above 2⁵³ `f64` cannot represent every integer.
     match number.fract() == 0.0 && (0.0..=9.007_199_254_740_992e15).contains(&number) {
         true => Ok(number as i64),
         false => Err(format!("{number} is no number of steps")),
     }
 }
 
-/// A number of steps as PyTorch keeps it: in single precision, and in double where that holds it no more.
+/// A number of steps as PyTorch stores it: in single precision, or in double if single cannot hold it.
 pub(super) fn steps_tensor(steps: i64) -> Tensor {
     let single = steps as f32;
     match single as i64 == steps {

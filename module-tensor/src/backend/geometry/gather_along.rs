@@ -1,9 +1,9 @@
 use crate::layout::Shape;
 
-/// A copy in which each dimension is indexed by a function of its own:
-/// `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions `f` of [`GatherDim`].
+/// A copy in which each dimension is indexed by its own function: `out[i, j, …] = x[f₀(i), f₁(j), …]` with the functions
+/// `f` of [`GatherDim`].
 ///
-/// Backward, `out[f₀(i), f₁(j), …] += x[i, j, …]`, from zeros.
+/// The gradient starts from zeros: `out[f₀(i), f₁(j), …] += x[i, j, …]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatherAlongGeometry {
     /// The shape of the input.
@@ -52,7 +52,7 @@ pub enum GatherDim {
         /// Elements after the last.
         after: isize,
     },
-    /// `i - before`, with `n` added below 0 and taken off from `n` on
+    /// `i - before`, plus `n` if it is below 0, minus `n` from `n` on
     Circular {
         /// Elements before the first.
         before: isize,

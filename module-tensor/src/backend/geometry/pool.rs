@@ -1,7 +1,7 @@
 use crate::layout::Shape;
 
-/// The windows of pooling over one to three spatial dimensions. Each dimension has windows of its own, and
-/// the window of an output element is the product of its windows in all dimensions.
+/// The windows of pooling over one to three spatial dimensions. Each dimension has its own windows, and the window of an
+/// output element is the product of its windows in all dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolGeometry {
     /// The shape of the input, `[batch, channels, size…]`.
@@ -15,9 +15,9 @@ pub struct PoolGeometry {
 /// The window of each output element: the input elements that it covers, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolWindows {
-    /// Windows of one size, for each spatial dimension. Output element `o` covers the
-    /// elements `o · stride - padding + k · dilation` of the input, for each `k` in `0..kernel_size`, except those
-    /// outside `0..input`.
+    /// Windows of equal size, for each spatial dimension. Output element `o` covers the elements
+    /// `o · stride - padding + k · dilation` of the input, for each `k` in `0..kernel_size`, except those outside
+    /// `0..input`.
     ///
     /// The output has `(input + 2 · padding - dilation · (kernel_size - 1) - 1) / stride + 1` elements, where
     /// the quotient is rounded down, or up with PyTorch's `ceil_mode`; then a last window may reach beyond

@@ -1,6 +1,6 @@
 use crate::layout::Shape;
 
-/// The resizing of images over one to three spatial dimensions, one after the other.
+/// The resizing of images over one to three spatial dimensions, one after another.
 ///
 /// In each spatial dimension pixel `o` of the output is a weighted sum of neighboring input pixels. The weights
 /// depend on `o`, on the sizes and on the scale `s`, as [`ResampleMode`] says.

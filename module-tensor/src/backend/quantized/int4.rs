@@ -1,4 +1,4 @@
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use std::ops::Range;
@@ -9,20 +9,20 @@ use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip;
 use crate::{DType, Error, Result};
 
-/// Whole numbers of 4 bits with a scale and a zero point for each group: `scale · (code - zero_point)`.
+/// 4-bit integers with a scale and a zero point for each group: `scale · (code - zero_point)`.
 ///
 /// With `a = min(w, 0)` and `b = max(w, 0)` over the group, `scale = (b - a)/15`, at least 2⁻²³, `zero_point = -a/scale`
-/// and `code = w/scale + zero_point`, each rounded to nearest and ties to even, from 0 to 15: what PyTorch's
+/// and `code = w/scale + zero_point`, each rounded to nearest, ties to even, from 0 to 15: as PyTorch's
 /// `PerChannelMinMaxObserver` chooses for `torch.per_channel_affine`.
 ///
-/// The first half of a group's codes stand in the lower halves of its bytes, the other in the upper ones.
+/// The first half of a group's codes are in the lower halves of its bytes, the second half in the upper ones.
 #[derive(Clone)]
 pub struct Int4Storage {
     parts: Int4Parts,
     device: Device,
 }
 
-/// What an [`Int4Storage`] holds.
+/// The parts of an [`Int4Storage`].
 #[derive(Clone, Debug)]
 pub struct Int4Parts {
     /// Two codes in each byte.
@@ -37,13 +37,13 @@ pub struct Int4Parts {
     pub dtype: DType,
 }
 
-/// What errors call it.
+/// The name in errors.
 const NAME: &str = "int4";
 
 /// The bytes that are unpacked together.
 const BYTES: usize = 16;
 
-/// For each zero point, what is left of each code without it.
+/// For each zero point, the value of each code minus it.
 const DIFFERENCES: [[f32; 16]; 16] = {
     let mut all = [[0.0; 16]; 16];
     let mut zero = 0;
@@ -59,10 +59,10 @@ const DIFFERENCES: [[f32; 16]; 16] = {
 };
 
 impl Int4Parts {
-    /// What the size of a group is a multiple of.
+    /// The size of a group is a multiple of this.
     pub const GROUP_MULTIPLE: usize = 2 * BYTES;
 
-    /// Rounds groups of elements; of the last ones that are no whole group nothing is kept.
+    /// Rounds groups of elements; an incomplete last group is ignored.
     ///
     /// # Errors
     ///
@@ -101,8 +101,8 @@ impl Int4Storage {
     ///
     /// # Errors
     ///
-    /// A size of groups that is no multiple of [`Int4Parts::GROUP_MULTIPLE`]; another number of codes, scales or
-    /// zero points than the groups have; a zero point above 15; a dtype other than `F32`, `F16` and `BF16`.
+    /// A group size that is not a multiple of [`Int4Parts::GROUP_MULTIPLE`]; a number of codes, scales or zero points that
+    /// does not match the groups; a zero point above 15; a dtype other than `F32`, `F16` and `BF16`.
     pub fn new(parts: Int4Parts) -> Result<Self> {
         check_dtype(NAME, parts.dtype)?;
         let size = parts.group_size;
@@ -125,7 +125,7 @@ impl Int4Storage {
         Ok(Self { parts, device })
     }
 
-    /// What it holds.
+    /// Its parts.
     pub fn parts(&self) -> &Int4Parts {
         &self.parts
     }
@@ -211,7 +211,7 @@ impl Loop for Unpack<'_> {
             let (zero, half) = (i32::from(zero), codes.len());
             let (low, high) = out.split_at_mut(half);
             let high = &mut high[..half];
-            // One loop over indices is what becomes vector instructions.
+            // A single loop over indices is vectorized.
             for i in 0..half {
                 low[i] = (i32::from(codes[i] & 15) - zero) as f32 * scale;
                 high[i] = (i32::from(codes[i] >> 4) - zero) as f32 * scale;

@@ -1,4 +1,4 @@
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use std::ops::Range;
@@ -9,26 +9,26 @@ use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 use crate::{DType, Error, Result};
 
-/// Whole numbers of 8 bits with a scale for each group of a row, or for the whole row: `scale · code`.
+/// 8-bit integers with a scale for each group of a row, or for the whole row: `scale · code`.
 ///
-/// `scale = max |w| / 127.5`, at least 2⁻²³, and `code = w / scale`, rounded to nearest and ties to even, from -128
-/// to 127: what PyTorch's `PerChannelMinMaxObserver` chooses for `torch.per_channel_symmetric`.
+/// `scale = max |w| / 127.5`, at least 2⁻²³, and `code = w / scale`, rounded to nearest, ties to even, from -128 to 127: as
+/// PyTorch's `PerChannelMinMaxObserver` chooses for `torch.per_channel_symmetric`.
 #[derive(Clone)]
 pub struct Int8Storage {
     parts: Int8Parts,
     device: Device,
-    /// Of each row, if inputs are rounded.
+    /// The sum of the codes of each row, if inputs are rounded.
     sums: Vec<i32>,
 }
 
-/// What an [`Int8Storage`] holds.
+/// The parts of an [`Int8Storage`].
 #[derive(Clone, Debug)]
 pub struct Int8Parts {
-    /// All rows, one after the other.
+    /// All rows, one after another.
     pub codes: Vec<i8>,
     /// One for each group, in the order of the codes.
     pub scales: Vec<f32>,
-    /// The elements of a group.
+    /// The number of elements in a group.
     pub group_size: usize,
     /// Whether products round their inputs to 8 bits, row by row; then a row has one scale.
     pub rounds_inputs: bool,
@@ -36,7 +36,7 @@ pub struct Int8Parts {
     pub dtype: DType,
 }
 
-/// The least scale.
+/// The smallest scale.
 const LEAST: f32 = f32::EPSILON;
 
 impl Int8Parts {
@@ -72,7 +72,7 @@ impl Int8Parts {
     }
 }
 
-/// What errors call it.
+/// The name in errors.
 const NAME: &str = "int8";
 
 impl Int8Storage {
@@ -80,8 +80,8 @@ impl Int8Storage {
     ///
     /// # Errors
     ///
-    /// Groups of no elements, or that do not divide the codes; another number of scales; a dtype other than `F32`,
-    /// `F16` and `BF16`.
+    /// Empty groups, or groups that do not divide the codes; a number of scales that does not match; a dtype other than
+    /// `F32`, `F16` and `BF16`.
     pub fn new(parts: Int8Parts) -> Result<Self> {
         check_dtype(NAME, parts.dtype)?;
         let (numel, size) = (parts.codes.len(), parts.group_size);
@@ -102,7 +102,7 @@ impl Int8Storage {
         })
     }
 
-    /// What it holds.
+    /// Its parts.
     pub fn parts(&self) -> &Int8Parts {
         &self.parts
     }

@@ -1,4 +1,4 @@
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 mod dynamic_map;
@@ -11,12 +11,12 @@ use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 use crate::{DType, Error, Result};
 
-/// Codes of the 16 values of `NormalFloat4`, with the greatest absolute value of each block: `absmax · value[code]`.
-/// With the values of `fp4`, which bitsandbytes has too, its scheme is `fp4`.
+/// Codes of the 16 values of `NormalFloat4`, with the maximum absolute value of each block: `absmax · value[code]`. With
+/// the values of `fp4`, which bitsandbytes also has, the scheme is `fp4`.
 ///
-/// The absolute values are numbers, or themselves rounded to codes of 8 bits, in blocks with a greatest one of their
-/// own, after their mean was taken off (double quantization). Of two codes in a byte the first is in the upper half.
-/// Blocks follow the elements in row-major order and may go from one row to the next.
+/// The maximum absolute values are numbers, or are themselves rounded to 8-bit codes, in blocks with their own maximum,
+/// after subtracting their mean (double quantization). Of two codes in a byte, the first is in the upper half. Blocks
+/// follow the elements in row-major order and may extend over several rows.
 ///
 /// Source: Dettmers, Pagnoni, Holtzman and Zettlemoyer, *QLoRA: Efficient Finetuning of Quantized LLMs* (2023);
 /// values, bytes and their order are those of bitsandbytes.
@@ -30,7 +30,7 @@ pub struct Nf4Storage {
     device: Device,
 }
 
-/// What an [`Nf4Storage`] holds.
+/// The parts of an [`Nf4Storage`].
 #[derive(Clone, Debug)]
 pub struct Nf4Parts {
     /// Two codes in each byte; the last one is half used if the number of elements is odd.
@@ -39,15 +39,15 @@ pub struct Nf4Parts {
     pub numel: usize,
     /// The value of each code.
     pub values: [f32; 16],
-    /// The elements of a block.
+    /// The number of elements in a block.
     pub block_size: usize,
-    /// The greatest absolute values of blocks.
+    /// The maximum absolute values of blocks.
     pub absmax: Nf4Absmax,
     /// The dtype of unpacked elements.
     pub dtype: DType,
 }
 
-/// The greatest absolute values of blocks.
+/// The maximum absolute values of blocks.
 #[derive(Clone, Debug)]
 pub enum Nf4Absmax {
     /// One number for each block.
@@ -58,19 +58,19 @@ pub enum Nf4Absmax {
         codes: Vec<u8>,
         /// The value of each code.
         values: Vec<f32>,
-        /// The greatest absolute value of each block of codes.
+        /// The maximum absolute value of each block of codes.
         absmax: Vec<f32>,
-        /// The codes of a block.
+        /// The number of codes in a block.
         block_size: usize,
-        /// The mean that was taken off.
+        /// The mean that was subtracted.
         offset: f32,
     },
 }
 
-/// What errors call it.
+/// The name in errors.
 const NAME: &str = "nf4";
 
-/// What a block of zeros is divided by.
+/// The divisor of a block of zeros.
 const LEAST: f32 = 1e-38;
 
 impl Nf4Parts {
@@ -94,8 +94,8 @@ impl Nf4Parts {
         1.0,
     ];
 
-    /// The values of `fp4` by their codes: a sign, two bits of an exponent and one of a fraction, over the largest.
-    /// Files of bitsandbytes may hold them; nothing is packed so here.
+    /// The values of `fp4` by their codes: a sign, two exponent bits and one fraction bit, divided by the largest value.
+    /// bitsandbytes files may contain them; nothing is packed with them here.
     pub const FP4_VALUES: [f32; 16] = [
         0.0,
         5.208_333_5e-3,
@@ -120,10 +120,10 @@ impl Nf4Parts {
         self.values == Self::FP4_VALUES
     }
 
-    /// The blocks of codes that double quantization makes.
+    /// The block size of double quantization.
     const NESTED_BLOCK: usize = 256;
 
-    /// Rounds blocks of elements, and with `double` the greatest absolute values of blocks too.
+    /// Rounds blocks of elements and, with `double`, also the maximum absolute values of blocks.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Nf4Parts {
         for block in values.chunks(block_size) {
             let greatest = block.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
             absmax.push(greatest);
-            // What fills the last byte is a zero.
+            // The last byte is padded with a zero.
             of_block.fill(7);
             run_at_best_level(Round(block, greatest, &mut of_block));
             let pairs = of_block[..block.len().next_multiple_of(2)]
@@ -171,7 +171,7 @@ fn check_block_size(size: usize) -> Result<()> {
     ))
 }
 
-/// Rounds a block: each element over the greatest absolute value to the nearest of the values.
+/// Rounds a block: each element divided by the maximum absolute value to the nearest of the values.
 struct Round<'a>(&'a [f32], f32, &'a mut [u8]);
 
 impl Loop for Round<'_> {
@@ -193,7 +193,7 @@ impl Loop for Round<'_> {
 }
 
 impl Nf4Absmax {
-    /// Rounds numbers to the values of bitsandbytes' dynamic map, after taking off their mean.
+    /// Rounds numbers to the values of bitsandbytes' dynamic map, after subtracting their mean.
     fn nested(absmax: &[f32], block_size: usize) -> Self {
         let sum: f64 = absmax.iter().copied().map(f64::from).sum();
         let offset = (sum / absmax.len().max(1) as f64) as f32;
@@ -217,7 +217,7 @@ impl Nf4Absmax {
         }
     }
 
-    /// One number for each of so many blocks.
+    /// One number for each of this many blocks.
     fn numbers(&self, blocks: usize) -> Result<Vec<f32>> {
         match self {
             Self::Plain(absmax) => {
@@ -257,8 +257,8 @@ impl Nf4Storage {
     ///
     /// # Errors
     ///
-    /// Another number of codes than the elements have, or of absolute values than the blocks have; blocks of an odd
-    /// number of elements; a dtype other than `F32`, `F16` and `BF16`.
+    /// A number of codes that does not match the elements, or of absolute values that does not match the blocks; blocks
+    /// with an odd number of elements; a dtype other than `F32`, `F16` and `BF16`.
     pub fn new(parts: Nf4Parts) -> Result<Self> {
         check_dtype(NAME, parts.dtype)?;
         check_block_size(parts.block_size)?;
@@ -277,7 +277,7 @@ impl Nf4Storage {
         })
     }
 
-    /// What it holds.
+    /// Its parts.
     pub fn parts(&self) -> &Nf4Parts {
         &self.parts
     }
@@ -342,7 +342,7 @@ impl PackedRuns for Nf4Storage {
     }
 }
 
-/// Unpacks blocks, the last of which may be a part.
+/// Unpacks blocks, the last of which may be incomplete.
 struct Unpack<'a> {
     codes: &'a [u8],
     absmax: &'a [f32],
@@ -356,7 +356,7 @@ impl Loop for Unpack<'_> {
 
     #[inline(always)]
     fn run(self) {
-        // One table of a length that needs no check.
+        // A table whose length needs no bounds check.
         let Some(table) = self.pairs.first_chunk::<256>() else {
             return;
         };

@@ -1,11 +1,11 @@
-//! What the storages have in common.
+//! Code that the storages share.
 
 use super::super::{Device, HostData, Operand, Packed, PackedRuns, Storage, StorageData};
 use crate::layout::Layout;
 use crate::{DType, Error, Result};
 
-/// A storage of packed elements in host memory that are unpacked in runs: what each of them says of itself, from
-/// which follows what [`StorageData`] and [`Packed`] ask.
+/// A storage of packed elements in host memory that are unpacked in runs: the properties from which [`StorageData`] and
+/// [`Packed`] are implemented.
 pub(in crate::backend) trait HostPacked:
     PackedRuns + Sized + Send + 'static
 {
@@ -24,7 +24,7 @@ pub(in crate::backend) trait HostPacked:
     /// The device of unpacked elements.
     fn device(&self) -> Device;
 
-    /// The same elements, whose unpacked ones are on another device; the packed ones stay in the memory of the host.
+    /// The same elements, whose unpacked form is on another device; the packed ones stay in host memory.
     fn on(&self, device: Device) -> Self;
 }
 
@@ -78,7 +78,7 @@ impl<T: HostPacked> Packed for T {
     }
 }
 
-/// The groups of a run of elements: of each its index, the range within the run.
+/// The groups of a run of elements: for each, its index and its range in the run.
 pub(super) fn groups(
     run: std::ops::Range<usize>,
     size: usize,
@@ -111,7 +111,7 @@ pub(super) fn check_len(
     Err(Error::argument(scheme, part, len, problem))
 }
 
-/// Checks that unpacked elements are of a dtype that products compute.
+/// Checks that the dtype of unpacked elements is one that products support.
 pub(super) fn check_dtype(scheme: &'static str, dtype: DType) -> Result<()> {
     match dtype {
         DType::F32 | DType::F16 | DType::BF16 => Ok(()),

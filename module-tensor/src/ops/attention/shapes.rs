@@ -1,11 +1,11 @@
-//! What attention makes of the shapes that it is given.
+//! The shapes of attention's inputs and outputs.
 
 use crate::tensor::Tensor;
 use crate::{Error, Result, Shape, ShapeError};
 
 pub(super) const NAME: &str = "scaled_dot_product_attention";
 
-/// What query, key and value are stretched to, and what comes of them.
+/// The broadcast shapes of query, key and value, and that of the result.
 pub(super) struct Shapes {
     pub(super) query: Shape,
     pub(super) key: Shape,
@@ -74,7 +74,7 @@ impl Shapes {
             shape.checked_numel(NAME, size_of::<f64>())?;
             Ok(shape)
         };
-        // What the kernel works on at a time must fit too.
+        // The working set of the kernel must fit too.
         Shape::from([128, keys, width.max(1)]).checked_numel(NAME, size_of::<f64>())?;
         Ok(Self {
             query: with(&lead, [length, width])?,

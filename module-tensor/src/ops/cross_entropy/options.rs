@@ -28,7 +28,7 @@ crate::options! {
             ignore_index: i64 = -100,
             /// The reduction of the losses of the elements.
             reduction: Reduction = Reduction::Mean,
-            /// The share of the target that is spread uniformly over all classes.
+            /// The fraction of the target that is spread uniformly over all classes.
             label_smoothing: f64 = 0.0,
         }
     }

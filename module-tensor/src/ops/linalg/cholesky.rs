@@ -11,8 +11,8 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 const NAME: &str = "linalg.cholesky";
 
-/// The lower triangular `L` with `L Lᵀ = A` for symmetric positive-definite `A`, of which the
-/// lower triangle is read: PyTorch's `torch.linalg.cholesky`.
+/// The lower triangular `L` with `L Lᵀ = A` for symmetric positive-definite `A`, of which only the lower triangle is read:
+/// PyTorch's `torch.linalg.cholesky`.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn cholesky(x: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As [`cholesky`].
+/// Those of [`cholesky`].
 ///
 /// # Example
 ///

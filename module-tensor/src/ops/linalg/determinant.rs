@@ -10,8 +10,7 @@ use crate::{DType, Result};
 
 /// The determinants of square matrices: PyTorch's `torch.linalg.det`.
 ///
-/// The gradient, by cofactors, is exact for singular matrices too; with `create_graph` it needs
-/// invertible ones.
+/// The gradient, by cofactors, is exact for singular matrices too; with `create_graph` it requires invertible ones.
 ///
 /// # Errors
 ///
@@ -47,8 +46,8 @@ pub fn det(x: &Tensor) -> Result<Tensor> {
     }))
 }
 
-/// The signs of the determinants of square matrices, and the logarithms of their magnitudes, without
-/// overflow: PyTorch's `torch.linalg.slogdet`. Of singular matrices 0 and `-∞`.
+/// The signs of the determinants of square matrices, and the logarithms of their magnitudes, without overflow: PyTorch's
+/// `torch.linalg.slogdet`. For singular matrices 0 and `-∞`.
 ///
 /// The sign has no gradient; that of the logarithm is `A⁻ᵀ`.
 ///
@@ -93,7 +92,7 @@ pub fn slogdet(x: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((batch.tensor(signs, &[])?, log))
 }
 
-/// Numbers as matrices that stretch.
+/// Numbers in a shape that broadcasts to matrices.
 fn as_matrices(x: &Tensor) -> Result<Tensor> {
     x.unsqueeze(-1)?.unsqueeze(-1)
 }

@@ -10,11 +10,11 @@ use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 
 const NAME: &str = "linalg.eigh";
 
-/// The eigenvalues of symmetric matrices in ascending order, and their eigenvectors as the columns of a matrix; the lower
-/// triangle is read: PyTorch's `torch.linalg.eigh`.
+/// The eigenvalues of symmetric matrices in ascending order, and their eigenvectors as the columns of a matrix; only the
+/// lower triangle is read: PyTorch's `torch.linalg.eigh`.
 ///
-/// Eigenvectors are known but for their signs, so that only functions that do not depend on these are well defined. Their
-/// gradient is not finite where eigenvalues are equal.
+/// Eigenvectors are determined only up to sign, so only functions that do not depend on the signs are well defined. Their
+/// gradient is not finite if eigenvalues are equal.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub fn eigh(x: &Tensor) -> Result<(Tensor, Tensor)> {
 ///
 /// # Errors
 ///
-/// As [`eigh`].
+/// Those of [`eigh`].
 ///
 /// # Example
 ///

@@ -6,7 +6,7 @@ use crate::backend::check_host_allocatable;
 use crate::tensor::Tensor;
 use crate::{DType, Error, ErrorKind, Result, Shape};
 
-/// A batch of matrices, one after the other in row-major order.
+/// A batch of matrices, one after another in row-major order.
 pub(super) struct Batch {
     op: &'static str,
     like: Tensor,
@@ -27,7 +27,7 @@ impl Batch {
             return Err(x.shape().error(op, "matrices: at least two dimensions"));
         };
         let lead = lead.to_vec();
-        // Matrices without elements may be any number.
+        // There may be any number of matrices without elements.
         let count = Shape::from(lead.as_slice()).checked_numel(op, size_of::<f64>())?;
         check_host_allocatable::<f64>(count)?;
         check_host_allocatable::<f64>(x.numel())?;
@@ -43,7 +43,7 @@ impl Batch {
         })
     }
 
-    /// As [`new`](Self::new), of square matrices.
+    /// Like [`new`](Self::new), for square matrices.
     pub(super) fn square(op: &'static str, x: &Tensor) -> Result<Self> {
         let batch = Self::new(op, x)?;
         if batch.rows != batch.columns {
@@ -72,7 +72,7 @@ impl Batch {
         })
     }
 
-    /// Makes the error for one of the matrices.
+    /// The error for one of the matrices.
     pub(super) fn fail(&self, matrix: usize, problem: impl Into<String>) -> Error {
         let (op, problem) = (self.op, problem.into());
         Error::new(ErrorKind::Factorization {
@@ -82,7 +82,7 @@ impl Batch {
         })
     }
 
-    /// Refuses what no iteration converges for.
+    /// Refuses matrices for which no iteration converges.
     pub(super) fn check_finite(&self) -> Result<()> {
         match self.values.iter().position(|v| !v.is_finite()) {
             None => Ok(()),

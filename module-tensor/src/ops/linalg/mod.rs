@@ -10,10 +10,9 @@
 //! | [`solve`], [`solve_triangular`] | `X` with `A X = B` |
 //! | [`svd`], [`svdvals`] | `A = U diag(S) Vᵀ` |
 //!
-//! All take `F32` or `F64`, the last two dimensions being those of the matrices and the others a batch, are computed in
-//! `f64` and rounded once, and have gradients to any order unless they say otherwise. Keyword
-//! arguments of PyTorch are positional here, in its order. A matrix that cannot be treated is an
-//! [`ErrorKind::Factorization`].
+//! All functions take `F32` or `F64`; the last two dimensions are the matrices, the others a batch. They compute in `f64`,
+//! round once, and have gradients of any order unless they say otherwise. PyTorch's keyword arguments are positional here,
+//! in its order. A matrix that cannot be decomposed is an [`ErrorKind::Factorization`].
 
 mod cholesky;
 mod determinant;
@@ -40,7 +39,7 @@ fn transposed(x: &Tensor) -> Result<Tensor> {
     x.transpose(-1, -2)
 }
 
-/// The identity of as many rows as the vectors along the last dimension have elements.
+/// The identity matrix for vectors along the last dimension.
 fn identity(x: &Tensor) -> Result<Tensor> {
     let n = x.shape().last().copied().unwrap_or(0);
     Tensor::eye(n, n, (x.dtype(), &x.device()))

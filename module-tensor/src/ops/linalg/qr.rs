@@ -18,18 +18,18 @@ pub enum QrMode {
     Reduced,
     /// `Q` of `[m, m]` and `R` of `[m, n]`. With more rows than columns there is no gradient, as in PyTorch.
     Complete,
-    /// `R` as of [`Reduced`](Self::Reduced), and a `Q` without elements. There is no gradient, as in PyTorch.
+    /// `R` as for [`Reduced`](Self::Reduced), and a `Q` without elements. There is no gradient, as in PyTorch.
     R,
 }
 
 /// `Q` with orthonormal columns and an upper triangular `R` with `Q R = A`: PyTorch's `torch.linalg.qr`.
 ///
-/// Columns of `Q` and rows of `R` are known but for their signs. The gradient needs the first columns of `A`, as
-/// many as there are rows, to be linearly independent.
+/// Columns of `Q` and rows of `R` are determined only up to sign. The gradient requires the first columns of `A`, as many
+/// as there are rows, to be linearly independent.
 ///
 /// # Shapes
 ///
-/// `[…, m, n]` gives what [`QrMode`] says.
+/// `[…, m, n]` gives the shapes in [`QrMode`].
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn qr(x: &Tensor, mode: QrMode) -> Result<(Tensor, Tensor)> {
         && m < n
         && mode != QrMode::R
     {
-        // The columns beyond the rows follow from the others.
+        // The columns beyond the number of rows follow from the others.
         let m = m as isize;
         let (first, rest) = (x.slice(-1, ..m, 1)?, x.slice(-1, m.., 1)?);
         let (q, r) = qr(&first, QrMode::Reduced)?;
@@ -93,7 +93,7 @@ fn factors(x: &Tensor, complete: bool) -> Result<[Tensor; 2]> {
     let (mut q, mut r) = (batch.reserve(&[m, k])?, batch.reserve(&[k, n])?);
     for i in 0..batch.count() {
         if m == 0 || n == 0 {
-            // Nothing is left of `R`, and any orthonormal columns do.
+            // Nothing remains of `R`, and any orthonormal columns will do.
             append(&mut q, faer::Mat::identity(m, k).as_ref(), false);
             continue;
         }

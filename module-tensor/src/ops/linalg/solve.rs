@@ -11,8 +11,7 @@ use crate::{Error, Result, Shape, ShapeError};
 
 /// `X` with `A X = B`: PyTorch's `torch.linalg.solve`.
 ///
-/// The batches are broadcast. `B` may also be vectors: one alone, or of the shape of `A` without its last
-/// dimension.
+/// The batches are broadcast. `B` may also be vectors: a single one, or of the shape of `A` without its last dimension.
 ///
 /// # Shapes
 ///
@@ -20,7 +19,7 @@ use crate::{Error, Result, Shape, ShapeError};
 ///
 /// # Errors
 ///
-/// A singular matrix, shapes that do not fit, different dtypes.
+/// A singular matrix, incompatible shapes, different dtypes.
 ///
 /// # Example
 ///
@@ -44,7 +43,7 @@ pub fn solve(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// As [`solve`], and vectors.
+/// Those of [`solve`], and vectors.
 ///
 /// # Example
 ///
@@ -81,12 +80,12 @@ fn general(a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
     solve_from(NAME, &Solve::General, a, b, left)
 }
 
-/// The half of a square matrix that is read.
+/// The half of a square matrix that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Triangle {
-    /// The diagonal and what is below it.
+    /// The diagonal and everything below it.
     Lower,
-    /// The diagonal and what is above it.
+    /// The diagonal and everything above it.
     Upper,
 }
 
@@ -95,13 +94,13 @@ crate::options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SolveTriangularOptions {
         required {
-            /// The half of `A` that is read.
+            /// The half of `A` that is used.
             triangle: Triangle,
         }
         optional {
-            /// Whether `A` is on the left, `A X = B`, and not on the right, `X A = B`.
+            /// Whether `A` is on the left, `A X = B`, rather than on the right, `X A = B`.
             left: bool = true,
-            /// Whether the diagonal of `A` counts as ones and is not read.
+            /// Whether the diagonal of `A` is assumed to be ones and not read.
             unitriangular: bool = false,
         }
     }
@@ -112,7 +111,7 @@ crate::options! {
 ///
 /// # Errors
 ///
-/// A 0 on the diagonal, where PyTorch gives infinities; shapes that do not fit, different dtypes.
+/// A 0 on the diagonal, where PyTorch gives infinities; incompatible shapes, different dtypes.
 ///
 /// # Example
 ///
@@ -134,7 +133,7 @@ pub fn solve_triangular(a: &Tensor, b: &Tensor, options: SolveTriangularOptions)
         unitriangular,
     } = options;
     a.check_same(NAME, b)?;
-    // What is turned around has its triangle on the other side.
+    // A transposed matrix has its triangle on the other side.
     let upper = (triangle == Triangle::Upper) == left;
     solve_from(
         NAME,
@@ -186,7 +185,7 @@ enum Solve {
     Triangular { upper: bool, unitriangular: bool },
 }
 
-/// `A X = B`, or `X A = B` by `Aᵀ Xᵀ = Bᵀ`.
+/// `A X = B`, or `X A = B` by solving `Aᵀ Xᵀ = Bᵀ`.
 fn solve_from(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor, left: bool) -> Result<Tensor> {
     if left || a.rank() < 2 || b.rank() < 2 {
         return system(op, how, a, b);
@@ -216,7 +215,7 @@ fn system(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tenso
     solve_batch(op, how, &a, &b)
 }
 
-/// `A X = B` for batches of one shape.
+/// `A X = B` for batches of the same shape.
 fn solve_batch(op: &'static str, how: &Solve, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (left, right) = (Batch::square(op, a)?, Batch::new(op, b)?);
     let sizes = [right.rows, right.columns];
@@ -270,7 +269,7 @@ impl Lu {
         Self((a.nrows() > 0).then(|| a.partial_piv_lu()))
     }
 
-    /// The pivots, and whether the rows were permuted evenly.
+    /// The pivots, and whether the row permutation is even.
     pub(super) fn pivots(&self) -> (Vec<f64>, bool) {
         let Some(lu) = &self.0 else {
             return (Vec::new(), true);
@@ -358,7 +357,7 @@ impl Function for Solved {
         self.op
     }
 
-    /// Of `B` it is `G = A⁻ᵀ g`, of `A` it is `-G Xᵀ`.
+    /// For `B` it is `G = A⁻ᵀ g`, for `A` it is `-G Xᵀ`.
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let turned = match self.how {
             Solve::General => Solve::General,

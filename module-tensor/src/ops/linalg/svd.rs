@@ -10,9 +10,9 @@ const NAME: &str = "linalg.svd";
 
 /// `U`, the singular values `S` in descending order, and `Vᵀ` with `U diag(S) Vᵀ = A`: PyTorch's `torch.linalg.svd`.
 ///
-/// Columns of `U` and rows of `Vᵀ` are known but for a sign that they have in common, so that only functions that do not
-/// depend on it are well defined. Their gradients are not finite where singular values are equal, or 0 in a matrix that is
-/// not square; those of the columns and rows that only the full matrices have are left out, as in PyTorch.
+/// Columns of `U` and rows of `Vᵀ` are determined only up to a common sign, so only functions that do not depend on it are
+/// well defined. Their gradients are not finite if singular values are equal, or 0 in a matrix that is not square;
+/// gradients of the columns and rows that only the full matrices have are ignored, as in PyTorch.
 ///
 /// # Shapes
 ///
@@ -46,7 +46,7 @@ pub fn svd(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// # Errors
 ///
-/// As [`svd`].
+/// Those of [`svd`].
 ///
 /// # Example
 ///
@@ -86,7 +86,7 @@ fn decompose(x: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)
 ///
 /// # Errors
 ///
-/// As [`svd`].
+/// Those of [`svd`].
 ///
 /// # Example
 ///
@@ -118,7 +118,7 @@ fn factors(x: &Tensor, full: bool) -> Result<[Tensor; 3]> {
     );
     for i in 0..batch.count() {
         if k == 0 {
-            // Any orthonormal columns do.
+            // Any orthonormal columns will do.
             append(
                 &mut u,
                 faer::Mat::identity(left[0], left[1]).as_ref(),

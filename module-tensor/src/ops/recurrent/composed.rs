@@ -10,7 +10,7 @@ impl Recurrent {
         h.linear(&self.weight, self.bias.as_ref())
     }
 
-    /// Parts of the last dimension, each as long as a state.
+    /// Parts of the last dimension, each of the size of a state.
     fn parts(&self, x: &Tensor) -> Result<Vec<Tensor>> {
         let hidden = self.geometry.hidden;
         let parts = x.size(1)?.checked_div(hidden).unwrap_or(0);
@@ -19,7 +19,7 @@ impl Recurrent {
             .collect()
     }
 
-    /// As the kernel, written with other operations.
+    /// The same as the kernel, composed of other operations.
     pub(in super::super) fn compose(&self) -> Result<States> {
         let dtype = self.gates.dtype();
         let states = self.widened()?.composed_states()?;
@@ -101,7 +101,7 @@ impl Recurrent {
         }
     }
 
-    /// The gates `r`, `z`, `n`, and what `r` multiplies.
+    /// The gates `r`, `z`, `n`, and the factor of `r`.
     pub(super) fn gru(&self, x: &Tensor, sums: &Tensor) -> Result<[Tensor; 4]> {
         match (&self.parts(x)?[..], &self.parts(sums)?[..]) {
             ([xr, xz, xn], [sr, sz, sn]) => {

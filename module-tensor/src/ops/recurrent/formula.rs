@@ -54,13 +54,13 @@ impl Fused {
 
 /// The gradients of all steps.
 struct StepGradients {
-    /// Of the contribution of the input.
+    /// Those of the contribution of the input.
     gates: Tensor,
-    /// Of the products of the states.
+    /// Those of the products of the states.
     sums: Tensor,
-    /// Of the states, if there is a projection.
+    /// Those of the states, if there is a projection.
     states: Option<Tensor>,
-    /// Of the first states.
+    /// Those of the initial states.
     hidden: Tensor,
     cell: Option<Tensor>,
 }
@@ -81,7 +81,7 @@ impl Recurrent {
         let pass = self;
         let geometry = &pass.geometry;
         let local = Local::of(pass, states)?;
-        // The gradient of states that nothing used is 0.
+        // The gradient of unused states is 0.
         let or_zero = |grad: Option<&Tensor>, states: &Tensor| match grad {
             Some(grad) => grad.widened(),
             None => states.zeros_like(),
@@ -99,7 +99,7 @@ impl Recurrent {
         for step in &steps {
             let count = step.len();
             let at = |x: &Tensor| x.narrow(0, step.clone());
-            // What follows from sequences that lack the step passes it by.
+            // The gradients of sequences that lack the step bypass it.
             let split = |x: &Tensor| {
                 let (first, rest) = (0..count, count..geometry.batch());
                 Ok::<_, Error>((x.narrow(0, first)?, x.narrow(0, rest)?))
@@ -153,11 +153,11 @@ impl Recurrent {
 
 /// The factors of the gradients of a step, for all rows.
 struct Local {
-    /// From the gradients of `h`, or of an LSTM three times `c` and once `h`, to the sums of the state.
+    /// From the gradients of `h`, or for an LSTM three times `c` and once `h`, to the sums of the state.
     sums: Tensor,
-    /// The same to the contribution of the input, where it differs.
+    /// The same for the contribution of the input, if it differs.
     gates: Option<Tensor>,
-    /// From the gradient of `h` to the part of that of the `h` before that goes by no sum.
+    /// From the gradient of `h` to the part of the previous `h`'s gradient that bypasses the sums.
     passed: Option<Tensor>,
     cell: Option<LocalCell>,
 }
@@ -165,7 +165,7 @@ struct Local {
 struct LocalCell {
     /// From the gradient of `h` to that of `c`.
     from_state: Tensor,
-    /// From the gradient of `c` to that of the `c` before.
+    /// From the gradient of `c` to that of the previous `c`.
     forget: Tensor,
 }
 

@@ -9,7 +9,7 @@ use crate::tensor::{Backward, Tensor};
 
 pub(super) struct Fused {
     pub(super) pass: Recurrent,
-    /// The states as they were computed, for the formula; none if they were rounded.
+    /// The unrounded states, for the formula; none if they were rounded.
     pub(super) outputs: SmallVec<[Tensor; 2]>,
     pub(super) saved: Saved,
 }

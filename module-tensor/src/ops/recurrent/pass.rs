@@ -1,4 +1,4 @@
-//! What a pass of a recurrent layer reads and gives.
+//! The inputs and outputs of a pass of a recurrent layer.
 
 use crate::Result;
 use crate::backend::{RecurrentGeometry, RecurrentInputs};
@@ -51,7 +51,7 @@ impl Recurrent {
         }
     }
 
-    /// For each row the state that its step started from.
+    /// For each row, the row whose state its step started from.
     pub(super) fn before(&self, states: &Tensor, first: &Tensor) -> Result<Tensor> {
         let all = Tensor::cat(&[states, first], 0)?;
         all.index_select(0, &row_indices(&self.geometry.previous(), &all)?)
@@ -60,7 +60,7 @@ impl Recurrent {
 
 /// A list of rows, on the device of `like`.
 pub(super) fn row_indices(rows: &[usize], like: &Tensor) -> Result<Tensor> {
-    // Memory has fewer rows than an `i64` can count.
+    // The number of rows in memory fits `i64`.
     let row_indices: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
     Tensor::from_vec(row_indices, rows.len())?.to_device(&like.device())
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Called by the test that every gradient is checked.
+/// Called by the test that checks every gradient.
 pub(super) fn check_all() {
     check_unary("selu", Tensor::selu);
     check_unary("celu", |x| x.celu(0.5));
@@ -63,7 +63,7 @@ fn special() -> Tensor {
     ])
 }
 
-/// A NaN is never hidden, and beyond it nothing becomes one but what is `∞ · 0` in PyTorch too.
+/// A NaN is never hidden, and new ones only arise from `∞ · 0`, as in PyTorch.
 #[test]
 fn nan_stays_nan() {
     type Activation = fn(&Tensor) -> Result<Tensor>;
@@ -98,7 +98,7 @@ fn nan_stays_nan() {
     }
 }
 
-/// Near 0 and far from it, to the last places.
+/// Near 0 and far from it, to the last digits.
 #[test]
 fn exponentials_are_true_to_the_last_places() {
     let points: Vec<f64> = (-400..400).map(|i| f64::from(i) / 16.0).collect();

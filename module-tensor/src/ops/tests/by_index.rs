@@ -1,4 +1,4 @@
-//! Tensors as indices, folds by index, running values, quantiles.
+//! Tensors as indices, reductions by index, cumulative values, quantiles.
 
 use super::*;
 use crate::{
@@ -34,7 +34,7 @@ pub(super) fn check_all() {
         ScatterReduce::Amax,
         ScatterReduce::Amin,
     ] {
-        // Where elements are equal, extremes have a kink.
+        // If elements are equal, extremes have a kink.
         check_layouts(&format!("{reduce:?}"), &pair, &["expanded"], &|x| {
             x[0].scatter_reduce(0, &index, &x[1], reduce)?.square()
         });

@@ -1,4 +1,4 @@
-//! Convolutions and their gradients beside the sums that define them, in sizes around those of the kernels' blocks.
+//! Convolutions and their gradients compared with the defining sums, in sizes around those of the kernels' blocks.
 
 use crate::{BackwardOptions, ConvOptions, DType, Padding, Tensor};
 
@@ -27,7 +27,7 @@ impl Case {
         [self.out, self.input[1] / self.groups, height, width]
     }
 
-    /// Calls `f` with the places in output, input and weight of each product.
+    /// Calls `f` with the indices in output, input and weight for each product.
     fn products(&self, mut f: impl FnMut(usize, usize, usize)) {
         let [batch, channels, height, width] = self.input;
         let [out_height, out_width] = self.output();
@@ -52,7 +52,7 @@ impl Case {
         }
     }
 
-    /// Output and gradients in both types, by plain sums.
+    /// Output and gradients in both dtypes, by direct sums.
     pub(super) fn check_plain(&self) {
         self.check(DType::F32, 1e-6);
         self.check(DType::F64, 1e-14);
@@ -160,7 +160,7 @@ fn convolutions_are_their_sums_in_every_size() {
                     let reach = [0, 1].map(|d| dilation * (kernel[d] - 1) + 1);
                     let fits = |d: usize| case.input[2 + d] + 2 * case.padding[d] >= reach[d];
                     if fits(0) && fits(1) {
-                        // By tiles or by plain sums.
+                        // With tiles or with direct sums.
                         case.check(DType::F32, 4e-6);
                         case.check(DType::F64, 1e-14);
                     }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::{IndexItem, PadMode};
 
-/// Most of these are linear, so that their gradients depend on nothing; those of the square do, which
-/// takes the gradient of the gradient.
+/// Most of these are linear, so their gradients do not depend on the inputs; those of the square do, which tests the
+/// gradient of the gradient.
 fn squared(f: impl Fn(&[Tensor]) -> Result<Tensor>) -> impl Fn(&[Tensor]) -> Result<Tensor> {
     move |x| {
         let y = f(x)?;
@@ -187,7 +187,7 @@ fn a_view_is_no_copy() {
     }
     let parts = x.unbind(1).unwrap();
     assert!(parts.iter().all(|part| part.shares_memory_with(&x)));
-    // A wrong view says what to do.
+    // The error for an invalid view says what to do.
     let message = x.t().unwrap().view([-1]).unwrap_err().to_string();
     assert_eq!(
         message,
@@ -255,7 +255,7 @@ fn a_gradient_may_begin_anywhere_in_its_memory() {
     assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), expected);
 }
 
-/// Of equal elements the first come first, also among those of which only some are taken.
+/// Among equal elements the first come first, even if only some are selected.
 #[test]
 fn equal_elements_keep_their_order() {
     let x = Tensor::from([2.0_f32, f32::NAN, 2.0, -0.0, f32::NAN, 0.0, 2.0]);
@@ -264,7 +264,7 @@ fn equal_elements_keep_their_order() {
     assert_eq!(places(x.sort(0)), [3, 5, 0, 2, 6, 1, 4]);
     assert_eq!(places(x.topk(4, 0)), [1, 4, 0, 2]);
     assert_eq!(places(x.topk_smallest(1, 0)), [3]);
-    // Without an order they are still the same elements.
+    // Unsorted, they are still the same elements.
     let mut some = places(x.topk(4, 0));
     some.sort_unstable();
     assert_eq!(some, [0, 1, 2, 4]);

@@ -1,4 +1,4 @@
-//! Convolutions with few channels against their definition, in sizes around those of the kernel's sums.
+//! Convolutions with few channels compared with their definition, in sizes around those of the kernel's sums.
 
 use super::convolutions::Case;
 use crate::{BackwardOptions, ConvOptions, DType, Padding, Tensor};
@@ -50,7 +50,7 @@ fn every_stride_dilation_and_width_is_summed_as_defined() {
 
 #[test]
 fn an_infinity_reaches_only_the_gradients_of_what_sees_it() {
-    // The last element of a line is seen by every element of the kernel but those of the first column.
+    // Every element of the kernel except those of the first column sees the last element of a line.
     let mut values = vec![1.0_f32; 16];
     values[7] = f32::INFINITY;
     let x = Tensor::from_vec(values, [1, 1, 4, 4]).unwrap();

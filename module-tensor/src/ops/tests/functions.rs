@@ -1,4 +1,4 @@
-//! Functions of one element and of two, quotients, limits, products, distances, grids.
+//! Unary and binary functions, division, clamping, products, distances, grids.
 
 use super::*;
 use crate::{CdistMode, GridPaddingMode, GridSampleMode, InterpolateMode, InterpolateOptions};
@@ -100,7 +100,7 @@ fn distances() {
         .into();
     all.push((2.0, CdistMode::UseMm));
     for (p, mode) in all {
-        // All differences of the numbers themselves are alike.
+        // All differences of the numbers themselves are equal.
         let distances = |x: &[Tensor]| x[0].cdist(&x[1].mul(0.7)?, p, mode)?.square();
         let label = format!("cdist with p = {p}");
         check(&label, &[&[1, 3], &[3, 3]], distances);
@@ -145,8 +145,8 @@ fn images() {
     }
 }
 
-/// The greatest difference from known values in units of the last place of `f64`, and whether `f32` is
-/// as good as its digits allow.
+/// The largest error compared with known values in units in the last place of `f64`, and whether `f32` is as accurate as
+/// its digits allow.
 #[track_caller]
 fn true_to(places: f64, f: fn(&Tensor) -> Result<Tensor>, known: &[(f64, f64)]) {
     for &(at, value) in known {
@@ -321,7 +321,7 @@ fn a_grid_may_name_any_location() {
                 let options = GridSampleOptions::new().mode(mode).padding_mode(padding);
                 let y = image.grid_sample(&grid, options).unwrap();
                 let y = y.item::<f32>().unwrap();
-                // What lies outside for certain is a zero.
+                // Values that are certainly outside are zero.
                 let zero = padding == GridPaddingMode::Zeros && !x.is_nan();
                 assert!(!zero || y == 0.0, "{mode} {padding} {x}: {y}");
             }

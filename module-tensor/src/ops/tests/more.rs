@@ -1,4 +1,4 @@
-//! Powers of tensors, numbers on the left, sources that are read in part, sizes that are kept.
+//! Powers of tensors, scalars on the left, partly read sources, kept sizes.
 
 use super::*;
 
@@ -118,7 +118,7 @@ fn what_does_not_fit_is_named() {
     }
 }
 
-/// As PyTorch has it, and not as the precision of a computation would.
+/// As in PyTorch, not as the precision of a computation would give it.
 #[test]
 fn a_number_beside_a_tensor_is_rounded_to_its_dtype() {
     for dtype in [DType::F16, DType::BF16, DType::F32] {
@@ -199,7 +199,7 @@ fn what_no_gradient_reads_is_not_kept() {
         ("linear", |a, b| a.linear(b, None)),
         ("conv2d", conv),
     ];
-    // Tracked, and of memory of its own.
+    // Tracked, and with separate memory.
     let computed = |seed| numbers([2, 2], seed).with_grad().unwrap().add(3.0).unwrap();
     for (name, product) in products {
         let (a, b) = (computed(1), computed(2));
@@ -233,13 +233,13 @@ fn what_no_gradient_reads_is_not_kept() {
     }
 }
 
-/// Matrices of a batch lie anywhere: beside each other, turned, stretched, or by steps of no one length.
+/// Matrices of a batch can be anywhere in memory: adjacent, transposed, expanded, or with irregular strides.
 #[test]
 fn a_product_does_not_depend_on_where_the_matrices_of_its_batch_lie() {
     let whole = |shape: [usize; 4]| {
         let numel = shape.iter().product::<usize>() as i64;
         let numbers = Tensor::arange(0, numel, DType::F32).unwrap();
-        // Whole numbers, so that sums are exact in any order.
+        // Integers, so that sums are exact in any order.
         let numbers = numbers.remainder(7.0).unwrap().sub(3.0).unwrap();
         numbers.reshape(shape.map(|size| size as isize)).unwrap()
     };

@@ -1,4 +1,4 @@
-//! Errors name the function that was called, and not one that it is made of.
+//! Errors name the function that was called, not one that it uses internally.
 
 use super::*;
 use crate::UnfoldOptions;

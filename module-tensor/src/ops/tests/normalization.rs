@@ -1,5 +1,5 @@
-//! Normalizations, attention and the losses of classification: their gradients, the kernels beside
-//! what stands in for them, and accuracy where numbers lie far from zero.
+//! Normalizations, attention and classification losses: their gradients, the kernels compared with the composed operations,
+//! and accuracy for numbers far from zero.
 
 use super::*;
 use crate::ops::{attention::AttentionOptions, normalize};
@@ -307,7 +307,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
             .is_causal(is_causal);
         q.scaled_dot_product_attention(&k, &v, options).unwrap()
     };
-    // A mask with a gradient takes the composed way.
+    // A mask with a gradient uses the composed operations.
     close(
         &attend(Some(&mask), false),
         &attend(Some(&mask.with_grad().unwrap()), false),
@@ -344,7 +344,7 @@ fn what_stands_in_for_attention_and_losses_gives_the_same() {
 
 #[test]
 fn a_start_far_from_the_rest_does_not_spoil_the_variance() {
-    // The first elements say nothing of the mean.
+    // The first elements are not representative of the mean.
     let value = |i: usize| if i < 40 { 1000.0 } else { (i % 5) as f64 / 4.0 };
     let values = (0..900).map(value).collect();
     let exact = Tensor::from_vec::<f64>(values, [1, 900]).unwrap();

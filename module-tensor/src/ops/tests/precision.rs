@@ -1,4 +1,4 @@
-//! Half precision and mixed dtypes at the seam: who widens, who rounds, and what the graph holds of it.
+//! Half precision and mixed dtypes at the boundary to the kernels: who widens, who rounds, and what the graph holds of it.
 
 use super::normalization::close;
 use super::*;
@@ -78,7 +78,7 @@ fn geometry(over: NormOver, [batch, groups, channels]: [usize; 3]) -> NormGeomet
     }
 }
 
-/// The elements of a storage, which has so many.
+/// The elements of a storage, and their number.
 fn elements(storage: &Storage, count: usize) -> Tensor {
     let of = |count: usize| Tensor::from_storage(storage.clone(), Layout::contiguous(count.into()));
     of(count).to_dtype(DType::F64).unwrap()

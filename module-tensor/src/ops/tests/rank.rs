@@ -1,4 +1,4 @@
-//! At most 64 dimensions, wherever a tensor comes from.
+//! At most 64 dimensions, whatever the origin of a tensor.
 
 use super::*;
 use crate::{ErrorKind, MAX_RANK, ShapeError};
@@ -23,7 +23,7 @@ fn more_dimensions_than_64_are_refused_by_whatever_would_make_them() {
         .reshape(vec![1_usize; MAX_RANK])
         .unwrap();
     assert_eq!(most.rank(), 64);
-    // Five millions end as fast as 65.
+    // Five million dimensions fail as fast as 65.
     for rank in [MAX_RANK + 1, 100, 5_000_000] {
         let sizes = || vec![1_usize; rank];
         refused(Tensor::zeros(sizes(), (DType::F32, &cpu)), "zeros", rank);
@@ -66,7 +66,7 @@ fn tensors_of_many_dimensions_print() {
         let one = Tensor::full(vec![1; rank], 3, (DType::I64, &cpu)).unwrap();
         let (open, close) = ("[".repeat(rank), "]".repeat(rank));
         assert_eq!(one.to_string(), format!("tensor({open}3{close})"));
-        // Too many elements to print, so that the middle of the long dimensions is left out.
+        // Too many elements to print, so the middle of the long dimensions is omitted.
         let mut sizes = vec![1; rank];
         (sizes[0], sizes[rank / 2], sizes[rank - 1]) = (9, 20, 50);
         let text = Tensor::zeros(sizes, (DType::I64, &cpu))

@@ -1,4 +1,4 @@
-//! Recurrent layers: gradients, the kernel beside what stands in for it, and steps as they are defined.
+//! Recurrent layers: gradients, the kernel compared with the composed operations, and steps by definition.
 
 use super::normalization::{agree, close};
 use super::*;
@@ -64,7 +64,7 @@ impl Pass {
         self.with(x, recurrent)
     }
 
-    /// Everything that it returns, side by side.
+    /// All results, concatenated.
     fn all(self, x: &[Tensor]) -> Result<Tensor> {
         side_by_side(self.run(x)?)
     }

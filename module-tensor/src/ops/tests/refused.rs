@@ -1,4 +1,4 @@
-//! What functions of elements and along dimensions refuse, and that their errors name the argument.
+//! Invalid arguments of functions of elements and along dimensions, and that errors name the argument.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Dtypes that are only stored: what moves their elements, and what refuses to compute with them.
+//! Storage-only dtypes: operations that move their elements, and operations that refuse to compute with them.
 
 use crate::{
     AvgPoolOptions, Complex, DType, DTypeError, ErrorKind, PadMode, PoolOptions, Result, Tensor,
@@ -15,13 +15,13 @@ const STORED: [DType; 7] = [
     DType::Complex64,
 ];
 
-/// Small whole numbers, which every dtype holds.
+/// Small integers, which every dtype can represent.
 fn numbers(dtype: DType) -> Tensor {
     let x = Tensor::arange(0, 6, DType::I64).unwrap();
     x.reshape([2, 3]).unwrap().to_dtype(dtype).unwrap()
 }
 
-/// The numbers that elements are.
+/// The elements as numbers.
 fn read(x: &Tensor) -> Vec<f64> {
     let x = match x.dtype() {
         DType::Complex64 => x.view_as_real().unwrap().narrow(-1, 0..1).unwrap(),

@@ -1,4 +1,4 @@
-//! Gradients of what slides windows over images, or brings them to another size.
+//! Gradients of operations that slide windows over images or resize them.
 
 use super::{check, check_layouts, numbers};
 use crate::{
@@ -70,7 +70,7 @@ fn transposed() {
 }
 
 fn greatest() {
-    // Stretched elements are equal, where the greatest has no slope.
+    // Expanded elements are equal, so the maximum has no slope there.
     let greatest = |label, shape: &[usize], f: &dyn Fn(&Tensor) -> crate::Result<Tensor>| {
         check_layouts(label, &[numbers(shape, 2)], &["expanded"], &|x| f(&x[0]));
     };

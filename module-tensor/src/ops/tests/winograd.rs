@@ -1,10 +1,10 @@
-//! Convolutions by tiles beside plain sums in `f64`, in sizes around those of the tiles.
+//! Tiled convolutions compared with direct sums in `f64`, in sizes around those of the tiles.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{BackwardOptions, ConvOptions, DType, Padding, Tensor, set_exact_convolutions};
 
-/// The setting belongs to the process, whose tests run side by side.
+/// The setting is global to the process, whose tests run concurrently.
 fn setting() -> MutexGuard<'static, ()> {
     static SETTING: Mutex<()> = Mutex::new(());
     SETTING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -27,8 +27,8 @@ fn run(x: &Tensor, w: &Tensor, g: &Tensor, options: ConvOptions<2>) -> [Vec<f64>
     ]
 }
 
-/// The greatest errors of a convolution and its gradients, and the roots of the mean squares, as shares of the greatest
-/// sum of the magnitudes of an element's products.
+/// The largest errors of a convolution and its gradients, and the root mean squares, relative to the largest sum of the
+/// magnitudes of an element's products.
 fn errors(x: &Tensor, w: &Tensor, options: ConvOptions<2>) -> [[f64; 2]; 3] {
     let y = x.conv2d(w, options).unwrap();
     let g = crate::fork_rng(3, || Tensor::randn(y.shape().clone(), DType::F32).unwrap());

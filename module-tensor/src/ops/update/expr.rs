@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::backend::{Formula, FormulaOp, FormulaStep, Real, UpdateFormula};
 
-/// A value of a formula that is written down.
+/// A value in a recorded formula.
 #[derive(Clone, Copy)]
 struct Expr<'a> {
     steps: &'a RefCell<Vec<FormulaStep>>,
@@ -137,7 +137,7 @@ impl Real for Expr<'_> {
     }
 }
 
-/// Writes a formula down.
+/// Records a formula.
 pub(super) fn record<const W: usize, const R: usize>(formula: impl UpdateFormula<W, R>) -> Formula {
     let steps = RefCell::new(Vec::new());
     let first = Expr {
@@ -158,7 +158,7 @@ pub(super) fn record<const W: usize, const R: usize>(formula: impl UpdateFormula
     }
 }
 
-/// Numbers values one after the other; apart from [`record`], because that is compiled for each formula.
+/// Numbers values consecutively; separate from [`record`], because that is compiled for each formula.
 fn number_from(start: usize, values: &mut [Expr<'_>]) {
     for (number, value) in (start..).zip(values) {
         value.number = number;

@@ -24,7 +24,7 @@ impl UpdateFormula<3, 2> for Everything {
 
 const EVERYTHING: Everything = Everything { number: 0.37 };
 
-/// Three tensors that are written and two that are read.
+/// Three tensors that are written and two that are only read.
 fn draw(len: usize, dtype: DType) -> Result<Vec<Tensor>> {
     (0..5).map(|_| Tensor::randn([len], dtype)).collect()
 }
@@ -57,7 +57,7 @@ fn numbers(all: &[Tensor]) -> Result<Vec<Vec<u64>>> {
 fn the_loop_has_the_bits_of_the_operations() -> Result<()> {
     fork_rng(0, || {
         for dtype in [DType::F32, DType::F64] {
-            // Less than a block, blocks, and what is left of them; on several threads.
+            // Less than a block, whole blocks, and their remainders; on several threads.
             for len in [0, 1, 63, 64, 1050, 70_001] {
                 let all = draw(len, dtype)?;
                 let (mut here, mut there) = (all[..3].to_vec(), all[..3].to_vec());
@@ -135,7 +135,7 @@ fn memory_is_written_where_it_lies_unless_it_is_shared() -> Result<()> {
         assert!(before.iter().zip(addresses(&held)).all(|(a, b)| *a != b));
         apply(&mut all, &read)?;
         assert_eq!(addresses(&all), before);
-        // One that is read is not changed by being written too.
+        // A read tensor is not changed by also being written.
         let mut both = [all[0].clone(), all[1].clone(), all[2].clone()];
         let expected = {
             let copy = all[0].add(0.0)?;
@@ -227,7 +227,7 @@ fn an_update_has_no_gradient_and_says_so() -> Result<()> {
         let mut all = before.clone();
         no_grad(|| apply(&mut all, &read))?;
         assert!(!all[0].requires_grad());
-        // An error leaves what was tracked tracked.
+        // An error leaves tracked tensors tracked.
         let mut all = before;
         assert!(apply(&mut all, &[read[0].clone(), Tensor::from([1.0_f32])]).is_err());
         assert!(all[0].requires_grad());

@@ -1,4 +1,4 @@
-//! Activations and bounds, what is drawn, functions of two tensors, comparisons, casts.
+//! Activations and clamping, random draws, functions of two tensors, comparisons, casts.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{DType, Reduction, Result, Tensor, fork_rng};
@@ -128,7 +128,7 @@ const SIXTH: &str = "PyTorch's slope in f64 is a sixth as f32 rounds it";
 const INFINITY: &str = "PyTorch multiplies infinity by 0, where the slope is 1";
 const HALVES: &str = "PyTorch rounds each step to half precision";
 
-/// Where we are nearer to the truth.
+/// Cases in which our result is more accurate.
 pub(crate) const DIFFERENT: &Different = &[
     ("op.celu.small_contiguous.f64", "gin0", ALPHA),
     ("op.celu.small_special.f64", "gin0", ALPHA),

@@ -1,11 +1,11 @@
-//! Other orders and parts of tensors, products of vectors, additions by index.
+//! Rearrangements and parts of tensors, vector products, additions by index.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};
 
 use super::{int, ints};
 
-/// The recorded one of the parts, of which there are as many as there were.
+/// The recorded part; checks that the number of parts matches.
 fn part(parts: Result<Vec<Tensor>>, case: &Case) -> Result<Tensor> {
     let parts = parts?;
     if let Some(count) = case.args["count"].as_u64() {
@@ -14,7 +14,7 @@ fn part(parts: Result<Vec<Tensor>>, case: &Case) -> Result<Tensor> {
     Ok(parts[case.args["part"].as_u64().unwrap() as usize].clone())
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let count = |name: &str| args[name].as_u64().unwrap() as usize;

@@ -1,4 +1,4 @@
-//! Folds by index, repeats, draws by weights, distinct elements, counts, searches, grids.
+//! Reductions by index, repeats, weighted draws, unique elements, counts, searches, meshgrids.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{
@@ -83,7 +83,7 @@ fn distinct(case: &Case, x: &Tensor) -> Option<Result<Unique>> {
     })
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     if let Some(found) = distinct(case, &inputs[0]) {
         let out = found.map(|found| vec![found.values, found.inverse, found.counts]);

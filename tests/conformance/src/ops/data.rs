@@ -1,4 +1,4 @@
-//! Parts, views, padding, orders, indices, sums of products.
+//! Slices, views, padding, sorting, indices, `einsum`.
 
 use std::ops::Bound;
 
@@ -12,7 +12,7 @@ fn size(value: &Value) -> usize {
     usize::try_from(int(value)).unwrap()
 }
 
-/// A start or an end of Python's slices.
+/// A start or an end of a Python slice.
 fn bound(value: &Value, of: fn(isize) -> Bound<isize>) -> Bound<isize> {
     value
         .as_i64()
@@ -125,7 +125,7 @@ fn orders(case: &Case, x: &Tensor) -> Option<Result<(Tensor, Tensor)>> {
     })
 }
 
-/// Operations on several tensors, with how close the results must be.
+/// Operations on several tensors, with their tolerances.
 fn of_many(case: &Case, inputs: &[Tensor]) -> Option<(Result<Tensor>, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let out = match case.op.as_str() {
@@ -149,7 +149,7 @@ fn of_many(case: &Case, inputs: &[Tensor]) -> Option<(Result<Tensor>, Tolerance)
     Some((out, Tolerance::EXACT))
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let x = &inputs[0];
     if let Some(out) = views(case, x).or_else(|| copies(case, x)) {
@@ -163,7 +163,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     Some((out.map(|out| vec![out]), tolerance))
 }
 
-/// Operations that copy, and whose gradient is a sum where elements occur twice.
+/// Operations that copy, and whose gradient is a sum if elements occur twice.
 pub(crate) fn adds_up(op: &str) -> bool {
     [
         "unfold",

@@ -1,10 +1,10 @@
-//! Functions of one element.
+//! Unary functions.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Approximate, Result, Scalar, Tensor};
 use serde_json::Value;
 
-/// A bound as it was written: a whole number also fits integers.
+/// A bound as written: an integer also fits integer tensors.
 fn scalar(value: &Value) -> Option<Scalar> {
     match (value.as_i64(), value.as_f64()) {
         (Some(value), _) => Some(value.into()),
@@ -34,7 +34,7 @@ fn activation(x: &Tensor, case: &Case) -> Option<Result<Tensor>> {
     })
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let x = &inputs[0];
     let (out, tolerance) = match case.op.as_str() {

@@ -1,4 +1,4 @@
-//! Functions of one element and of two, quotients, limits that are tensors.
+//! Unary and binary functions, division, clamping by tensors.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};
@@ -39,7 +39,7 @@ const POLE: &str =
 const SERIES: &str =
     "PyTorch's series of the trigamma function has three terms, enough for ten digits";
 
-/// The operation of one element.
+/// The unary operation.
 fn one(x: &Tensor, case: &Case) -> Option<(Result<Tensor>, Tolerance)> {
     let exact = match case.op.as_str() {
         "trunc" => x.trunc(),
@@ -104,7 +104,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         "fmod" | "remainder" | "floor_divide" | "copysign" if !args["number"].is_null() => {
             (by_number(x, name, &args["number"]), Tolerance::ELEMENTWISE)
         }
-        // Where the second is stretched its gradient is a sum.
+        // If the second operand is broadcast, its gradient is a sum.
         "fmod" => (x.fmod(&inputs[1]), Tolerance::CONTRACTION),
         "remainder" => (x.remainder(&inputs[1]), Tolerance::CONTRACTION),
         "floor_divide" => (x.floor_divide(&inputs[1]), Tolerance::EXACT),

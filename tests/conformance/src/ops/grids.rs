@@ -1,4 +1,4 @@
-//! Images read at the locations of a grid, averages in smaller images, unit vectors, draws of a class.
+//! Grid sampling, resizing by interpolation, `normalize`, Gumbel softmax.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{GridPaddingMode, GridSampleMode, GridSampleOptions, Result, Tensor, fork_rng};

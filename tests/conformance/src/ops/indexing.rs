@@ -1,4 +1,4 @@
-//! Tensors as indices, and what is written where an index says.
+//! Tensors as indices, and writes by index.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{IndexItem, Result, Scalar, Tensor};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::data;
 use super::int;
 
-/// As `data::items`, and inputs.
+/// Like `data::items`, and inputs.
 fn items(value: &Value, inputs: &[Tensor]) -> Vec<IndexItem> {
     let item = |value: &Value| match value["tensor"].as_u64() {
         Some(i) => Some(IndexItem::from(&inputs[i as usize])),
@@ -43,7 +43,7 @@ fn written(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     })
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let adds = case.op == "index_put" && case.args["accumulate"] == true;
     let tolerance = if adds {

@@ -1,4 +1,4 @@
-//! Our operation for each recorded call, by PyTorch's names.
+//! Our operation for each recorded call, by PyTorch's name.
 
 pub(crate) mod activations;
 pub(crate) mod arrangements;
@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::golden::{Case, Tolerance};
 
-/// What PyTorch computes and we refuse on purpose, by the beginning of the key.
+/// Calls that PyTorch computes and we intentionally refuse, by the prefix of their key.
 pub const REFUSED: [&str; 35] = [
     "op.add.bool_u8",
     "op.add.u8_i32",
@@ -71,7 +71,7 @@ pub const REFUSED_FOR: [(&str, &str); 2] = [
     ),
 ];
 
-/// Where we differ and are nearer to the truth: the case, the part, the reason.
+/// Cases in which we differ because our result is more accurate: the case, the part, the reason.
 pub(crate) type Different = [(&'static str, &'static str, &'static str)];
 
 pub(crate) const DIFFERENT: &Different = &[
@@ -105,7 +105,7 @@ fn sizes(value: &Value) -> [usize; 2] {
     [0, 1].map(|d| usize::try_from(sizes[d]).unwrap())
 }
 
-/// The dimensions to reduce: absent for all, one, or several.
+/// The dimensions to reduce: all if absent, one, or several.
 pub(crate) fn dims(x: &Tensor, args: &Value) -> Vec<isize> {
     match &args["dim"] {
         Value::Null => (0..x.rank() as isize).collect(),
@@ -133,7 +133,7 @@ fn scalar(x: &Tensor, name: &str, value: &Value) -> Result<Tensor> {
     }
 }
 
-/// PyTorch's `max` and `min`: of everything, or along a dimension with the places.
+/// PyTorch's `max` and `min`: over everything, or along a dimension with indices.
 fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
     let max = case.op == "max";
     if case.args["dim"].is_null() {
@@ -149,7 +149,7 @@ fn extreme(x: &Tensor, case: &Case) -> Result<Vec<Tensor>> {
     Ok(vec![values, places])
 }
 
-/// A dimension, or all of them for `None`.
+/// A dimension, or `None` for all.
 fn dim_or_all(value: &Value) -> Dim {
     value
         .as_i64()
@@ -169,8 +169,7 @@ fn convolution(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
     }
 }
 
-/// Our operation for a case: its outputs and how close they must be, or `None` for a name that is
-/// not known here.
+/// Our operation for a case: its outputs and their tolerance, or `None` if the name is unknown here.
 pub fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     use Tolerance as T;
     let (x, args) = (&inputs[0], &case.args);

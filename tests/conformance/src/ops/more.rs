@@ -1,4 +1,4 @@
-//! Powers of tensors, numbers on either side, comparisons of nearness, parts of given sizes, draws.
+//! Powers of tensors, scalars on either side, `isclose`, splits into given sizes, draws.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Scalar, Tensor, fork_rng};
@@ -16,7 +16,7 @@ pub(super) fn number(value: &Value) -> Scalar {
     }
 }
 
-/// A number on the left, as a literal of its type.
+/// A scalar on the left, as a literal of its type.
 fn on_the_left(name: &str, number: Scalar, x: &Tensor) -> Result<Tensor> {
     match (name, number) {
         ("left_add", Scalar::Int(number)) => number + x,

@@ -1,4 +1,4 @@
-//! Normalizations, attention, losses of classification, from a file of their own.
+//! Normalizations, attention, classification losses, from a separate file.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{
@@ -6,7 +6,7 @@ use module_core::{
 };
 use serde_json::Value;
 
-/// The optional inputs after the first, by their names.
+/// The optional inputs after the first, by name.
 fn part<'a>(inputs: &'a [Tensor], args: &Value, name: &str) -> Option<&'a Tensor> {
     let parts = args["parts"].as_array().unwrap();
     let place = parts.iter().position(|part| part == name)?;
@@ -92,7 +92,7 @@ fn loss(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     })
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let x = &inputs[0];
     let statistics = || x.batch_norm_train(None, None, 1e-5);
@@ -103,14 +103,14 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
         _ => norm(case, inputs).or_else(|| loss(case, inputs))?,
     };
     let tolerance = match case.op.as_str() {
-        // Far from 0, the variance is what is left of the squares.
+        // Far from 0, the variance is the small difference of large squares.
         "batch_norm_var" => Tolerance::DIFFERENCE,
         _ => Tolerance::CONTRACTION,
     };
     Some((out.map(|out| vec![out]), tolerance))
 }
 
-/// The same, and operations of no family.
+/// The same, and operations without a family.
 pub(crate) fn run_any(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     run(case, inputs).or_else(|| super::run(case, inputs))
 }

@@ -1,4 +1,4 @@
-//! Products added to a tensor, sums of products over chosen dimensions, distances, diagonals.
+//! Products added to a tensor, `tensordot`, distances, diagonals.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{CdistMode, Result, Tensor, TensordotDims};

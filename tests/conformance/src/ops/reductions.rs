@@ -1,4 +1,4 @@
-//! Logic, masks, and what is folded or accumulated along dimensions.
+//! Logic, masks, reductions and cumulative operations.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{Result, Tensor};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{dims, int};
 
-/// The order of a norm; JSON has no infinities.
+/// The order of a norm; JSON cannot represent infinities.
 fn order(value: &Value) -> f64 {
     match value.as_str() {
         Some("inf") => f64::INFINITY,
@@ -54,7 +54,7 @@ fn fold(case: &Case, x: &Tensor) -> Option<Result<Tensor>> {
     })
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let (out, tolerance) = match logic(case, inputs) {
         Some(out) => (out, Tolerance::EXACT),

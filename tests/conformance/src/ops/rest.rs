@@ -1,5 +1,4 @@
-//! Affine maps, statistics, windows at random, alignments, recurrences; simple views, masks, extremes
-//! over dimensions.
+//! Linear maps, instance norm statistics, fractional pooling, CTC loss, recurrent layers; views, masks, extremes over dims.
 
 use crate::golden::{Case, Tolerance};
 use module_core::fused::{self, RecurrentOp, RecurrentOptions};
@@ -48,7 +47,7 @@ fn ctc(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
     functional::ctc_loss(&x, targets, times, letters, &options)
 }
 
-/// All that is returned, one after the other.
+/// The concatenation of all results.
 fn recurrent(inputs: &[Tensor], args: &Value) -> Result<Tensor> {
     let op = match args["op"].as_str().unwrap() {
         "tanh" => RecurrentOp::Tanh,
@@ -109,7 +108,7 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     Some((out, Tolerance::CONTRACTION))
 }
 
-/// Ours is the gradient of PyTorch's `max` and `min`, which give it to NaN alone.
+/// Our gradient is that of PyTorch's `max` and `min`, which assign it to the NaN alone.
 const NAN: &str = "PyTorch's `amax` and `amin` divide 0 by 0 where NaN wins";
 
 pub(crate) const DIFFERENT: &Different = &[
@@ -125,7 +124,7 @@ pub(crate) const DIFFERENT_REST: &Different = &[(
     "PyTorch subtracts infinities where a label cannot be",
 )];
 
-/// Operations of any family, with inputs that are wild, empty or without dimensions.
+/// Operations of any family with inputs that contain NaN or infinities, are empty or have no dimensions.
 pub(crate) fn run_any(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let first = run(case, inputs).or_else(|| more::run(case, inputs));
     let second = first.or_else(|| data::run(case, inputs));

@@ -1,4 +1,4 @@
-//! Running extremes, logarithms of sums, quantiles, numbers for what is none.
+//! Cumulative extremes, `logcumsumexp`, quantiles, `nan_to_num`.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{QuantileInterpolation, Result, Tensor};
@@ -34,7 +34,7 @@ fn quantile(case: &Case, inputs: &[Tensor]) -> Option<Result<Tensor>> {
     )
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let pair = |out: Result<(Tensor, Tensor)>| out.map(|(values, places)| vec![values, places]);

@@ -1,4 +1,4 @@
-//! Channels and places exchanged, elements put back, negative padding, norms of infinite power.
+//! Channel and pixel shuffles, unpooling, negative padding, infinity norms.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{PadMode, Result, Tensor};

@@ -1,4 +1,4 @@
-//! Convolutions, pooling, columns and images at another size, over one to three dimensions.
+//! Convolutions, pooling, unfolding and image resizing, over one to three dimensions.
 
 use crate::golden::{Case, Tolerance};
 use module_core::{
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Different;
 
-/// What a golden case is run as: its outputs.
+/// The outputs of a golden case.
 type Outputs = Result<Vec<Tensor>>;
 
 fn sizes<const N: usize>(value: &Value) -> [usize; N] {
@@ -100,7 +100,7 @@ pub(super) fn interpolate(args: &Value) -> InterpolateOptions {
     }
 }
 
-/// As `run` of the operations that came first.
+/// Our outputs for a case of this family and their tolerance, or `None` if the name is unknown here.
 pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)> {
     use Tolerance as T;
     let (x, args) = (&inputs[0], &case.args);
@@ -152,9 +152,9 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)
     }
 }
 
-/// Where a factor leaves a size as it is, PyTorch's backward pass copies the gradient though its
-/// forward pass does not copy the image; in two dimensions the forward pass of `nearest` copies too.
-/// Ours is the same in all dimensions, and the gradient is that of the forward pass.
+/// If a factor leaves a size unchanged, PyTorch's backward pass copies the gradient although its forward pass does not copy
+/// the image; in two dimensions, the forward pass of `nearest` copies too. Ours is the same in all dimensions, and the
+/// gradient is that of the forward pass.
 const HARDLY: &str = "PyTorch copies where a factor leaves the size as it is";
 
 pub(crate) const DIFFERENT: &Different = &[
@@ -167,7 +167,7 @@ pub(crate) const DIFFERENT: &Different = &[
     ("op.interpolate.bicubic2d_hardly.f32", "gin0", HARDLY),
 ];
 
-/// Pooling without the places.
+/// Pooling without indices.
 pub(crate) fn values(case: &Case, inputs: &[Tensor]) -> Option<(Outputs, Tolerance)> {
     let (x, args) = (&inputs[0], &case.args);
     let out = match case.op.as_str() {

@@ -1,4 +1,4 @@
-//! A field that is configured away does not register.
+//! A field removed by `cfg` does not register.
 
 use module_nn::prelude::*;
 

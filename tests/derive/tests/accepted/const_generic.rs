@@ -1,4 +1,4 @@
-//! Const generics, alone and beside types.
+//! Const generics, alone and together with types.
 
 use module_nn::prelude::*;
 

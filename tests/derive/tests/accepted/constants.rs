@@ -1,4 +1,4 @@
-//! Constants are printed and are no part of the state.
+//! Constants are printed but are not part of the state.
 
 use std::marker::PhantomData;
 

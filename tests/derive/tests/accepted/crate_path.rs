@@ -1,4 +1,4 @@
-//! The framework is found under another name.
+//! The framework is found under a different name.
 
 mod vendored {
     pub use module_nn as nn;

@@ -1,4 +1,4 @@
-//! Layers behind `dyn`, by the framework's trait and by the user's own.
+//! Layers behind `dyn`, with the framework's trait and with a user's.
 
 use module_nn::prelude::*;
 
@@ -8,7 +8,7 @@ trait Activation: Module {
     fn slope(&self) -> f32;
 }
 
-/// An object-safe trait whose objects can be called, because they say what they compute.
+/// An object-safe trait whose objects can be called, because it is a `Forward`.
 trait Block: Forward<Tensor, Output = Tensor> {
     fn width(&self) -> usize;
 }

@@ -1,4 +1,4 @@
-//! A variant with several fields, with named ones or with none is a module of its own.
+//! A variant with several fields, with named fields or with none is a separate module.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The payload of a one-field variant answers under the field's own path.
+//! The payload of a one-field variant has the field's own path.
 
 use module_nn::prelude::*;
 
@@ -50,7 +50,7 @@ fn runs() {
         &["skip: ModuleList", "skip.0: Scale", "skip.0.w"],
     );
 
-    // Alone, the enum shows the payload's members, or the payload as member `0`.
+    // On its own, the enum shows the payload's members, or the payload as member `0`.
     assert_shown(&mut Skip::Project(scale()), &["w"]);
     assert_shown(&mut Skip::Weight(parameter()), &["0"]);
     assert_eq!(Skip::Project(scale()).kind(), "Skip");

@@ -1,4 +1,4 @@
-//! What stands between the parentheses in the module tree: the constants, or what a function prints.
+//! The text between the parentheses in the module tree: the constants, or a function's output.
 
 use std::fmt;
 

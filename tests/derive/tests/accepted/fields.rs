@@ -1,5 +1,5 @@
-//! `FIELDS` tells names, keys and roles at compile time: of structs, enums and generic types, whatever
-//! the types of the fields are called.
+//! `FIELDS` gives names, keys and roles at compile time for structs, enums and generic types, whatever the names of the
+//! field types.
 
 use std::marker::PhantomData;
 
@@ -42,7 +42,7 @@ enum Choice {
 #[derive(Module)]
 struct Own(Parameter);
 
-/// More fields than most have.
+/// More fields than usual.
 #[derive(Module)]
 struct Many(
     #[module(rename = "first")] u8,

@@ -1,4 +1,4 @@
-//! Flattened children whose keys differ: generic, nested, behind pointers, in a variant and written by hand.
+//! Flattened children with distinct keys: generic, nested, behind pointers, in a variant and written by hand.
 
 use module_nn::module::{Visitor, VisitorMut};
 use module_nn::prelude::*;
@@ -41,7 +41,7 @@ struct One<const K: usize> {
     sizes: [u8; K],
 }
 
-/// A module without `FIELDS`, whose keys nobody knows.
+/// A module without `FIELDS`, whose keys are unknown.
 struct Hand(Parameter);
 
 impl Module for Hand {
@@ -80,7 +80,7 @@ struct Net {
     one: Norm<1>,
 }
 
-/// A bound that a caller can rely on for whatever it flattens.
+/// A bound that callers can rely on for any flattened type.
 fn shown<B: Module + Describe>(b: B) -> Vec<String> {
     crate::show::shown(&Nested {
         a: a(),

@@ -1,4 +1,4 @@
-//! `#[derive(Forward)]` computes what the active variant, or the one field, computes.
+//! `#[derive(Forward)]` calls the active variant, or the only field.
 
 use module_nn::prelude::*;
 

@@ -51,7 +51,7 @@ fn runs() {
             "layers.1.weight",
         ],
     );
-    // A parameter or a constant is as good a field as a module.
+    // A parameter or a constant is as valid a field as a module.
     let mut plain = Block {
         norm: 7_usize,
         layers: vec![parameter()],

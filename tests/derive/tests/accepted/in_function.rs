@@ -1,4 +1,4 @@
-//! Modules that are defined in a function, two of them by one name.
+//! Modules defined in a function, two of them with the same name.
 
 use module_nn::prelude::*;
 

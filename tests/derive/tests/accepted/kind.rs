@@ -1,4 +1,4 @@
-//! The name in the module tree and in errors: the type's, or a constant, which may depend on parameters.
+//! The name in the module tree and in errors: the type's, or a constant, which may depend on type parameters.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Structs that a macro writes, with types and names that it is given.
+//! Structs written by a macro, with types and names from its arguments.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A module without state has a marker, which shows nothing.
+//! A module without state has a marker, which does not appear anywhere.
 
 use module_nn::prelude::*;
 

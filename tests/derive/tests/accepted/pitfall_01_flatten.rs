@@ -1,4 +1,4 @@
-//! Two parents in one child: every member is kept, without a prefix.
+//! One child with two parents: every member is kept, without a prefix.
 
 use module_nn::prelude::*;
 

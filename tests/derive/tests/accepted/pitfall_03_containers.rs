@@ -1,4 +1,4 @@
-//! Layers in lists, arrays, tuples and maps register, nested too.
+//! Layers in lists, arrays, tuples and maps register, even if nested.
 
 use module_nn::IndexMap;
 use module_nn::prelude::*;

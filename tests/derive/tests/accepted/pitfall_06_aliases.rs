@@ -1,4 +1,4 @@
-//! A role is decided by the type and not by its spelling: aliases and renamed imports register.
+//! The type determines the role, not its spelling: aliases and renamed imports register.
 
 use module_nn::prelude::*;
 use module_nn::{Buffer as State, Linear as Dense, Parameter as Weight};

@@ -1,4 +1,4 @@
-//! A type of the user's own that is called like one that is refused is judged by what it is.
+//! A user's type with the name of a refused type is treated as the type that it is.
 
 use module_nn::prelude::*;
 

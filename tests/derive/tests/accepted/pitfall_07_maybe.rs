@@ -1,4 +1,4 @@
-//! A parameter that may be absent registers when it is there.
+//! An optional parameter registers if it is present.
 
 use module_nn::prelude::*;
 

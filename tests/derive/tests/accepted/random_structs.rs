@@ -1,3 +1,3 @@
-//! What derived modules enumerate, compared with lists that `build.rs` computes on its own.
+//! The members of derived modules, compared with lists that `build.rs` computes independently.
 
 include!(concat!(env!("OUT_DIR"), "/random_structs.rs"));

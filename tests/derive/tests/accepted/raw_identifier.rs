@@ -1,4 +1,4 @@
-//! `r#type` registers as `type`, as it is called in Python.
+//! `r#type` registers as `type`, its name in Python.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A type may contain itself, through a `Box` or a `Vec`, and be generic at that.
+//! A type may contain itself through a `Box` or a `Vec`, even if it is generic.
 
 use module_nn::prelude::*;
 

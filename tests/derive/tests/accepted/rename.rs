@@ -1,4 +1,4 @@
-//! A renamed field registers under its key, which frees its own name.
+//! A renamed field registers under its key, and its own name becomes available.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What the pass cases share: tensors to fill fields with, and a walk that tells what registered.
+//! Shared by the accepted cases: tensors to fill fields with, and a visitor that lists what registered.
 
 #![allow(dead_code)]
 
@@ -27,8 +27,8 @@ pub fn identity() -> Identity {
     Identity::new()
 }
 
-/// Everything that a module and its descendants register: `weight`, `[running_mean]` for a buffer,
-/// `fc: Linear` for a child, `<training>`, `eps=1e-05`.
+/// Everything that a module and its descendants register: `weight`, `[running_mean]` for a buffer, `fc: Linear` for a
+/// child, `<training>`, `eps=1e-05`.
 pub fn shown(module: &dyn Module) -> Vec<String> {
     let mut show = Show {
         prefix: String::new(),
@@ -38,7 +38,7 @@ pub fn shown(module: &dyn Module) -> Vec<String> {
     show.lines
 }
 
-/// The same for exclusive access, which shows parameters, buffers and children.
+/// The same through exclusive access, which shows parameters, buffers and children.
 pub fn shown_mut(module: &mut dyn Module) -> Vec<String> {
     let mut show = Show {
         prefix: String::new(),
@@ -48,7 +48,7 @@ pub fn shown_mut(module: &mut dyn Module) -> Vec<String> {
     show.lines
 }
 
-/// Asserts what registers, by shared and by exclusive access.
+/// Asserts which members register, through shared and exclusive access.
 #[track_caller]
 pub fn assert_shown(module: &mut dyn Module, expected: &[&str]) {
     assert_eq!(shown(module), expected);
@@ -113,7 +113,7 @@ impl<'a> VisitorMut<'a> for Show {
     }
 
     fn module(&mut self, name: &str, module: &'a mut dyn Module) {
-        // An enum answers itself for exclusive access, so that its variant can be replaced.
+        // For exclusive access, an enum shows itself, so that its variant can be replaced.
         self.lines.push(format!(
             "{}{name}: {}",
             self.prefix,

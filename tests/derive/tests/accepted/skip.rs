@@ -1,4 +1,4 @@
-//! A skipped field is no part of the module, whatever its type.
+//! A skipped field is not part of the module, whatever its type.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Structs and enums as inputs, beside nothing of the standard library.
+//! Structs and enums as inputs, without any imports from the standard library.
 
 #![no_implicit_prelude]
 #![allow(dead_code)]

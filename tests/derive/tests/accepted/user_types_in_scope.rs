@@ -1,4 +1,4 @@
-//! Types and constants of the user's own are not mistaken for those that the expansion needs.
+//! Users' types and constants are not mistaken for those that the expansion needs.
 
 #![allow(dead_code, unused_macros, non_upper_case_globals, non_camel_case_types)]
 

@@ -1,4 +1,4 @@
-//! Written bounds stay, and the type of a field may be associated.
+//! Explicit bounds are kept, and the type of a field may be an associated type.
 
 use module_nn::prelude::*;
 

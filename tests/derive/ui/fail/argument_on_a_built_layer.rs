@@ -1,4 +1,4 @@
-//! An argument that is set on the layer instead of its configuration.
+//! An argument set on the layer instead of its configuration.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An attribute in the other wrong place.
+//! A field attribute on the type.
 
 use module_nn::prelude::*;
 

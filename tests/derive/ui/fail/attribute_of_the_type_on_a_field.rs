@@ -1,4 +1,4 @@
-//! An attribute in the wrong place.
+//! A type attribute on a field.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An attribute that says nothing.
+//! An empty attribute.
 
 use module_nn::prelude::*;
 

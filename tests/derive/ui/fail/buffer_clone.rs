@@ -1,4 +1,4 @@
-//! The same of a buffer.
+//! A cloned buffer.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A tensor that is needed after the call.
+//! A call that borrows a tensor because it is needed later.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A copy of a module would share its parameters, or not, and nobody said which.
+//! A copy of a module might or might not share its parameters, and nothing says which.
 
 use module_nn::prelude::*;
 

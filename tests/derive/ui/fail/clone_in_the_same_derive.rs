@@ -1,4 +1,4 @@
-//! The same in one list, which the derive does not see: the child would be shared by two modules.
+//! The same in one list, which the derive cannot see: two modules would share the child.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The same with a field that is no `Clone` itself: the compiler's own error is the only one.
+//! The same with a field that is not `Clone`: only the compiler's own error appears.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A crate that cannot be one.
+//! A crate path that is not a path.
 
 use module_nn::prelude::*;
 

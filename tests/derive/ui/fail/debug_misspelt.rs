@@ -1,4 +1,4 @@
-//! `debug` with a slip.
+//! `debug` with a typo.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The tree and the form of Rust, of which a type has one.
+//! Both the tree and Rust's form of `Debug`; a type can have only one.
 
 use module_nn::prelude::*;
 

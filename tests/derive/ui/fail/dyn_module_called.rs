@@ -1,4 +1,4 @@
-//! Modules of different types that are called one after the other.
+//! Calls to modules of different types in a list.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An enum of which there is no value.
+//! An enum that has no values.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Every mistake of a type is reported in one compilation, and its uses are not.
+//! One compilation reports every mistake of a type, but not the uses of the type.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A function that prints something else.
+//! A function with the wrong signature.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a type parameter brings is compared where it is known.
+//! The keys of a flattened type parameter are compared where the type is known.
 
 use module_nn::prelude::*;
 

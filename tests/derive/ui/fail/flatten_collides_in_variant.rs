@@ -1,4 +1,4 @@
-//! A variant's flattened field brings the key of the field beside it.
+//! A flattened field of a variant has the key of the field next to it.
 
 use module_nn::prelude::*;
 

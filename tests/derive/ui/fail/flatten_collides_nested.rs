@@ -1,4 +1,4 @@
-//! A key comes from a child that is flattened into a flattened child.
+//! The duplicate key comes from a child that is flattened into a flattened child.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A flattened child brings a key that a field has already.
+//! A flattened child has the key of another field.
 
 use module_nn::prelude::*;
 

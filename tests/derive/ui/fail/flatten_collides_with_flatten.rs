@@ -1,4 +1,4 @@
-//! Two flattened children bring the same key.
+//! Two flattened children have the same key.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A flattened child brings a key that another field was given, from a type behind an alias.
+//! A flattened child, whose type is behind an alias, has the key of a renamed field.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A field without members.
+//! A flattened field without members.
 
 use module_nn::prelude::*;
 

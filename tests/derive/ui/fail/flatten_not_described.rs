@@ -1,4 +1,4 @@
-//! A type parameter is flattened, and only known to be a module.
+//! A flattened type parameter that is only bound by `Module`.
 
 use module_nn::prelude::*;
 

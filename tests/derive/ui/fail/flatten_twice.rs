@@ -1,4 +1,4 @@
-//! Two flattened fields are checked apart.
+//! Two flattened fields are checked separately.
 
 use module_nn::prelude::*;
 

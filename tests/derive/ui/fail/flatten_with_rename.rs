@@ -1,4 +1,4 @@
-//! A key for a child that has no step in the path.
+//! A key for a flattened child, which has no step in the path.
 
 use module_nn::prelude::*;
 

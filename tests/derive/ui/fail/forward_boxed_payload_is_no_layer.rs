@@ -1,4 +1,4 @@
-//! The same behind a `Box`, and not in the first variant.
+//! The same behind a `Box`, in a later variant.
 
 use module_nn::prelude::*;
 

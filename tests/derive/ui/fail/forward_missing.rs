@@ -1,4 +1,4 @@
-//! A module that is used as a layer and computes nothing.
+//! A module without `forward` used as a layer.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A payload that computes nothing.
+//! A payload without `forward`.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Nothing tells how two members work together.
+//! Two members whose combination is undefined.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A variant that computes nothing.
+//! A variant without a payload.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A name that is no text.
+//! A name that is not a string.
 
 use module_nn::prelude::*;
 

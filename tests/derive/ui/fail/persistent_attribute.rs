@@ -1,4 +1,4 @@
-//! What a buffer itself knows.
+//! A property that the buffer itself has.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The same behind an alias, which tokens do not show.
+//! The same behind an alias, which the tokens do not reveal.
 
 use module_nn::prelude::*;
 

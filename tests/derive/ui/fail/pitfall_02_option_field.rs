@@ -1,4 +1,4 @@
-//! A child that may be absent.
+//! An optional child.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A generic container that is given an `Option`.
+//! A generic container with an `Option` as its parameter.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An enum is the cure, and its payload is no `Option` either.
+//! An enum is the fix, but its payload cannot be an `Option` either.
 
 use module_nn::prelude::*;
 

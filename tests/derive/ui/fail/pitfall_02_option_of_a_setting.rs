@@ -1,4 +1,4 @@
-//! A constant that may be absent.
+//! An optional constant.
 
 use module_nn::prelude::*;
 

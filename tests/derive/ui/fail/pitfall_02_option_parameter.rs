@@ -1,4 +1,4 @@
-//! A parameter that may be absent.
+//! An optional parameter.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A list holds modules or parameters.
+//! A list of numbers; lists hold modules or parameters.
 
 use module_nn::prelude::*;
 

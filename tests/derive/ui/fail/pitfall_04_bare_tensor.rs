@@ -1,4 +1,4 @@
-//! A tensor that nobody saves.
+//! A tensor that would not be saved.
 
 use module_nn::prelude::*;
 

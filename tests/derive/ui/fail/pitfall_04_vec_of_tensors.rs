@@ -1,4 +1,4 @@
-//! Several of them.
+//! A list of such tensors.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The same wherever a container of the standard library holds it.
+//! The same in any container of the standard library.
 
 use std::sync::{Arc, Mutex};
 

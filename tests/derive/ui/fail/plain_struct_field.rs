@@ -1,4 +1,4 @@
-//! A struct that forgot to derive `Module`.
+//! A struct that does not derive `Module`.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A shared child that only one thread may have.
+//! A shared child that is limited to one thread.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! A key that is no string.
+//! A key that is not a string.
 
 use module_nn::prelude::*;
 

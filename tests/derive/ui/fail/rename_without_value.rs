@@ -1,4 +1,4 @@
-//! A rename to nothing.
+//! A rename without a value.
 
 use module_nn::prelude::*;
 

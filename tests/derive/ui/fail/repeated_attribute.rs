@@ -1,4 +1,4 @@
-//! An attribute that is given twice.
+//! A repeated attribute.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Keys that start as names of the file format do.
+//! Keys that start like names of the file format.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The key under which PyTorch saves what is no tensor.
+//! The key for PyTorch's state other than tensors.
 
 use module_nn::prelude::*;
 

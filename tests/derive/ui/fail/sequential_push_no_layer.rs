@@ -1,4 +1,4 @@
-//! `Sequential` takes layers, and this module has no `forward`.
+//! `Sequential` takes layers, but this module has no `forward`.
 
 use module_nn::prelude::*;
 

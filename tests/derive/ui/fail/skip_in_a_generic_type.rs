@@ -1,4 +1,4 @@
-//! What `skip` hides in a type that depends on a parameter.
+//! Skipped fields in a type with a type parameter.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Even what is skipped goes to every thread.
+//! Skipped fields must be `Sync` too.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! Members of a field that is not there.
+//! Flattening of a skipped field.
 
 use module_nn::prelude::*;
 

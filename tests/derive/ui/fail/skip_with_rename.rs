@@ -1,4 +1,4 @@
-//! A key for a field that has none.
+//! A key for a skipped field.
 
 use module_nn::prelude::*;
 

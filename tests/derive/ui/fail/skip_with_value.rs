@@ -1,4 +1,4 @@
-//! A flag that is given a value.
+//! A flag with a value.
 
 use module_nn::prelude::*;
 

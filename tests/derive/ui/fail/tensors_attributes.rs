@@ -1,4 +1,4 @@
-//! Attributes that mean something for modules only, on an input that is used.
+//! Module-only attributes on an input type that is used.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A field of an input in which hooks cannot see tensors.
+//! An input field in which hooks cannot see tensors.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A weight that is tied by `clone`.
+//! A weight tied by `clone`.
 
 use module_nn::prelude::*;
 

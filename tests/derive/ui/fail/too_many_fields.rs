@@ -1,4 +1,4 @@
-//! A module of 257 fields.
+//! A module with 257 fields.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A module has one mode.
+//! A module with two mode flags.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A second mode flag that a type parameter stands for.
+//! A second mode flag behind a type parameter.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! An attribute that is nearly one of ours.
+//! An attribute with a similar name.
 
 use module_nn::prelude::*;
 

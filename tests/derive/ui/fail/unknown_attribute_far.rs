@@ -1,4 +1,4 @@
-//! An attribute that is not at all one of ours.
+//! An attribute with no similar name.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The same with fields that have no size either.
+//! The same with zero-sized fields.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! An enum with one unit variant has no size.
+//! An enum with one unit variant is zero-sized.
 
 use module_nn::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A size of zero that only the compiler knows.
+//! A size of zero that only the compiler can determine.
 
 use module_nn::prelude::*;
 

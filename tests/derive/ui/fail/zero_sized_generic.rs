@@ -1,4 +1,4 @@
-//! A generic module turns out to have no size.
+//! A generic module that turns out to be zero-sized.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Full backward hooks: the values that they see, where they run and what they keep.
+//! Full backward hooks: the values that they see, where they run and what they keep alive.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use module_nn::{BackwardCall, BackwardOptions, IndexMap, hooks};
 
 use super::input;
 
-/// Twice each tensor, whatever they come in.
+/// Doubles each tensor, whatever structure contains them.
 #[derive(Module)]
 struct Double {
     marker: Marker,
@@ -236,7 +236,7 @@ fn nothing_is_left_of_a_call_whose_backward_never_runs() {
     let y = module.call(leaf(1.0)).unwrap();
     drop(hooks);
     assert_eq!(Arc::strong_count(&alive), 3);
-    // A pass gives the hooks back as it goes.
+    // A pass releases the hooks as it proceeds.
     y.backward().unwrap();
     assert_eq!(Arc::strong_count(&alive), 1);
 }

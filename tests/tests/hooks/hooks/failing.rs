@@ -1,4 +1,4 @@
-//! Calls that fail, by an error or a panic.
+//! Calls that fail with an error or a panic.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use module_nn::{ForwardCall, HookHandle};
 
 use super::{Counter, input};
 
-/// Fails as it is told by the first element: 1 by an error, 2 by a panic.
+/// Fails depending on the first element: 1 gives an error, 2 a panic.
 #[derive(Module)]
 struct Fragile {
     marker: Marker,
@@ -92,7 +92,7 @@ fn a_panic_of_a_hook_that_always_runs_does_not_hide_the_first_failure() {
     let panic = catch_unwind(AssertUnwindSafe(|| net.call(vector(2.0)))).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"forward panicked"));
     assert_eq!(counter.take(), 2);
-    // Where it is the first failure itself, it is what counts.
+    // If it is the first failure itself, it is the one reported.
     let panic = catch_unwind(AssertUnwindSafe(|| net.call(vector(0.0)))).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
     assert_eq!(counter.take(), 1);

@@ -1,4 +1,4 @@
-//! Handles in great numbers, and handles that are never dropped.
+//! Large numbers of handles, and handles that are never dropped.
 
 use std::cell::Cell;
 use std::mem::forget;
@@ -15,7 +15,7 @@ struct Table {
     table: Buffer,
 }
 
-/// Holds nothing by which it could be told from another one.
+/// Contains nothing that distinguishes it from another instance.
 #[derive(Module)]
 struct Add {
     number: f64,
@@ -37,7 +37,7 @@ impl Forward for Add {
     }
 }
 
-/// How often a leaked hook fires on modules that come to the place of the one it was registered on.
+/// How often a leaked hook runs on modules at the address of the one on which it was registered.
 fn strange<M: Call<Tensor>>(make: impl Fn() -> M) -> usize {
     let count = Rc::new(Cell::new(0));
     let x = || Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
@@ -47,7 +47,7 @@ fn strange<M: Call<Tensor>>(make: impl Fn() -> M) -> usize {
         forget(place.register_forward_hook(move |_| seen.set(seen.get() + 1)));
         let before = count.get();
         assert!(place.call(x()).is_ok());
-        // It fires as long as its module is there.
+        // It runs as long as its module exists.
         assert!(count.get() > before);
         place = make();
         count.set(0);
@@ -55,7 +55,7 @@ fn strange<M: Call<Tensor>>(make: impl Fn() -> M) -> usize {
         if count.get() > 0 {
             return count.get();
         }
-        // A hook of the new one does.
+        // A hook of the new module runs.
         let seen = count.clone();
         let hook = place.register_forward_hook(move |_| seen.set(seen.get() + 1));
         assert!(place.call(x()).is_ok());
@@ -79,7 +79,7 @@ fn a_leaked_hook_never_fires_on_another_module() {
         table: Buffer::new(Tensor::from(1.0_f32)),
     };
     assert_eq!(strange(table), 0);
-    // As the page of `HookHandle` says, it does where nothing tells them apart.
+    // As the documentation of `HookHandle` says, it runs if nothing distinguishes them.
     assert_eq!(strange(|| Add { number: 1.0 }), 1);
 }
 
@@ -113,7 +113,7 @@ fn modes_and_statistics_do_not_see_the_mark_of_a_hook() {
     assert_eq!(counter.tensor().item::<i64>().unwrap(), 1);
 }
 
-/// Drops handles in an order that has no system.
+/// Drops handles in an irregular order.
 fn drop_shuffled(mut handles: Vec<hooks::HookHandle<'_>>) {
     let mut random = 1_u64;
     while !handles.is_empty() {
@@ -135,6 +135,6 @@ fn a_hundred_thousand_handles_are_dropped_in_any_order() {
     drop_shuffled(own.collect());
     let everywhere = (0..COUNT).map(|_| hooks::register_module_forward_hook(|_| ()));
     drop_shuffled(everywhere.collect());
-    // A search of the whole list for each took a quarter of a minute.
+    // Searching the whole list for each one took a quarter of a minute.
     assert!(start.elapsed() < Duration::from_secs(8));
 }

@@ -117,7 +117,7 @@ fn a_set_collects_handles() {
     assert_eq!(format!("{hooks:?}"), "HookSet(4)");
 }
 
-/// Every way in which tensors come together.
+/// Every structure that can contain tensors.
 #[derive(Tensors)]
 enum Batch<'a, T> {
     Rows {

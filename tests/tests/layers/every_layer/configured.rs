@@ -1,4 +1,4 @@
-//! `config()` of every layer, and `weight()` and `bias()` of those that have them.
+//! `config()` of every layer, and `weight()` and `bias()` of the layers that have them.
 
 use std::any::Any;
 
@@ -40,10 +40,10 @@ fn every_layer_is_built_again_from_its_configuration() {
     }
 }
 
-/// What `weight()` and `bias()` of a layer give.
+/// The results of `weight()` and `bias()` of a layer.
 type Accessor = fn(&dyn Any) -> [Option<TensorId>; 2];
 
-/// One line for each layer with a parameter `weight`.
+/// One line per layer with a parameter `weight`.
 macro_rules! accessors {
     ($($layer:ident $weight:ident $($bias:ident)?,)*) => {
         &[$((stringify!($layer), |layer| {
@@ -53,7 +53,7 @@ macro_rules! accessors {
     };
 }
 
-/// A weight that is always there.
+/// A weight that always exists.
 fn own(parameter: &Parameter) -> Option<TensorId> {
     Some(parameter.id())
 }
@@ -93,7 +93,7 @@ fn every_weight_and_bias_has_an_accessor() {
     for sample in samples() {
         let built = sample.built(0);
         for (path, module) in built.module().named_modules() {
-            // Their weight is computed, and the layer that they hold has the accessors.
+            // Their weight is computed, and the inner layer has the accessors.
             if module.kind().starts_with("Parametrized") || module.kind() == "ParametrizationList" {
                 continue;
             }

@@ -7,12 +7,12 @@ use module_tests::layers::{Arguments, Built};
 
 use super::{Sample, samples};
 
-/// What a pass leaves: outputs, gradients of inputs and of parameters, and the state.
+/// The results of a pass: outputs, gradients of inputs and of parameters, and the state.
 struct Pass {
     named: Vec<(String, Tensor)>,
 }
 
-/// A pass forward and backward of a built layer with its inputs on a device.
+/// A forward and a backward pass of a built layer with its inputs on a device.
 fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     let built: Box<dyn Built> = sample.built(0);
     let module = built.module();
@@ -23,7 +23,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     }
     let mut inputs = Vec::new();
     for input in &sample.inputs {
-        // What is moved is contiguous, and draws follow the order in memory.
+        // Moved tensors are contiguous, and draws follow the order in memory.
         let input = input.contiguous()?.to_device(device)?;
         inputs.push(match input.dtype().is_floating_point() {
             true => input.with_grad()?,
@@ -47,7 +47,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
         }
         named.push((format!("output {i}"), output.to_device(&Device::cpu())?));
         if output.requires_grad() {
-            // Each element with a weight of its own.
+            // A different weight for each element.
             let count = i64::try_from(output.numel()).expect("few elements");
             let weights = Tensor::arange(0, count, output.dtype())?.sin()?;
             let weights = weights.reshape(output.shape())?.to_device(device)?;
@@ -88,7 +88,7 @@ fn pass(sample: &Sample, device: &Device, training: bool) -> Result<Pass> {
     Ok(Pass { named })
 }
 
-/// What keeps two tensors from being the same.
+/// The difference between two tensors, if any.
 type Compare = fn(&Tensor, &Tensor) -> std::result::Result<(), String>;
 
 fn check(device: &Device, compare: Compare) {
@@ -100,7 +100,7 @@ fn check(device: &Device, compare: Compare) {
             let actual = pass(&sample, device, training);
             let (expected, actual) = match (expected, actual) {
                 (Ok(expected), Ok(actual)) => (expected, actual),
-                // What the CPU refuses, such as the training of a batch of one.
+                // Cases that the CPU refuses, such as training with a batch of one.
                 (Err(expected), Err(actual)) if expected.to_string() == actual.to_string() => {
                     continue;
                 }
@@ -131,7 +131,7 @@ fn every_layer_gives_the_same_bits_on_a_mirror() {
     check(&device, |a, b| compare(a, b, Tolerance::EXACT));
 }
 
-/// Rounding differs; a gradient that is zero but for it is as small beside the others.
+/// Rounding differs; a gradient that is zero except for rounding is equally small compared with the others.
 fn close(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
     let close = || -> Result<bool> {
         let [a, b] = [a, b].map(|x| x.to_dtype(DType::F64));

@@ -1,5 +1,5 @@
-//! That enough was recorded of every layer and loss: what `golden_layer_families` compares is only as
-//! much as is in the files.
+//! Checks that enough was recorded of every layer and loss, because `golden_layer_families` compares only what is in the
+//! files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use module_tests::golden;
 use module_tests::layers::{Entry, registry};
 use serde_json::Value;
 
-/// What PyTorch gives no answer to, and what cannot be wrong: the layer, what is missing of it (in one
-/// dtype if that is named), and why.
+/// Requirements that PyTorch cannot meet, or that cannot apply: the layer, the missing requirement (in one dtype if that is
+/// named), and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("CosineEmbeddingLoss", "gradient of input 2", ONLY_COMPARED),
     (
@@ -46,18 +46,18 @@ const ONLY_COMPARED: &str =
 const DTYPES: [&str; 2] = ["f32", "f64"];
 const MODES: [&str; 2] = ["train", "eval"];
 
-/// How many configurations of a layer are recorded at least, in each dtype.
+/// The minimum number of recorded configurations of a layer, in each dtype.
 const ENOUGH: usize = 5;
 
-/// What was recorded of one layer in one dtype.
+/// The recordings of one layer in one dtype.
 #[derive(Default)]
 struct Recorded {
-    /// Arguments and inputs' shapes. The mode does not count: of most layers it changes nothing.
+    /// The arguments and the inputs' shapes. The mode does not count, because it has no effect on most layers.
     configurations: BTreeSet<String>,
     modes: BTreeSet<String>,
     empty: bool,
     odd: bool,
-    /// Whether there is a gradient, of each floating input by its place and each parameter by its name.
+    /// Whether there is a gradient, for each floating-point input by its position and each parameter by its name.
     gradients: BTreeMap<String, bool>,
 }
 
@@ -69,7 +69,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether that gradient was recorded, and says something: it has elements, and not all are zero.
+    /// Whether that gradient was recorded and is informative: it is not empty, and not all elements are zero.
     fn has_gradient(&self, key: &str) -> bool {
         let gradient = self.tensors.get(&format!("{}/{key}", self.prefix));
         let any = |g: &Tensor| g.ne(0.0)?.any(..)?.item::<bool>();
@@ -81,7 +81,7 @@ impl Case<'_> {
         self.tensors.get(&key).expect("an input")
     }
 
-    /// Where each input stands in the call: `0`, `1.0` within a tuple, `attn_mask`.
+    /// The position of each input in the call: `0`, `1.0` within a tuple, `attn_mask`.
     fn places(&self) -> Vec<(String, usize)> {
         let mut places = Vec::new();
         tensors_of("", &self.case["args"], &mut places);
@@ -93,7 +93,7 @@ impl Case<'_> {
         self.input(0).numel() == 0
     }
 
-    /// What makes it another case than its neighbors, whatever the memory, the dtype and the mode.
+    /// What distinguishes a case from others, ignoring memory layout, dtype and mode.
     fn configuration(&self) -> String {
         let count = self.case["inputs"].as_array().map_or(0, Vec::len);
         let shapes: Vec<&Shape> = (0..count).map(|i| self.input(i).shape()).collect();
@@ -126,7 +126,7 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
 
-/// The numbers of the tensors in a description of arguments, with their places below `place`.
+/// The numbers of the tensors in a description of arguments, with their positions below `place`.
 fn tensors_of(place: &str, description: &Value, found: &mut Vec<(String, usize)>) {
     if let Some(number) = description["tensor"].as_u64() {
         found.push((place.to_owned(), usize::try_from(number).unwrap()));
@@ -146,11 +146,11 @@ fn tensors_of(place: &str, description: &Value, found: &mut Vec<(String, usize)>
     }
 }
 
-/// What was recorded of one layer.
+/// The recordings of one layer.
 #[derive(Default)]
 struct Records {
     by_dtype: BTreeMap<String, Recorded>,
-    /// The arguments of the cases that are no refusals.
+    /// The arguments of the cases that are not refusals.
     accepted: BTreeSet<String>,
     refused_arguments: bool,
     refused_inputs: bool,
@@ -184,12 +184,12 @@ impl Records {
         records
     }
 
-    /// A refusal counts for what it is of: the arguments if nothing is built of them, the inputs if the
-    /// same arguments do with others.
+    /// What a refusal is about: the arguments if the layer cannot be built from them, the inputs if the same arguments
+    /// accept others.
     fn refuse(&mut self, entry: &Entry, case: &Case<'_>) {
         let kwargs = &case.case["kwargs"];
         let quotes = case.case["quotes"].as_array().expect("a list of texts");
-        // Not an empty sequence, which is refused where an empty batch is not.
+        // Except for an empty sequence, which is refused where an empty batch is not.
         let of_batch = case.case["label"] == "empty batch" && case.is_empty();
         self.refused_empty |= of_batch && !case.case["torch"].is_null();
         if quotes.is_empty() {
@@ -201,7 +201,7 @@ impl Records {
         }
     }
 
-    /// What there is not of it.
+    /// The missing requirements.
     fn missing(&self, entry: &Entry) -> Vec<String> {
         let mut missing = Vec::new();
         let mut unless = |is: bool, what: String| {

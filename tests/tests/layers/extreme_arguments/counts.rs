@@ -1,5 +1,4 @@
-//! Counts that stand in configurations of other things than layers, in samplers and in operations, and that memory
-//! is taken for or a loop goes by.
+//! Counts outside layer configurations, in samplers and operations, that determine an allocation or the length of a loop.
 
 use module_core::{MeshIndexing, PadMode};
 use module_examples::models::whisper::{LogMel, LogMelConfig};
@@ -20,10 +19,10 @@ use module_nn::metrics::{
 use module_nn::optim::LBFGSConfig;
 use module_nn::prelude::*;
 
-/// Counts that no memory holds and no loop ends with.
+/// Counts that exceed any memory and that no loop reaches.
 pub(super) const COUNTS: [usize; 3] = [1 << 36, usize::MAX / 2 + 1, usize::MAX];
 
-/// What is done with a count.
+/// A use of a count.
 type Work = fn(usize) -> Result<()>;
 
 fn x() -> Tensor {
@@ -34,7 +33,7 @@ fn done<T>(result: Result<T>) -> Result<()> {
     result.map(|_| ())
 }
 
-/// A data set that says of itself how many samples it has.
+/// A data set that reports an arbitrary number of samples.
 struct Claims(usize);
 
 impl Dataset for Claims {
@@ -79,7 +78,7 @@ fn hearing(n_fft: usize, feature_size: usize) -> LogMelConfig {
     }
 }
 
-/// What is refused for each count, by a typed error.
+/// The uses that must refuse each count, with a typed error.
 pub(super) const REFUSED: &[(&str, Work)] = &[
     ("ConfusionMatrix", |n| {
         done(ConfusionMatrixConfig::new(n).build())
@@ -183,7 +182,7 @@ pub(super) const REFUSED: &[(&str, Work)] = &[
     }),
 ];
 
-/// What may be so large, because it only says when something ends, or how much is kept.
+/// Arguments that may be this large, because they only limit when something ends, or how much is kept.
 pub(super) const ACCEPTED: &[(&str, Work)] = &[
     ("AUROC", |n| done(AUROCConfig::new(n).build())),
     ("RunningMean", |n| {

@@ -1,9 +1,9 @@
-//! Changes to the arguments of a constructor, of the kinds that break a program.
+//! Mutations of constructor arguments, of the kinds that break programs.
 
 use module_nn::rng::CpuGenerator;
 use serde_json::{Value, json};
 
-/// Draws changes.
+/// Generates changes.
 pub(crate) struct Draw(CpuGenerator);
 
 impl Draw {
@@ -15,7 +15,7 @@ impl Draw {
         (self.0.next_u64() % n as u64) as usize
     }
 
-    /// Changes one argument, of a layer within the layer too.
+    /// Changes one argument, possibly of a nested layer.
     pub(crate) fn change(&mut self, value: &mut Value) {
         match value {
             Value::Object(fields) if !fields.is_empty() => {

@@ -1,4 +1,4 @@
-//! Masks by numbers, and layers with a cache.
+//! Numeric masks, and layers with a cache.
 
 use module_nn::prelude::*;
 use module_nn::{AttentionOptions, with_default_dtype};
@@ -41,7 +41,7 @@ fn bottom_right_masks_and_windows_are_those_that_are_written_out() {
                 &label,
             );
         }
-        // The formula of devices without the kernel, which dropout takes too.
+        // The formula for devices without the kernel, also used with dropout.
         let composed = query
             .scaled_dot_product_attention(&key, &value, options.dropout_p(1e-300))
             .unwrap();
@@ -82,7 +82,7 @@ fn a_mask_is_applied_beside_the_numbers() {
         Tolerance::CONTRACTION,
         "both",
     );
-    // A query behind all keys that its window reaches sees nothing.
+    // A query after all keys in its window sees nothing.
     let far = attend(AttentionOptions::new().causal_with(7).sliding_window(2));
     assert_eq!(
         far.abs().unwrap().sum(..).unwrap().item::<f64>().unwrap(),

@@ -1,4 +1,4 @@
-//! Keys and values that are kept.
+//! Cached keys and values.
 
 use module_nn::prelude::*;
 
@@ -38,7 +38,7 @@ fn what_is_appended_stands_behind_what_there_was() {
 fn an_element_is_written_where_there_is_room_and_all_else_stays_in_place() {
     let mut cache = KeyValueCache::with_capacity(64);
     appended(&mut cache, &part(4, 0.0));
-    // Of the elements: the handle to them is another after each write.
+    // The address of the elements: their handle changes with each write.
     let address = |cache: &KeyValueCache| {
         let head = cache.key().unwrap().select(0, 0).unwrap();
         let head = head.select(0, 0).unwrap();
@@ -49,7 +49,7 @@ fn an_element_is_written_where_there_is_room_and_all_else_stays_in_place() {
         appended(&mut cache, &part(1, i as f32));
         assert_eq!(address(&cache), before, "{i}");
     }
-    // The room is used up: it doubles.
+    // The capacity is exhausted, so it doubles.
     appended(&mut cache, &part(1, 0.0));
     let after = address(&cache);
     assert_ne!(after, before);
@@ -140,7 +140,7 @@ fn what_does_not_fit_into_memory_leaves_it_as_it_was() {
             (values, cache.len(), cache.kept())
         };
         let before = state(&cache);
-        // Its elements are one element, and a copy would need petabytes.
+        // All its elements are the same one, and a copy would need petabytes.
         let huge = part(1, 0.0).expand([2, 3, 1_isize << 50, 2]).unwrap();
         assert!(cache.append(huge.clone(), huge).is_err());
         assert_eq!(state(&cache), before);

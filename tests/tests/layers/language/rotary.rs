@@ -1,4 +1,4 @@
-//! Rotary positions for sequences longer than those of the training.
+//! Rotary embeddings for sequences longer than in training.
 
 use module_nn::prelude::*;
 use module_tests::golden::{Tolerance, assert_close};

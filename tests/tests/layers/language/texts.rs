@@ -1,4 +1,4 @@
-//! Scores of the next token, and whole texts, token for token.
+//! Logits of the next token, and whole texts, token for token.
 
 use module_nn::AttentionOptions;
 use module_nn::data::pad_batch;
@@ -172,7 +172,7 @@ fn a_cache_changes_no_text() {
     }
 }
 
-/// Keys and values of the target, and what the encoder made of the source, unless there is none.
+/// Keys and values of the target, and the encoder's output for the source, if there is one.
 type Memory = (KeyValueCache, Option<Tensor>);
 
 #[derive(Module)]
@@ -233,7 +233,7 @@ fn each_text_keeps_its_own_source() {
         assert_ne!(together[0], together[1], "{config:?}");
         assert_ne!(together[1], together[2], "{config:?}");
         for (row, text) in together.iter().enumerate() {
-            // Alone, without a cache: no row can be mistaken for another.
+            // Alone, without a cache: rows cannot be confused.
             let source = sources.narrow(0, row..row + 1).unwrap();
             let whole = |ids: Tensor| {
                 let source = source.expand([ids.size(0)? as isize, -1, -1])?;
@@ -342,7 +342,7 @@ fn sequences_of_ids_become_a_batch_and_its_mask() {
         left.positions().unwrap().to_vec::<i64>().unwrap(),
         [0, 0, 0, 0, 1, 2, 0, 0, 1]
     );
-    // The mask leaves the padding out: a row is what it is alone.
+    // The mask excludes the padding: a row is the same as when it is alone.
     let net = fork_rng(3, || GroupedQueryAttention::new(8, 2)).unwrap();
     let words = fork_rng(4, || Embedding::new(11, 8)).unwrap();
     let mask = left.mask.unsqueeze(1).unwrap().unsqueeze(1).unwrap();

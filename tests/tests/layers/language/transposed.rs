@@ -1,4 +1,4 @@
-//! A weight that is stored transposed, as checkpoints of GPT-2 have it.
+//! A weight that is stored transposed, as in GPT-2 checkpoints.
 
 use module_nn::lora::{InitLoraWeights, LoraConfig, add_adapter, merge};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Arguments that others switch off are refused wherever PyTorch refuses them.
+//! Arguments that others disable are refused wherever PyTorch refuses them.
 
 use module_core::{AttentionOptions, InterpolateMode, InterpolateOptions, Resize};
 use module_nn::functional::{huber_loss, smooth_l1_loss, triplet_margin_loss};

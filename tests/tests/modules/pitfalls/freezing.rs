@@ -1,4 +1,4 @@
-//! What is selected, and what is frozen and stays so.
+//! Selection, and what is frozen and stays frozen.
 
 use module_nn::prelude::*;
 
@@ -38,7 +38,7 @@ fn pitfall_17_a_selection_of_nothing_is_an_error_wherever_it_is_used() {
             Some(ModuleError::NothingSelected { .. })
         ));
     }
-    // One of several patterns that matches nothing is not lost beside the others.
+    // Among several patterns, one that matches nothing is still reported.
     assert!(model.freeze(["head", "hiden"]).is_err());
     assert!(model.freeze("head.**.").is_err());
     assert_eq!(model.num_trainable(), model.num_parameters());
@@ -83,7 +83,7 @@ fn pitfall_28_freezing_drops_the_state_of_the_optimizer() {
             let build = || optimizers(&model).into_iter().nth(number).unwrap();
             let mut optimizer = build();
             step(&model, &mut *optimizer);
-            // Frozen and trained again before a step could see it.
+            // Frozen and unfrozen again before a step could notice it.
             model.freeze(Select::all()).unwrap();
             model.unfreeze(Select::all()).unwrap();
             assert!(
@@ -113,12 +113,12 @@ fn pitfall_29_frozen_statistics_do_not_drift() {
         model.call(images(0)).unwrap();
         let before = statistics(&model);
         model.freeze(&frozen).unwrap();
-        // Whoever trains the rest calls `train` every epoch.
+        // Code that trains the rest calls `train` every epoch.
         model.train();
         assert!(model.is_training());
         let y = model.call(images(1)).unwrap();
         assert!(statistics(&model).equal(&before).unwrap());
-        // It normalizes by what it knows, as in evaluation.
+        // It normalizes with its running statistics, as in evaluation mode.
         model.eval();
         assert!(model.call(images(1)).unwrap().equal(&y).unwrap());
 

@@ -1,4 +1,4 @@
-//! Hooks: how long they live, what they hold, and on which instance.
+//! Hooks: how long they live, what they keep alive, and on which instance.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ fn counting(count: &Rc<Cell<usize>>) -> impl Fn(&mut module_nn::ForwardCall<'_>)
 
 #[test]
 fn pitfall_10_forward_without_call_runs_no_hook() {
-    // What PyTorch does too; this states it, and `call` in every example avoids it.
+    // PyTorch does the same; this test documents it, and `call` in every example avoids it.
     let (model, count) = (net(), Rc::default());
     let _hook = model.head.register_forward_hook(counting(&count));
     model.forward(images(0)).unwrap();
@@ -64,7 +64,7 @@ fn pitfall_11_a_hook_lives_as_long_as_its_handle() {
     }
     model.call(images(0)).unwrap();
     assert_eq!(count.get(), 1);
-    // The closure is gone with the handle.
+    // The closure is dropped with the handle.
     assert_eq!(Rc::strong_count(&count), 1);
 }
 
@@ -110,7 +110,7 @@ fn pitfall_13_a_captured_feature_never_changes() {
         .norm
         .register_forward_hook(move |call| keep.borrow_mut().extend(call.outputs()));
     model.call(images(0)).unwrap();
-    // The network went on to apply a ReLU, which in place would have removed these.
+    // The network then applied a ReLU, which in place would have removed these.
     let feature = captured.borrow()[0].to_vec::<f32>().unwrap();
     assert!(feature.iter().any(|&v| v < 0.0));
     model.call(images(1)).unwrap();

@@ -1,4 +1,4 @@
-//! What is a member of a module, and whose it is.
+//! The members of a module, and their owners.
 
 use module_nn::IndexMap;
 use module_nn::init::{self, Nonlinearity, Normal, Recommended};
@@ -198,7 +198,7 @@ fn pitfall_23_ties_survive_everything_and_count_once() {
     assert_tied(&deferred);
     assert!(saved.equal(&deferred.state_dict().unwrap()).unwrap());
 
-    // The optimizer moves the tensor once, by the sum of both gradients.
+    // The optimizer updates the tensor once, with the sum of both gradients.
     let weight = other.encoder.weight();
     let start = weight.detach();
     let mut optimizer = SGD::new(&other, 0.5).unwrap();
@@ -299,7 +299,7 @@ fn small() -> Result<Sequential> {
     Ok(net.push(weight_norm(Linear::new(2, 3)?, Some(0))?))
 }
 
-/// Recipes of every kind over a tree, in the constructor or after it.
+/// Initialization of every kind over a tree, in the constructor or afterwards.
 #[test]
 fn pitfall_56_recipes_are_repeated_to_the_bit() {
     let small_normal = Normal {
@@ -314,7 +314,7 @@ fn pitfall_56_recipes_are_repeated_to_the_bit() {
             .residual(["3"], 0.1)
             .apply(net)?;
         assert!(report.set.contains(&"0.weight".to_owned()));
-        // Fewer than 16 values come in pairs, of which the generator keeps one.
+        // Fewer than 16 values are drawn in pairs, and the generator keeps one of them.
         net.get_parameter("3.bias")?.initialize(small_normal)?;
         net.get_parameter("1.bias")?.initialize(small_normal)?;
         net.get_parameter("1.bias")?.initialize(init::zeros())

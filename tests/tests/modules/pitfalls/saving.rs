@@ -1,4 +1,4 @@
-//! Saving and loading: whole, own, and refused where it does not fit.
+//! Saving and loading: complete, independent, and refused if something does not fit.
 
 use module_nn::prelude::*;
 
@@ -26,7 +26,7 @@ fn pitfall_19_a_partial_load_is_an_error_or_reports_what_is_not_loaded() {
     assert_refused(&model, &state, LoadOptions::new(), missing);
     let report = model.load_state_dict_with(&state, lenient()).unwrap();
     assert_eq!(report.not_loaded, ["head.weight"]);
-    // What stays fresh, and nothing else, can be drawn anew.
+    // Only values that remain fresh can be redrawn.
     let zeros = model.head.weight().detach().zeros_like().unwrap();
     model.head.weight().set(zeros).unwrap();
     let before = model.state_dict().unwrap();
@@ -44,7 +44,7 @@ fn pitfall_20_a_prefix_that_matches_nothing_is_an_error() {
         .map(|(key, value)| (format!("module.{key}"), value.clone()));
     let prefixed: StateDict = prefixed.collect();
     assert_refused(&model, &prefixed, lenient(), "module.head.weight");
-    // The error says what to do, and that works.
+    // The error says what to do, and following it works.
     let advice = "load with `LoadOptions::new().remap(Remap::new().prefix(\"module\", \"\"))`";
     assert_refused(&model, &prefixed, LoadOptions::new(), advice);
     let options = LoadOptions::new().remap(Remap::new().prefix("module", ""));
@@ -148,11 +148,11 @@ fn pitfall_52_a_square_weight_is_not_left_out_of_a_transposing_rule() {
         _ => (key, value),
     });
     let stored: StateDict = stored.collect();
-    // What differs in shape is all transposed: the error gives the rule, by the type of the modules.
+    // All differing shapes are transposed: the error suggests the rule, by the type of the modules.
     let error = model.load_state_dict(&stored).unwrap_err().to_string();
     let rule = "`LoadOptions::new().transpose(Transpose::of_kind(\"Linear\"))`";
     assert!(error.ends_with(rule), "{error}");
-    // A rule of what differs would leave the square one as it is stored, and all keys would match.
+    // A rule for the differing shapes would leave the square one as stored, and all keys would match.
     let before = model.state_dict().unwrap();
     let options = LoadOptions::new().transpose("1.weight");
     let error = model.load_state_dict_with(&stored, options).unwrap_err();

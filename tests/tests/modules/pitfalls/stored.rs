@@ -1,4 +1,4 @@
-//! What a file says of its tensors beside their elements.
+//! A file's information about its tensors other than their elements.
 
 use module_nn::prelude::*;
 use module_tests::golden;
@@ -41,7 +41,7 @@ fn pitfall_62_a_file_does_not_describe_more_than_it_holds() {
     for name in ["wide.pt", "wide.legacy.pt", "windows.pt", "views.pt"] {
         let error = StateDict::load(file(name)).unwrap_err();
         assert!(error.to_string().contains("expanded(true)"), "{error}");
-        // Whoever wants it says so, and then it still takes no memory.
+        // With the explicit option it is allowed, and even then it takes no memory.
         let options = ReadOptions::new().expanded(true);
         assert!(StateDict::load_with(file(name), &options).is_ok());
     }

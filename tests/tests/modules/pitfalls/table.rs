@@ -1,4 +1,4 @@
-//! `docs/pitfalls.md` says which tests show which pitfall, and is written from `rows.tsv`.
+//! `docs/pitfalls.md` lists the tests for each pitfall; it is generated from `rows.tsv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 
 const ROWS: &str = include_str!("rows.tsv");
 
-/// Set to write the file anew.
+/// If set, the test rewrites the file.
 const WRITE: &str = "WRITE_PITFALLS";
 
 const HEAD: &str = "# Pitfalls
 
-Failures of real networks that PyTorch lets pass, or reports late or without a place, and what happens here. The tests of a row show it; those under
-`tests/derive/ui/fail` are programs that must not compile, beside the message that their author gets.
+Failures of real networks that PyTorch does not report, or reports late or without a location, and what happens here. The tests of
+each row prove it; those under `tests/derive/ui/fail` are programs that must not compile, next to the message that their author sees.
 
-This file is written by `WRITE_PITFALLS=1 cargo test -p module-tests --test modules pitfalls` from
-`tests/tests/modules/pitfalls/rows.tsv`.
+`WRITE_PITFALLS=1 cargo test -p module-tests --test modules pitfalls` writes this file from `tests/tests/modules/pitfalls/rows.tsv`.
 
-| # | pitfall | PyTorch | here | shown by |
+| # | pitfall | PyTorch | here | tests |
 |---|---|---|---|---|
 ";
 
@@ -61,8 +60,8 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every test by its name, with its file. A program that must not compile is a test if its message is there, and so is a
-/// file about one pitfall of what the derive accepts: both are known by the names of their files.
+/// Every test by its name, with its file. A program that must not compile counts as a test if its message is recorded, as
+/// does a file about one pitfall that the derive accepts: both are identified by file name.
 fn tests() -> BTreeMap<String, String> {
     let mut files = Vec::new();
     for folder in [
@@ -97,7 +96,7 @@ fn tests() -> BTreeMap<String, String> {
                     marked = false;
                 }
                 _ if line == "#[test]" => marked = true,
-                // Other attributes and comments may stand between.
+                // Other attributes and comments may come between.
                 _ => marked &= line.starts_with('#') || line.starts_with("//"),
             }
         }
@@ -105,7 +104,7 @@ fn tests() -> BTreeMap<String, String> {
     tests
 }
 
-/// The tests of a row, those of a file together.
+/// The tests of a row, with those of a file together.
 fn shown_by(row: &Row, tests: &BTreeMap<String, String>) -> String {
     let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
     for name in &row.tests {
@@ -174,6 +173,6 @@ fn every_pitfall_is_in_the_table_with_tests_that_exist() {
     let committed = std::fs::read_to_string(&path).unwrap();
     assert!(
         committed == text,
-        "docs/pitfalls.md is not what the rows say; write it anew: {WRITE}=1 cargo test -p module-tests --test modules pitfalls"
+        "docs/pitfalls.md differs from the rows; rewrite it: {WRITE}=1 cargo test -p module-tests --test modules pitfalls"
     );
 }

@@ -111,7 +111,7 @@ fn pitfall_37_a_buffer_keeps_no_graph() {
     buffer.set(tracked).unwrap();
     assert!(!buffer.tensor().requires_grad());
 
-    // Running statistics of an input that is trained do not tie one step to the next.
+    // Running statistics of an input that is trained do not link one step to the next.
     let (norm, x) = (BatchNorm1d::new(3).unwrap(), images(0).with_grad().unwrap());
     for _ in 0..3 {
         backward(&norm, x.clone());
@@ -139,7 +139,7 @@ fn pitfall_38_a_loss_does_not_broadcast_its_target() {
     let floats = Tensor::zeros(8, DType::F32).unwrap();
     assert!(cross_entropy(&logits, &floats, CrossEntropyOptions::default()).is_err());
 
-    // The losses where PyTorch warns at most.
+    // The losses for which PyTorch at most warns.
     let elementwise = [mse_loss, l1_loss, soft_margin_loss];
     for loss in elementwise {
         let error = loss(&logits, &floats, Reduction::Mean).unwrap_err();
@@ -212,7 +212,7 @@ fn pitfall_58_targets_out_of_range_are_an_error_and_ignored_ones_give_the_nan_of
         let error = loss(target, Reduction::Mean).unwrap_err().to_string();
         assert!(error.starts_with("cross_entropy"), "{error}");
     }
-    // The mean over no target, as PyTorch has it; their sum is nothing.
+    // The mean over no targets, as in PyTorch; their sum is zero.
     let mean = loss([-100, -100], Reduction::Mean).unwrap();
     assert!(mean.item::<f32>().unwrap().is_nan());
     let sum = loss([-100, -100], Reduction::Sum).unwrap();

@@ -1,4 +1,4 @@
-//! The reference modules of `golden/trees.py`, written as structs.
+//! The reference modules of `golden/trees.py` as structs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use module_nn::IndexMap;
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
 
-/// The module of a name, or `None` for one that cannot be written.
+/// The module with a name, or `None` if it cannot be written in Rust.
 pub(crate) fn build(name: &str) -> Option<Result<Box<dyn Module>>> {
     fn boxed<M: Module>(model: Result<M>) -> Option<Result<Box<dyn Module>>> {
         Some(model.map(|model| Box::new(model) as Box<dyn Module>))

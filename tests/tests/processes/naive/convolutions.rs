@@ -1,4 +1,4 @@
-//! Convolutions of large images, by plain sums and by tiles.
+//! Convolutions of large images, with the direct and the tiled algorithm.
 
 use module_core::{ConvOptions, set_exact_convolutions};
 use module_nn::prelude::*;
@@ -60,7 +60,7 @@ impl Sizes {
     }
 }
 
-/// The setting of exact convolutions belongs to the process, so that both are one test.
+/// The setting for exact convolutions is global to the process, so both cases are in one test.
 #[test]
 fn convolutions() {
     set_exact_convolutions(true);
@@ -93,14 +93,14 @@ fn convolutions() {
     let convolve = || x.conv2d(&weight, sizes.options());
     let exact = convolve().unwrap();
     set_exact_convolutions(false);
-    // Otherwise nothing would be by tiles.
+    // Otherwise nothing would use tiles.
     assert!(!convolve().unwrap().equal(&exact).unwrap());
     check_within(&[&x, &weight], convolve, |grad| {
         let [x, weight] = [&x, &weight].map(numbers);
         let magnitudes = [&x, &weight, grad].map(|x| x.iter().map(|x| x.abs()).collect::<Vec<_>>());
         let [of_x, of_weight, of_grad] = &magnitudes;
         let (out, grads) = sizes.convolved(of_x, of_weight, of_grad);
-        // The bound that `set_exact_convolutions` names, and a third for other draws.
+        // The bound documented for `set_exact_convolutions`, and a third more for other draws.
         let bound = |magnitudes: &Vec<f64>| 4e-6 * largest(magnitudes);
         let bounds = (bound(&out), grads.iter().map(bound).collect());
         (sizes.convolved(&x, &weight, grad), bounds)

@@ -6,8 +6,8 @@ use super::{Expected, LARGE, check, draw, numbers, product, transposed};
 
 const EPS: f64 = 1e-5;
 
-/// A normalization of groups of elements, each scaled and shifted by its feature: the output, and the gradients of
-/// input, weight and bias.
+/// A normalization of groups of elements, each scaled and shifted by its feature: the output, and the gradients of input,
+/// weight and bias.
 fn normalized(
     x: &[f64],
     [weight, bias]: [&[f64]; 2],
@@ -108,7 +108,7 @@ fn added(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + b).collect()
 }
 
-/// What the pass back through a step of an LSTM needs of it.
+/// The data that the backward pass through an LSTM step needs.
 struct Step {
     /// The state before it.
     hidden: Vec<f64>,

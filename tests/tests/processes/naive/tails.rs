@@ -1,5 +1,5 @@
-//! Small values of functions of one element: each element for itself, because nothing of a value of 1e-8 shows beside
-//! one of 1.
+//! Small values of unary functions, compared element by element, because an error in a value of 1e-8 is invisible next to a
+//! value of 1.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -8,8 +8,8 @@ use module_nn::prelude::*;
 
 use super::numbers;
 
-/// The dtypes, how near each element must be, and what is too small for that: next to the smallest numbers steps on the
-/// way leave the range of the dtype.
+/// The dtypes, the tolerance for each element, and the values that are too small for it: near the smallest numbers,
+/// intermediate results leave the range of the dtype.
 const DTYPES: [(DType, f64, f64); 2] = [(DType::F32, 1e-5, 1e-36), (DType::F64, 1e-12, 1e-306)];
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn near(actual: f64, expected: f64, (dtype, limit, least): (DType, f64, f64), wh
     );
 }
 
-/// What a function gives for some numbers, and the gradients of the sum of what `chosen` takes of it.
+/// A function's results for some numbers, and the gradients of the sum of the results that `chosen` selects.
 fn both(
     numbers_of: &[f64],
     dtype: DType,
@@ -48,7 +48,7 @@ fn share(x: f64) -> f64 {
     x.exp() / (1.0 + x.exp())
 }
 
-/// Twice `√(2/π) (x + 0.044715 x³)`, and its slope.
+/// Twice `√(2/π) (x + 0.044715 x³)`, and its derivative.
 fn inner(x: f64) -> (f64, f64) {
     let scale = 2.0 * (2.0 / PI).sqrt();
     (
@@ -59,7 +59,7 @@ fn inner(x: f64) -> (f64, f64) {
 
 const SELU: [f64; 2] = [1.050_700_987_355_480_5, 1.673_263_242_354_377_2];
 
-/// A name, our function, its formula and that of its slope.
+/// A name, our function, its formula and the derivative's.
 type Case = (
     &'static str,
     fn(&Tensor) -> Result<Tensor>,
@@ -176,7 +176,7 @@ fn erfc(x: f64) -> f64 {
     (-x * x).exp() / (PI.sqrt() * fraction)
 }
 
-/// `x Φ(x)` and its slope.
+/// `x Φ(x)` and its derivative.
 #[test]
 fn the_tail_of_gelu() {
     let values: Vec<f64> = (0..=35 * 64).map(|i| -38.0 + f64::from(i) / 64.0).collect();

@@ -1,6 +1,6 @@
-//! Zip archives, written with any lie.
+//! Zip archives, written with arbitrary false information.
 
-/// An entry; what is `None` is the truth.
+/// An entry; `None` stands for the true value.
 #[derive(Clone, Default)]
 pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
@@ -27,7 +27,7 @@ impl Entry {
     }
 }
 
-/// The bytes that a header of an entry holds in either place.
+/// The fields that the local header and the directory share.
 fn common(entry: &Entry, name: &[u8], extra: usize) -> Vec<u8> {
     let length = u32::try_from(entry.data.len()).unwrap();
     [
@@ -92,8 +92,8 @@ pub(crate) fn crc(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A deflate stream of `count` zero bytes, about a thousandth as long: one block of fixed codes, a
-/// zero and then repetitions of 258 of them.
+/// A deflate stream of `count` zero bytes, about a thousandth of that in size: one block of fixed codes, a zero and then
+/// repetitions of 258 zeros.
 pub(crate) fn deflated_zeros(count: usize) -> (Vec<u8>, usize) {
     let (mut bits, mut out) = ((0_u64, 0), Vec::new());
     let mut put = |value: u64, length: u32| {

@@ -1,4 +1,4 @@
-//! Archives that lie.
+//! Archives with false information.
 
 use super::Attempt;
 use super::archive::{Entry, archive, counted, crc, deflated_zeros};
@@ -36,7 +36,7 @@ fn lies_about_entries_of_checkpoints_are_refused() {
         .unwrap();
     let values = whole.get("w").unwrap().to_vec::<f32>().unwrap();
     assert_eq!(values, [1.0, 2.0]);
-    // PyTorch can leave checksums out.
+    // PyTorch can omit checksums.
     attempt
         .load(
             "another checksum",
@@ -170,7 +170,7 @@ fn lies_about_entries_of_checkpoints_are_refused() {
     );
     refuse("more entries than there are", "", counted(&entries(), 200));
     refuse("zip64 that is none", "", counted(&entries(), u16::MAX));
-    // A zip64 field with sizes and an offset of its own.
+    // A zip64 field with its own sizes and offset.
     let huge = |value: u64| {
         let fields = [1_u16.to_le_bytes(), 24_u16.to_le_bytes()].concat();
         [fields, value.to_le_bytes().repeat(3)].concat()
@@ -185,7 +185,7 @@ fn lies_about_entries_of_checkpoints_are_refused() {
             }),
         );
     }
-    // Fewer entries than there are is what other readers see too.
+    // Other readers also see fewer entries than there are.
     attempt
         .load("fewer entries", &counted(&entries(), 3), None)
         .unwrap();
@@ -382,7 +382,7 @@ fn lies_about_arrays_are_refused() {
     refuse("checksum", &[wrong]);
 }
 
-/// A compressed entry that says to inflate to `size` bytes.
+/// A compressed entry that claims to inflate to `size` bytes.
 fn deflated(stream: Vec<u8>, size: usize) -> Entry {
     let mut entry = Entry::new("x.npy", stream);
     entry.method = 8;
@@ -393,12 +393,12 @@ fn deflated(stream: Vec<u8>, size: usize) -> Entry {
 #[test]
 fn bombs_do_not_go_off() {
     let mut attempt = Attempt::new("bombs");
-    // Zeros are no array, but they must not be inflated to see that.
+    // Zeros are not an array, but they must not be inflated to find that out.
     for size in [1 << 20, 1 << 26, 1 << 30] {
         let (stream, size) = deflated_zeros(size);
         let message = attempt.refuse("zeros", &archive(&[deflated(stream.clone(), size)]));
         assert!(message.contains("inflate"), "{message}");
-        // Less is said, and less is made.
+        // It claims less, and less is allocated.
         let lie = archive(&[deflated(stream, 1000)]);
         let message = attempt.refuse("more zeros than said", &lie);
         assert!(message.contains("compressed bytes"), "{message}");

@@ -1,4 +1,4 @@
-//! Golden files cut short and with bits turned over.
+//! Golden files that are truncated or have flipped bits.
 
 use module_core::StateDict;
 use module_tests::golden;
@@ -11,7 +11,7 @@ fn golden_file(name: &str) -> Vec<u8> {
     std::fs::read(paths.find(|path| path.is_file()).unwrap()).unwrap()
 }
 
-/// Every prefix of a file is refused, as one that was cut off.
+/// Every prefix of a file is refused as truncated.
 fn cut(name: &str) {
     let (bytes, mut attempt) = (golden_file(name), Attempt::new(&format!("cut-{name}")));
     for length in 0..bytes.len() {
@@ -36,14 +36,13 @@ fn equal(a: &StateDict, b: &StateDict) -> bool {
     same && a.len() == b.len()
 }
 
-/// Every `step`-th bit of a file turned over, an odd step so that all eight of a byte have their turn.
-/// `checked` formats have checksums: what loads is the same state,
-/// but for its keys, which zip archives do not secure.
+/// Flips every `step`-th bit of a file, with an odd step so that all eight bits of bytes are covered. `checked` formats
+/// have checksums: what loads is the same state, except for its keys, which zip archives do not protect.
 fn flip(name: &str, step: usize, checked: bool) {
     flip_at(name, None, step, checked);
 }
 
-/// The same for what lies at an entry.
+/// The same for the value at an entry.
 fn flip_at(name: &str, entry: Option<&str>, step: usize, checked: bool) {
     let (mut bytes, mut attempt) = (golden_file(name), Attempt::new(&format!("flip-{name}")));
     attempt.expanded = name.starts_with("views");

@@ -1,5 +1,5 @@
-//! Objects that only Python can make, beside tensors that are wanted: they are never made, and an error
-//! where they are reached.
+//! Objects that only Python can construct, next to tensors that are wanted: they are never constructed, and accessing them
+//! is an error.
 
 use super::Attempt;
 use super::pickles::{HARMFUL, good, legacy, zip};
@@ -15,7 +15,7 @@ fn beside(object: &[u8], first: bool) -> Vec<u8> {
     }
 }
 
-/// The tensor loads although an object lies beside it; that object and the whole do not.
+/// The tensor loads although there is an object next to it; that object and the whole file do not.
 fn ignored(attempt: &mut Attempt, what: &str, words: &str, object: &[u8]) {
     for first in [true, false] {
         let pickle = beside(object, first);
@@ -89,11 +89,11 @@ fn whatever_is_done_to_an_opaque_object_leaves_it_one() {
         b")Rq\x07h\x07a}Nh\x07sb",
     ] {
         ignored(&mut attempt, "an object", words, &[&class, after].concat());
-        // Tensors within are of no use to anybody, and may be any.
+        // Tensors inside are never used, and may be anything.
         let held = [&class[..], b")R", &text("t"), &good(), b"s", after].concat();
         ignored(&mut attempt, "an object with tensors", words, &held);
     }
-    // Given to functions that do not take it.
+    // Passed to functions that do not accept it.
     for function in [
         global("torch._utils", "_rebuild_parameter"),
         global("torch._tensor", "_rebuild_from_type_v2"),
@@ -121,7 +121,7 @@ fn whatever_is_done_to_an_opaque_object_leaves_it_one() {
     ];
     let module = [&tuple(&parts)[..], b"Q)\x81}b"].concat();
     ignored(&mut attempt, "a module", words, &module);
-    // A tensor in one is no tensor for its elements, its sizes, or its dtype.
+    // A tensor in an opaque object cannot supply elements, sizes, or a dtype.
     for value in [
         rebuild(&[class.clone(), int(0), ints(&[2]), ints(&[1])]),
         tensor(storage.clone(), 0, &[2], &[1]),
@@ -146,7 +146,7 @@ fn whatever_is_done_to_an_opaque_object_leaves_it_one() {
         let message = error.to_string();
         assert!(message.contains("`w`"), "{message}");
     }
-    // As a key it is none.
+    // It cannot be a key.
     let keyed = [&b"}"[..], &class, &good(), b"s"].concat();
     let pickle = program(&[&dict("state", &keyed)]);
     let error = attempt
@@ -172,7 +172,7 @@ fn only_what_an_entry_needs_must_be_sound_python() {
         .load("extra state", &zip(&pickle), Some("state"))
         .unwrap();
     assert_eq!(state.keys().collect::<Vec<_>>(), ["w"]);
-    // Pickles beside that of the tensors hold numbers and texts alone.
+    // Pickles other than that of the tensors contain only numbers and strings.
     let whole = legacy(&program(&[&dict("state", &dict("w", &good()))]), &["0"]);
     attempt.load("the truth", &whole, Some("state")).unwrap();
     let info = program(&[&dict("little_endian", b"\x88")]);
@@ -214,7 +214,7 @@ fn many_opaque_objects_take_no_more_memory_than_the_file_allows() {
         // Without an end.
         attempt.refuse(what, &zip(&many.concat()));
     }
-    // A path that goes nowhere, as long as it may be.
+    // A path that leads nowhere, of the maximum length.
     let file = zip(&beside(&global("a", "b"), true));
     let path = vec!["x"; 100_000].join(".");
     let message = attempt

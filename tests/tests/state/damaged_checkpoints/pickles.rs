@@ -1,4 +1,4 @@
-//! Pickles that would harm who runs them, exhaust who reads them, or describe no tensors.
+//! Pickles that would harm whoever executes them, exhaust the reader, or do not describe tensors.
 
 use super::Attempt;
 use super::archive::{Entry, archive};
@@ -35,7 +35,7 @@ fn tuple_items(keys: &[&str]) -> Vec<u8> {
     [b"(", &items.concat()[..], b"e"].concat()
 }
 
-/// Both files with a pickle of a state that holds nothing but `value`.
+/// Both files with the pickle of a state that contains only `value`.
 pub(crate) fn refuse_value(attempt: &mut Attempt, what: &str, words: &str, value: &[u8]) {
     refuse_program(attempt, what, words, &program(&[&dict("w", value)]));
 }
@@ -59,7 +59,7 @@ fn the_same_programs_without_harm_load() {
         let state = attempt.load("harmless", &file, None).unwrap();
         assert_eq!(state.get("w").unwrap().to_vec::<f32>().unwrap(), [1.0, 2.0]);
     }
-    // As Python 2 wrote dicts, and a tensor under a name of bytes.
+    // A dict as written by Python 2, and a tensor under a name of bytes.
     let pair = tuple(&[b"U\x01w".to_vec(), good()]);
     let ordered = [
         global("collections", "OrderedDict"),
@@ -84,7 +84,7 @@ fn the_same_programs_without_harm_load() {
     assert_eq!(state.len(), 1);
 }
 
-/// Names of functions, most of which do harm when they are called.
+/// Names of functions, most of which would do harm if called.
 pub(crate) const HARMFUL: [(&str, &str); 65] = [
     ("os", "system"),
     ("posix", "system"),
@@ -169,7 +169,7 @@ fn nothing_is_executed() {
         ];
         for call in calls {
             refuse_value(&mut attempt, &words, &words, &call);
-            // Before, after and instead of the tensors, and where nobody looks.
+            // Before, after and instead of the tensors, and in unused places.
             refuse_program(&mut attempt, &words, &words, &program(&[&call]));
             refuse_program(
                 &mut attempt,
@@ -179,7 +179,7 @@ fn nothing_is_executed() {
             );
         }
     }
-    // The operations that call in other ways.
+    // The opcodes that call in other ways.
     let path = &command;
     for call in [
         [b"(", &path[..], b"ios\nsystem\n"].concat(),
@@ -197,7 +197,7 @@ fn nothing_is_executed() {
 fn operations_that_no_checkpoint_needs_are_refused() {
     let mut attempt = Attempt::new("operations");
     for code in 0..=u8::MAX {
-        // Without arguments few operations can go well; none may do worse than fail.
+        // Without arguments few opcodes can succeed; none may do worse than fail.
         for before in [
             &b""[..],
             b"(",
@@ -291,7 +291,7 @@ fn calls_of_what_is_allowed_with_wrong_arguments_are_refused() {
                 let call = [&function[..], arguments, code].concat();
                 let pickle = program(&[&dict("w", &call)]);
                 let read = attempt.load("a call", &zip(&pickle), None);
-                // The one that is right: a parameter from a tensor.
+                // The valid one: a parameter from a tensor.
                 if function == &functions[6] && arguments == &arguments_of_tensors {
                     continue;
                 }
@@ -299,7 +299,7 @@ fn calls_of_what_is_allowed_with_wrong_arguments_are_refused() {
             }
         }
     }
-    // Results of calls that are called again.
+    // Results of calls that are themselves called.
     let chain = [
         &global("collections", "OrderedDict")[..],
         &repeated(b")R", 100),
@@ -415,7 +415,7 @@ fn deep_and_large_objects_are_refused() {
             let _ = attempt.load(what, &file, Some("a.b.c"));
         }
     }
-    // Each holds the one before twice: small in the file, endless for who walks it.
+    // Each contains the previous one twice: small in the file, endless to traverse.
     let doubled = program(&[b")q\0", &repeated(b"h\0\x86q\0", 200)]);
     attempt.refuse("doubled tuples", &zip(&doubled));
     let doubled = [
@@ -594,7 +594,7 @@ fn tensors_that_reach_past_their_storage_are_refused() {
     for class in ["DoubleStorage", "HalfStorage", "LongStorage", "BoolStorage"] {
         let value = tensor(storage_of(class, "0", 2), 0, &[1], &[1]);
         refuse_value(&mut attempt, class, "", &value);
-        // Twice the same storage, told in two ways.
+        // The same storage twice, described in two ways.
         let both = [&b"}("[..], &text("a"), &good(), &text("b"), &value, b"u"].concat();
         refuse_program(&mut attempt, class, "two ways", &program(&[&both]));
     }

@@ -1,6 +1,6 @@
-//! Pickles, written by hand.
+//! Handwritten pickles.
 
-/// A line of a pickle of protocol 2 or later, put together from its operations.
+/// A line of a pickle of protocol 2 or later, composed of its opcodes.
 pub(crate) fn program(parts: &[&[u8]]) -> Vec<u8> {
     [b"\x80\x02", &parts.concat()[..], b"."].concat()
 }
@@ -9,7 +9,7 @@ pub(crate) fn global(module: &str, name: &str) -> Vec<u8> {
     format!("c{module}\n{name}\n").into_bytes()
 }
 
-/// The same by the names on the stack, as protocol 4 has it.
+/// The same with the names on the stack, as in protocol 4.
 pub(crate) fn stack_global(module: &str, name: &str) -> Vec<u8> {
     [&text(module)[..], &text(name), b"\x93"].concat()
 }
@@ -19,7 +19,7 @@ pub(crate) fn text(text: &str) -> Vec<u8> {
     [b"X", &length.to_le_bytes()[..], text.as_bytes()].concat()
 }
 
-/// A number of any size, as `LONG1` has it.
+/// An integer of any size, as in `LONG1`.
 pub(crate) fn int(number: i128) -> Vec<u8> {
     [b"\x8a\x10", &number.to_le_bytes()[..]].concat()
 }
@@ -58,7 +58,7 @@ pub(crate) fn tensor(storage: Vec<u8>, offset: i128, size: &[i128], stride: &[i1
     rebuild(&[storage, int(offset), ints(size), ints(stride)])
 }
 
-/// A tensor of any arguments.
+/// A tensor with arbitrary arguments.
 pub(crate) fn rebuild(arguments: &[Vec<u8>]) -> Vec<u8> {
     let more = [b"\x89".to_vec(), b"}".to_vec()];
     let arguments = [arguments, &more].concat();
@@ -70,7 +70,7 @@ pub(crate) fn rebuild(arguments: &[Vec<u8>]) -> Vec<u8> {
     .concat()
 }
 
-/// A tensor with everything up to the metadata, and that.
+/// A tensor with all arguments up to the metadata, which is given.
 pub(crate) fn with_metadata(storage: Vec<u8>, metadata: &[u8]) -> Vec<u8> {
     let (no, hooks, metadata) = (b"\x89".to_vec(), b"}".to_vec(), metadata.to_vec());
     let arguments = [storage, int(0), ints(&[2]), ints(&[1]), no, hooks, metadata];
@@ -82,7 +82,7 @@ pub(crate) fn with_metadata(storage: Vec<u8>, metadata: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// `part` over and over.
+/// `part` repeated.
 pub(crate) fn repeated(part: &[u8], count: usize) -> Vec<u8> {
     part.repeat(count)
 }

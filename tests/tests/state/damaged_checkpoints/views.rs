@@ -1,11 +1,11 @@
-//! Tensors that describe more than the file holds, or other elements than it holds.
+//! Tensors that claim more elements than the file holds, or different ones.
 
 use super::Attempt;
 use super::archive::{Entry, archive};
 use super::pickles::{good, legacy, refuse_value, zip};
 use super::programs::*;
 
-/// Elements of more than one place that are one, as many as `sizes` make.
+/// Several elements at one position, as many as `sizes` requires.
 fn file(sizes: &[i128], strides: &[i128]) -> [Vec<u8>; 2] {
     let pickle = program(&[&dict("w", &tensor(storage("0", 2), 0, sizes, strides))]);
     [zip(&pickle), legacy(&pickle, &["0"])]
@@ -36,14 +36,14 @@ fn more_elements_than_the_storage_has_need_leave() {
             ] {
                 assert!(message.contains(words), "{message}");
             }
-            // One element seen often is a tensor of PyTorch's; nothing is allocated for it.
+            // One element repeated many times is a valid PyTorch tensor; nothing is allocated for it.
             attempt.expanded = true;
             let state = attempt.load("allowed", &file, None).unwrap();
             assert_eq!(state.get("w").unwrap().numel() as i128, numel);
         }
     }
     attempt.expanded = false;
-    // As many as there are may be fewer that are seen twice.
+    // As many elements as the storage has can still be fewer that are seen twice.
     for file in file(&[2], &[0]) {
         let state = attempt.load("the first twice", &file, None).unwrap();
         assert_eq!(state.get("w").unwrap().to_vec::<f32>().unwrap(), [1.0, 1.0]);
@@ -56,7 +56,7 @@ fn more_elements_than_the_storage_has_need_leave() {
 #[test]
 fn many_views_of_one_storage_need_leave() {
     let mut attempt = Attempt::new("views");
-    // A storage of a million bytes, and views of all but a few elements, each another.
+    // A storage of a million bytes, and different views of all but a few elements.
     let elements = 1 << 18;
     let made = |count: usize, distinct: bool| {
         let mut pairs = b"}(".to_vec();
@@ -102,7 +102,7 @@ fn metadata_is_applied_or_refused() {
         ),
     ] {
         let value = with_metadata(storage("0", 2), &metadata);
-        // Also as what else a tensor may come in.
+        // Also with the other forms of tensors.
         let parameter = [
             &global("torch._utils", "_rebuild_parameter")[..],
             &tuple(&[value.clone(), yes.to_vec(), b"}".to_vec()]),
@@ -184,14 +184,14 @@ fn metadata_is_applied_or_refused() {
         "6 arguments",
         &value("_rebuild_tensor_v3", 6),
     );
-    // A dtype that is none.
+    // A dtype that does not exist.
     refuse_value(
         &mut attempt,
         "no dtype",
         "its dtype is a dict",
         &value("_rebuild_tensor_v3", 7),
     );
-    // Truth values have no negative.
+    // Bools cannot be negated.
     let bytes = storage_of("BoolStorage", "0", 8);
     refuse_value(&mut attempt, "not", "`w`", &with_metadata(bytes, &negated));
     // Each dtype of a storage has a negative of its own, which the file pays for.

@@ -1,4 +1,4 @@
-//! Whatever keeps a state dict from being loaded, the model stays as it was, gradients and all.
+//! Whatever prevents a state dict from being loaded, the model does not change, including its gradients.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -91,7 +91,7 @@ fn no_error_of_a_hook_changes_a_byte() {
                 call.report_mut().missing.push("invented".to_owned());
             })
         },
-        // It has changed the model further before it fails.
+        // It makes further changes to the model before it fails.
         |model| {
             let bias = model.head.bias().get().unwrap().share();
             model.head.register_load_state_dict_post_hook(move |_| {

@@ -1,4 +1,4 @@
-//! Models without values until they are loaded or drawn.
+//! Models without values until they are loaded or initialized.
 
 use module_nn::prelude::*;
 use module_nn::rng::Generator;
@@ -29,10 +29,10 @@ fn a_deferred_model_draws_nothing_and_knows_its_shapes() {
     model.double().unwrap();
     assert_eq!(weight.dtype(), DType::F64);
     model.to_device(&Device::cpu()).unwrap();
-    // What is made of tensors, and buffers, are there.
+    // Parameters created from tensors, and buffers, have values.
     assert!(model.scale.has_values());
     assert!(model.buffers().all(|buffer| buffer.tensor().has_values()));
-    // The mode ends with the closure, also by a panic.
+    // The mode ends with the closure, even after a panic.
     let panicked = std::panic::catch_unwind(|| deferred(|| panic!("stop")));
     assert!(panicked.is_err() && net().head.weight().has_values());
     deferred(|| {
@@ -43,7 +43,7 @@ fn a_deferred_model_draws_nothing_and_knows_its_shapes() {
 
 #[test]
 fn no_memory_is_asked_for() {
-    // 4 TiB, more than there is.
+    // 4 TiB, more than any machine has.
     let layer = deferred(|| Linear::new(1 << 20, 1 << 20)).unwrap();
     assert_eq!(layer.num_parameters(), (1 << 40) + (1 << 20));
     assert!(deferred(|| Linear::new(1 << 40, 1 << 40)).is_err());

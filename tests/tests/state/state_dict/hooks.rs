@@ -1,4 +1,4 @@
-//! Hooks around state dicts, and the state that they are the other way to save.
+//! The state dict hooks and the extra state of modules.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ fn keys(state: &StateDict, prefix: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
-/// PyTorch loads and runs the hooks of one module after the other; here loading is in two phases.
+/// PyTorch loads and runs the hooks of one module after another; here loading has two phases.
 fn by_kind(log: &Value, kind: &str) -> Vec<Value> {
     let entries = log.as_array().unwrap().iter();
     entries.filter(|entry| entry[0] == kind).cloned().collect()
@@ -164,7 +164,7 @@ fn extra_state_of_any_type_is_saved_and_loaded() {
     std::fs::remove_file(path).unwrap();
     assert_eq!(other.extra.value::<Value>().unwrap()["words"][1], "b");
     assert!(other.extra.value::<Vec<i64>>().is_err());
-    // It is neither cast nor drawn anew.
+    // It is neither cast nor redrawn.
     other.half().unwrap();
     assert!(other.inner.reset_parameters().is_ok());
     assert_eq!(other.extra.value::<Value>().unwrap()["count"], 2);

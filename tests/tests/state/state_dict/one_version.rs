@@ -1,4 +1,4 @@
-//! Loads and snapshots beside each other never mix.
+//! Concurrent loads and snapshots never mix.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use module_nn::prelude::*;
 
 use super::{extra, floats, net};
 
-/// The values of one load of a model that was loaded with equal ones everywhere.
+/// The value of the load that the model has, which must be the same everywhere.
 #[track_caller]
 fn version(state: &StateDict) -> f64 {
     let number = |value: &Tensor| match value.dtype() {
@@ -27,7 +27,7 @@ fn filled(model: &dyn Module, number: f64) -> StateDict {
     filled.collect()
 }
 
-/// Ends the loads when the snapshots end, a failure among them included.
+/// Ends the loads when the snapshots end, even with a failure.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -38,7 +38,7 @@ impl Drop for Stop<'_> {
 
 fn check(model: &(dyn Module + Sync), snapshot: impl Fn() -> StateDict) {
     const SNAPSHOTS: usize = 300;
-    // A busy machine may run one thread alone for a while.
+    // A busy machine may run only one thread for a while.
     const MOST: usize = 1_000_000;
     let versions = [1.0, 2.0].map(|number| filled(model, number));
     assert!(model.load_state_dict(&versions[0]).is_ok());
@@ -69,7 +69,7 @@ fn check(model: &(dyn Module + Sync), snapshot: impl Fn() -> StateDict) {
     assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
-/// Wide enough that a mixture would be seen.
+/// Large enough that a mixture would be noticed.
 fn wide() -> Vec<Linear> {
     (0..60).map(|_| Linear::new(1, 1).unwrap()).collect()
 }
@@ -95,7 +95,7 @@ fn a_snapshot_with_hooks_is_of_one_version() {
     });
 }
 
-/// A hook before collecting may change the module, and what it sets is what is saved.
+/// A hook that runs before collecting may change the module; the changed values are saved.
 #[test]
 fn what_a_hook_before_collecting_sets_is_saved() {
     let model = [Linear::new(1, 1).unwrap(), Linear::new(1, 1).unwrap()];
@@ -107,7 +107,7 @@ fn what_a_hook_before_collecting_sets_is_saved() {
     assert_eq!(state.get("1.weight").unwrap().item::<f32>().unwrap(), 5.0);
 }
 
-/// A hook may save and load itself: no lock is held while it runs.
+/// A hook may itself save and load: no lock is held while it runs.
 #[test]
 fn hooks_may_save_and_load() {
     let model = net();

@@ -1,4 +1,4 @@
-//! What the options of a load do, and how its errors help.
+//! The options for loading, and the help in error messages.
 
 use module_nn::prelude::*;
 
@@ -42,7 +42,7 @@ fn a_selection_loads_its_keys_and_no_others() {
     assert_eq!(report.loaded.len(), expected.len());
     assert!(report.not_loaded.is_empty() && report.unexpected.is_empty());
 
-    // What is selected is strict.
+    // Selected keys are strict.
     state.remove("encoder.0.fc1.bias");
     state.insert("encoder.0.stranger", floats([1.0]));
     let select = || LoadOptions::new().select("encoder.0");
@@ -139,7 +139,7 @@ fn a_common_prefix_is_named_with_the_rule_that_fixes_it() {
         ),
         "{error}"
     );
-    // And the advice works.
+    // And following the advice works.
     let options = LoadOptions::new().remap(Remap::new().prefix("module", ""));
     assert!(model.load_state_dict_with(&prefixed, options).is_ok());
 }
@@ -200,7 +200,7 @@ fn weights_of_another_layout_are_transposed_where_asked() {
         "loaded",
     );
     assert!(model.encoder[0].fc1.weight().detach().is_contiguous());
-    // Turned the wrong way, they do not fit; a name that is none is told.
+    // With the wrong transposition they do not fit; an unknown name is reported.
     let options = LoadOptions::new().transpose("head");
     assert!(
         model
@@ -246,7 +246,7 @@ fn exactly_what_stays_fresh_is_drawn_anew() {
         let now = after.get(key).unwrap();
         assert!(now.equal(value).unwrap(), "{key}");
     }
-    // Another model lacks the keys; a parameter that was made of a tensor has no initializer.
+    // Another model lacks the keys; a parameter created from a tensor has no initializer.
     let error = report
         .reset_not_loaded(&Linear::new(1, 1).unwrap())
         .unwrap_err();

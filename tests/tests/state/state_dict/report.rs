@@ -1,4 +1,4 @@
-//! A report says what was loaded, what was not and why; an error of a foreign checkpoint is short.
+//! A report lists what was loaded, what was not and why; the error for a foreign checkpoint is short.
 
 use module_nn::prelude::*;
 
@@ -182,7 +182,7 @@ fn what_the_model_lacks_is_ignored_by_name() {
         ["epoch", "encoder.0.mask", "encoder.1.mask"]
     );
     assert!(report.unexpected.is_empty() && report.not_loaded.is_empty());
-    // What is not covered is still strict, and a pattern must cover something.
+    // Keys that are not covered are still strict, and a pattern must cover something.
     let error = load(LoadOptions::new().ignore("**.mask")).unwrap_err();
     let Some(problems) = error.downcast_ref::<LoadProblems>() else {
         panic!("{error}");
@@ -218,7 +218,7 @@ fn what_only_some_files_have_is_ignored_where_it_is() {
     assert!(load(&state, options()).unwrap().ignored.is_empty());
     let report = load(&older, options()).unwrap();
     assert_eq!(report.ignored, ["epoch", "encoder.0.mask"]);
-    // What is not covered is still strict, also beside keys that must be there.
+    // Keys that are not covered are still strict, next to required keys too.
     let error = load(&older, LoadOptions::new().ignore_if_present("epoch")).unwrap_err();
     let Some(problems) = error.downcast_ref::<LoadProblems>() else {
         panic!("{error}");
@@ -258,7 +258,7 @@ fn the_rule_for_a_prefix_is_found_beside_other_keys() {
     };
     let own = model.state_dict().unwrap();
     let module = Some(("module".to_owned(), String::new()));
-    // The file has more, the model has more, or both, and something fits as it is.
+    // The file has more, the model has more, or both, and some keys fit unchanged.
     let mut state = own.add_prefix("module").unwrap();
     state.insert("epoch", floats([0.0]));
     assert_eq!(rule(&state), module);
@@ -280,7 +280,7 @@ fn the_rule_for_a_prefix_is_found_beside_other_keys() {
     let error = model.load_state_dict(&state).unwrap_err().to_string();
     assert!(error.contains("prefix(\"\", \"net\")"), "{error}");
 
-    // A rule that would take as much as it gives is none.
+    // A rule that would lose as many keys as it gains is not suggested.
     let model = vec![Linear::new(1, 1).unwrap(), Linear::new(1, 1).unwrap()];
     let state = model.state_dict().unwrap();
     let state: StateDict = state

@@ -1,10 +1,10 @@
-//! Weights that a checkpoint holds the other way round, and saving them so again.
+//! Weights that a checkpoint stores transposed, and saving them that way again.
 
 use module_nn::prelude::*;
 
 use super::assert_same;
 
-/// One block of GPT-2, whose projections a checkpoint of Hugging Face's holds as `Conv1D`, transposed.
+/// One block of GPT-2, whose projections are `Conv1D`, and thus transposed, in a Hugging Face checkpoint.
 #[derive(Module)]
 struct Block {
     ln_1: LayerNorm,
@@ -43,7 +43,7 @@ fn is_conv1d(key: &str) -> bool {
     key.contains(".c_") && key.ends_with("weight")
 }
 
-/// The model's state as the checkpoint has it: other keys, masks, and transposed projections.
+/// The model's state as in the checkpoint: different keys, masks, and transposed projections.
 fn checkpoint(model: &Gpt) -> StateDict {
     let state = model.state_dict().unwrap();
     let foreign = |(key, value): (&str, &Tensor)| {
@@ -101,7 +101,7 @@ fn a_square_weight_that_a_rule_leaves_out_is_an_error() {
     let (model, other) = (gpt(), gpt());
     let state = checkpoint(&other);
     let before = model.state_dict().unwrap();
-    // What somebody writes who mends the mismatches one by one.
+    // The rules of someone who fixes the mismatches one by one.
     let keys = ["h.*.c_attn", "h.*.c_fc"];
     let options = |rule: Transpose| LoadOptions::new().remap(rules()).transpose(rule);
     for strict in [true, false] {
@@ -121,7 +121,7 @@ fn a_square_weight_that_a_rule_leaves_out_is_an_error() {
         );
         assert_same(&model.state_dict().unwrap(), &before, "after the error");
     }
-    // It may be meant.
+    // It may be intended.
     let excluded: [Transpose; 2] = [
         Transpose::from(keys).exclude("h.*.c_proj"),
         Select::from("h.*.c_*").exclude("h.*.c_proj").into(),
@@ -153,7 +153,7 @@ fn mismatches_that_are_all_transposes_suggest_the_rule_that_works() {
     let (now, expected) = (model.state_dict().unwrap(), other.state_dict().unwrap());
     assert_same(&now, &expected, "loaded");
 
-    // A rule that covers too much says so; one of several mismatches that is no transpose keeps it.
+    // A rule that covers too much is reported; no rule is suggested if one of several mismatches is not a transpose.
     let all = LoadOptions::new().remap(rules());
     let all = all.transpose(Transpose::of_kind("Linear"));
     let error = model.load_state_dict_with(&state, all).unwrap_err();
@@ -196,7 +196,7 @@ fn a_checkpoint_is_saved_in_the_form_in_which_it_was_loaded() {
     for path in [first, second] {
         std::fs::remove_file(path).unwrap();
     }
-    // Of a selection, only what was selected.
+    // With a selection, only the selected keys.
     let part = options.select("h.1");
     let saved = model.state_dict_as(&part).unwrap();
     assert!(saved.keys().all(|key| key.starts_with("transformer.h.1.")) && saved.len() == 8);
@@ -224,7 +224,7 @@ fn rules_without_a_way_back_are_errors_that_name_it() {
         error.contains("has no inverse") && error.contains("`Remap::inverse_for`"),
         "{error}"
     );
-    // One that would not find its own keys again.
+    // A rule that would not find its own keys again.
     let shadowed = Remap::new().rename("x", "wte.weight").prefix("x", "y");
     let shadowed = shadowed.rename("wte.weight", "other");
     let options = LoadOptions::new().remap(shadowed);
@@ -233,7 +233,7 @@ fn rules_without_a_way_back_are_errors_that_name_it() {
         error.starts_with("state_dict_as: key = wte.weight: the rules have no inverse there"),
         "{error}"
     );
-    // Exact for the keys that there were, whatever the rules.
+    // Exact for the existing keys, whatever the rules.
     let foreign = model.state_dict().unwrap().add_prefix("module").unwrap();
     let back = Remap::strip_wrappers().inverse_for(foreign.keys()).unwrap();
     let saved = model.state_dict().unwrap().remap(&back).unwrap();

@@ -1,4 +1,4 @@
-//! That enough was recorded of every operation: what is compared is only as much as is in the files.
+//! Checks that enough was recorded of every operation, because only what is in the files is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use module_core::{DType, StateDict, Tensor};
 use module_tests::golden::{self, Case};
 
-/// How many variants of an operation are recorded at least.
+/// The minimum number of recorded variants of an operation.
 const ENOUGH: usize = 4;
 
-/// Operations that are recorded under other names too, and why.
+/// Operations that are also recorded under other names, and why.
 const RECORDED_AS: &[(&str, &[&str], &str)] = &[
     (
         "adaptive_avg_pool",
@@ -118,8 +118,8 @@ const EACH: &str = "those of one to three dimensions call it";
 const ARRAY: &str = "an array of the same views";
 const PLACES: &str = "the places are recorded with the values";
 
-/// The suffixes of methods that are an operation with one argument of PyTorch's set, and that argument:
-/// what is asked of the operation holds for them, and a call in which the argument is set must be recorded.
+/// The suffixes of methods that are an operation with one of PyTorch's arguments set, and that argument: the requirements
+/// of the operation apply, and a call with the argument set must be recorded.
 const FORMS: &[(&str, &str, bool)] = &[
     ("_keepdim", "keepdim", true),
     ("_descending", "descending", true),
@@ -132,7 +132,7 @@ const FORMS: &[(&str, &str, bool)] = &[
     ("_align_corners", "align_corners", true),
 ];
 
-/// Operations of which there is nothing to record, and why.
+/// Operations with nothing to record, and why.
 const NOTHING: &[(&str, &str)] = &[
     ("to_device", "PyTorch on one device has no answer"),
     (
@@ -143,7 +143,7 @@ const NOTHING: &[(&str, &str)] = &[
     ("view_as_real", COMPLEX),
 ];
 
-/// What there is not of some operations, with spaces between them, and why.
+/// Requirements that some operations cannot meet, separated by spaces, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("affine_grid", EMPTY, "PyTorch refuses an empty batch"),
     ("floor_divide", GRADIENT, "PyTorch has none"),
@@ -194,12 +194,12 @@ const EMPTY: &str = "input without elements";
 const SCALAR: &str = "input without dimensions";
 const CALL: &str = "call in these tests";
 
-/// What was recorded of an operation.
+/// The recordings of an operation.
 #[derive(Clone, Default)]
 struct Recorded {
-    /// Shapes, dtypes and memory of the inputs.
+    /// Shapes, dtypes and memory layouts of the inputs.
     variants: BTreeSet<String>,
-    /// What else there is, of what there must be.
+    /// The other requirements that are met.
     has: BTreeSet<&'static str>,
 }
 
@@ -222,7 +222,7 @@ impl Recorded {
         has(SPECIAL, inputs.iter().any(|x| is_special(x)));
         has(EMPTY, inputs[0].numel() == 0);
         has(SCALAR, inputs[0].rank() == 0);
-        // What gives no numbers, or no floating-point ones, has none.
+        // Operations whose results are not floating-point have no gradient.
         let out = part("out".to_owned()).unwrap();
         let mut gradients = (0..inputs.len()).filter_map(|i| part(format!("gin{i}")));
         let floating = out.dtype().is_floating_point();
@@ -255,7 +255,7 @@ fn is_special(x: &Tensor) -> bool {
     x.dtype().is_floating_point() && !finite().unwrap()
 }
 
-/// What was recorded, by PyTorch's names.
+/// The recordings, by PyTorch's names.
 fn recorded() -> BTreeMap<String, Recorded> {
     let mut by_name: BTreeMap<String, Recorded> = BTreeMap::new();
     for file in files(&golden::path("")) {
@@ -277,7 +277,7 @@ fn recorded() -> BTreeMap<String, Recorded> {
     by_name
 }
 
-/// The files in a folder and those below it, but for `tests`.
+/// The files in a directory and its subdirectories, except `tests`.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -293,7 +293,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The public methods of `Tensor` in a source, also those that a macro makes of a line `name Name;`.
+/// The public methods of `Tensor` in a source file, including those that a macro generates from a line `name Name;`.
 fn methods(source: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let (mut of_tensor, mut of_macro) = (false, false);
@@ -341,14 +341,14 @@ fn is_called(sources: &str, method: &str) -> bool {
     forms.iter().any(|form| sources.contains(form))
 }
 
-/// The sources of what makes the recorded calls.
+/// The source files that make the recorded calls.
 fn tests() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/src/ops");
     let sources = files(&folder).into_iter().map(fs::read_to_string);
     sources.map(|source| source.unwrap()).collect()
 }
 
-/// What is missing of one operation, and entries of the tables that it does not need.
+/// The requirements that one operation misses, and table entries that it does not need.
 fn missing(
     name: &str,
     recorded: &BTreeMap<String, Recorded>,

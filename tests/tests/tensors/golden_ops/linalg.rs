@@ -1,4 +1,4 @@
-//! What decompositions promise besides their values.
+//! Guarantees of decompositions besides their values.
 
 use module_core::autograd::{gradcheck, gradgradcheck};
 use module_core::linalg::{self, QrMode, SolveTriangularOptions, Triangle};
@@ -8,7 +8,7 @@ fn symmetric(x: &Tensor) -> Result<Tensor> {
     x.add(&x.transpose(-1, -2)?)
 }
 
-/// A matrix whose values of any kind lie apart.
+/// A matrix whose singular values and eigenvalues are well separated.
 fn example(m: usize, n: usize) -> Tensor {
     let value = |i: usize| {
         let (row, column) = (i / n, i % n);
@@ -176,7 +176,7 @@ fn what_has_no_solution_is_a_typed_error() {
     );
     let three = Tensor::from([1.0_f64, 1.0, 1.0]);
     assert!(message(linalg::solve(&zero, &three)).contains("each of the 2 unknowns"));
-    // The gradients that PyTorch lacks too.
+    // The gradients that PyTorch does not have either.
     let x = example(3, 2).with_grad().unwrap();
     for mode in [QrMode::Complete, QrMode::R] {
         let error = linalg::qr(&x, mode).unwrap().1.sum(..).unwrap().backward();

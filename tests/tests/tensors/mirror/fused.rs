@@ -5,9 +5,9 @@ use module_mirror::{Family, Mirror, mirror};
 use module_nn::prelude::*;
 use module_nn::{AttentionOptions, BackwardOptions, CrossEntropyOptions};
 
-/// A pass forward and backward through each fused family: results, then gradients.
+/// A forward and a backward pass through each fused family: results, then gradients.
 ///
-/// The gradients are computed by kernels, or by formulas, which see nothing of what the kernels saved.
+/// The gradients are computed by kernels, or by formulas, which do not use the data that the kernels saved.
 fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec<Tensor>> {
     let drawn = |shape: &[usize]| {
         let x = Tensor::randn(shape, (DType::F32, device))?.to_dtype(dtype)?;
@@ -57,8 +57,8 @@ fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec
     })
 }
 
-/// A device is given what the tensors hold, and widens it itself; and it alone reads what it saved, which on
-/// a mirror has another form than on the CPU.
+/// A device receives the tensors unchanged and widens them itself; and it alone reads the data that it saved, which on a
+/// mirror has a different form than on the CPU.
 #[test]
 fn fused_kernels_are_given_half_precision_and_their_own_memory() -> Result<()> {
     for dtype in [DType::F32, DType::F16, DType::BF16] {

@@ -1,4 +1,4 @@
-//! Kinds of operations: each draws one, in our words and in plain ones.
+//! Kinds of operations: each draws one, in the library's form and in a plain one.
 
 use module_conformance::either;
 use module_nn::{PadMode, Result, Tensor};
@@ -6,7 +6,7 @@ use module_nn::{PadMode, Result, Tensor};
 use super::plain::{Plain, broadcast};
 use super::{Chain, Draw, Step, int_tensor, mask_tensor};
 
-/// Draws a step on the last value, or none if it does not suit the kind.
+/// Draws a step on the last value, or `None` if the value does not suit the kind.
 pub(crate) type Kind = fn(&mut Draw, &mut Chain) -> Option<Step>;
 
 pub(crate) const KINDS: [(&str, Kind); 20] = [
@@ -144,7 +144,7 @@ fn binary_of(d: &mut Draw, a: usize, b: usize) -> Option<Step> {
     )
 }
 
-/// With a value from before, which may be itself.
+/// With an earlier value, which may be the same one.
 fn binary(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     let (a, b) = (chain.last(), d.below(chain.values.len()));
     let shape = broadcast(&chain.values[a].shape, &chain.values[b].shape)?;
@@ -152,7 +152,7 @@ fn binary(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     binary_of(d, a, b)
 }
 
-/// With a leaf that stretches, or that stretches the last value.
+/// With a leaf that broadcasts, or to which the last value broadcasts.
 fn binary_leaf(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     let mut shape = chain.shape();
     for size in &mut shape {
@@ -224,7 +224,7 @@ fn reduction(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     let dims: Vec<usize> = (0..chain.shape().len())
         .filter(|_| d.below(2) == 0)
         .collect();
-    // No dimension means all of them to PyTorch.
+    // To PyTorch, no dimensions means all of them.
     (!dims.is_empty()).then_some(())?;
     let keep = d.below(2) == 0;
     let signed = d.signed(&dims, chain.shape().len());
@@ -451,7 +451,7 @@ fn masked_fill(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     )
 }
 
-/// Zeros around, or a part cut off, which PyTorch writes as negative padding.
+/// Zeros around it, or a part cut off, which PyTorch writes as negative padding.
 fn pad(d: &mut Draw, chain: &mut Chain) -> Option<Step> {
     let shape = chain.shape();
     let dim = d.dim(&shape)?;

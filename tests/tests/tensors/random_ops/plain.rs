@@ -1,5 +1,4 @@
-//! Tensors as plain numbers, and operations on them by their definitions, index by index: nothing
-//! of the crates.
+//! Tensors as plain numbers, and operations on them by their definitions, index by index, without using the crates.
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plain {
@@ -19,7 +18,7 @@ pub(crate) fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-/// The shape that two shapes stretch to, if they do.
+/// The shape to which two shapes broadcast, if they do.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |shape: &[usize], i: usize| match (i + shape.len()).checked_sub(rank) {
@@ -75,7 +74,7 @@ impl Plain {
         Self::from_fn(&shape, |i| f(self.stretched_at(&i), other.stretched_at(&i)))
     }
 
-    /// `f` of all elements that differ in `dims` only.
+    /// `f` of all elements that differ only in `dims`.
     pub(crate) fn reduce(&self, dims: &[usize], keepdim: bool, f: impl Fn(&[f64]) -> f64) -> Self {
         let kept = |index: &[usize], one: usize| -> Vec<usize> {
             let place = |(d, &i): (usize, &usize)| match (dims.contains(&d), keepdim) {
@@ -92,7 +91,7 @@ impl Plain {
         })
     }
 
-    /// Each row along `dim` replaced by what `f` makes of it.
+    /// Each row along `dim` replaced by the result of `f`.
     pub(crate) fn rows(&self, dim: usize, f: impl Fn(&[f64]) -> Vec<f64>) -> Self {
         let mut out_shape = self.shape.clone();
         let row = |index: &[usize]| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! Random chains of views see the elements that ndarray's views of the same see, and copy none.
+//! Random chains of views see the same elements as ndarray's views, without copies.
 
 use module_nn::ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice, stack};
 use module_nn::{Result, Tensor};
@@ -139,7 +139,7 @@ fn random_views_see_what_those_of_ndarray_see() {
         {
             shape[dim] = 0;
         }
-        // Each element is its own number, so that a gradient tells where it went.
+        // Each element is a different number, so that a gradient shows where it went.
         let numel: usize = shape.iter().product();
         let numbers: Vec<f64> = (0..numel).map(|i| i as f64).collect();
         let leaf = Tensor::from_vec(numbers.clone(), shape.as_slice()).unwrap();
@@ -168,7 +168,7 @@ fn random_views_see_what_those_of_ndarray_see() {
             );
         }
 
-        // Whole weights, so that sums are exact.
+        // Integer weights, so that sums are exact.
         let weights: Vec<f64> = (0..theirs.len()).map(|i| (i % 13) as f64).collect();
         let mut expected = vec![0.0; numel];
         for (index, weight) in indices(theirs.shape()).iter().zip(&weights) {

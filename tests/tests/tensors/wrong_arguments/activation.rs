@@ -1,4 +1,4 @@
-//! Activations, dropouts and normalizations of instances.
+//! Activations, dropouts and instance normalizations.
 
 use module_nn::functional;
 

@@ -1,4 +1,4 @@
-//! Tensors as indices, folds by index, counts, searches, running values, quantiles, matrices.
+//! Tensors as indices, reductions by index, counts, searches, cumulative values, quantiles, matrices.
 
 use module_conformance::either;
 use module_core::Dim;
@@ -111,7 +111,7 @@ fn indices() {
     fuzz("repeat_interleave by a tensor", |d| {
         let x = d.maybe_huge();
         let count = d.below(4);
-        // Repeats that are absurd would be memory that a system may promise.
+        // An absurd number of repeats would need memory that a system may promise.
         let repeats = d.index(&[count]).clamp(-1, 3)?;
         x.repeat_interleave(&repeats, d.dim())
     });

@@ -52,8 +52,7 @@ impl Draw {
         ])
     }
 
-    /// An amount of padding; what lies between the sizes of memory and of the address space is left
-    /// out.
+    /// An amount of padding; sizes between those of memory and of the address space are excluded.
     fn amount(&mut self) -> isize {
         if self.often() {
             self.below(4) as isize - 1

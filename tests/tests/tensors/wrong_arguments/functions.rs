@@ -1,4 +1,4 @@
-//! Functions of one element and of two, quotients, limits, products, distances, grids.
+//! Unary and binary functions, division, clamping, products, distances, grids.
 
 use module_conformance::either;
 use module_core::GridSampleOptions;

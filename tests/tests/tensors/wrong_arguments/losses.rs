@@ -1,4 +1,4 @@
-//! Losses of probabilities and of sequences.
+//! Losses on probabilities and sequences.
 
 use module_core::{DType, Reduction, Tensor};
 use module_nn::{CTCLossConfig, functional};
@@ -6,7 +6,7 @@ use module_nn::{CTCLossConfig, functional};
 use super::{Draw, fuzz};
 
 impl Draw {
-    /// Lengths of a batch, mostly within reach.
+    /// Lengths for a batch, mostly in range.
     fn ctc_lengths(&mut self, batch: usize, most: usize) -> Tensor {
         let values = (0..batch).map(|_| match self.below(30) {
             0 => self.of(&[-1, i64::MAX, i64::MIN, most as i64 + 1]),

@@ -1,4 +1,4 @@
-//! Powers of tensors, choices of numbers, nearness, parts of given sizes, draws.
+//! Powers of tensors, selection between numbers, `isclose`, splits into given sizes, draws.
 
 use super::fuzz;
 use module_core::Tolerance;

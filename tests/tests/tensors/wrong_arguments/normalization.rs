@@ -1,4 +1,4 @@
-//! Normalizations, attention, losses of classification.
+//! Normalizations, attention, classification losses.
 
 use module_core::{
     AttentionOptions, CrossEntropyOptions, DType, NllLossOptions, Reduction, Result, Tensor,
@@ -20,7 +20,7 @@ impl Draw {
         [self.parameter(x, shape), self.parameter(x, shape)]
     }
 
-    /// The number of channels, if it is one that memory holds.
+    /// The number of channels, if that many fit in memory.
     fn channels(x: &Tensor) -> [usize; 1] {
         [x.shape().get(1).copied().unwrap_or(1).min(16)]
     }
@@ -29,7 +29,7 @@ impl Draw {
         self.of(&[Reduction::None, Reduction::Mean, Reduction::Sum])
     }
 
-    /// Matrices of small sizes that mostly fit each other.
+    /// Small matrices whose sizes mostly match.
     fn matrices(&mut self, rows: usize, columns: usize) -> Tensor {
         if self.below(8) == 0 {
             return self.maybe_huge();

@@ -1,4 +1,4 @@
-//! Steps of optimizers.
+//! Optimizer steps.
 
 use super::fuzz;
 use module_core::fused::{Real, UpdateFormula, update_elements};

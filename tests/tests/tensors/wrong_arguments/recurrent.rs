@@ -22,7 +22,7 @@ impl Draw {
         }
     }
 
-    /// A permutation of a few places, or not.
+    /// A permutation of a few indices, or not.
     fn order(&mut self) -> Tensor {
         match self.below(8) {
             0 => self.maybe_huge(),

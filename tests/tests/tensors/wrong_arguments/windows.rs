@@ -1,4 +1,4 @@
-//! Windows over one to three dimensions, and images at another size.
+//! Windows over one to three dimensions, and image resizing.
 
 use module_core::{
     AdaptiveSize, AvgPoolOptions, ConvOptions, ConvTransposeOptions, InterpolateMode,

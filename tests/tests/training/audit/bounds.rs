@@ -1,4 +1,4 @@
-//! Findings begin where the bounds say, and counts where they are said to.
+//! Findings start at the documented bounds, and counts are exact.
 
 use module_nn::CrossEntropyOptions;
 use module_nn::audit::{Audit, AuditReport, AuditThresholds, Finding, FindingKind};
@@ -10,8 +10,8 @@ use super::support::{
     Net, audited, classes, cross_entropy_of, rows, shows_all, trained, trained_by,
 };
 
-/// Expects a finding just above a bound, and none just below it: at what `measured` reads off the finding of a bound of
-/// which everything is beyond.
+/// Expects a finding just above a bound and none just below it; the bound is set to the value that `measured` reads from
+/// the finding of a bound that everything exceeds.
 #[track_caller]
 fn begins_at(
     kind: FindingKind,
@@ -65,7 +65,7 @@ fn gradients_beside_the_largest() {
 
 #[test]
 fn gradients_are_measured_by_their_weights() {
-    // The largest ratio of both steps, of each weight.
+    // The largest ratio of both steps, for each weight.
     let mut ratios = [0.0_f64; 3];
     let report = fork_rng(0, || {
         let model = Net::new(Net::plain)?;
@@ -103,7 +103,7 @@ fn gradients_are_measured_by_their_weights() {
 
 #[test]
 fn values_beside_the_input() {
-    // One that is small is no measure.
+    // A small one is no measure.
     for (scale, given) in [(10.0, 8.0..12.0), (0.01, 1.0..1.1)] {
         let ratio = |it: &Finding| {
             assert!(given.contains(&it.numbers["input_rms"]), "{it:?}");
@@ -203,7 +203,7 @@ fn passes_of_any_step_that_add_to_gradients() {
     };
     assert_eq!(found([16, 1], 0), 1);
     assert_eq!(found([1, 16], 0), 1);
-    // Gradients that are asked for are added to none.
+    // Requested gradients are not accumulated.
     assert_eq!(found([1, 1], 16), 0);
 }
 
@@ -248,7 +248,7 @@ fn how_many_equal_targets_are_more_than_chance() {
                 CrossEntropyLoss::new().loss(&model.call(rows(count, 6)?)?, &target)
             })
         });
-        // Of both steps together.
+        // For both steps together.
         let report = report.unwrap();
         let kind = FindingKind::SuspiciousTargets;
         assert_eq!(report.of_kind(kind).count() == 1, found, "{report}");

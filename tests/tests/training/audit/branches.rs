@@ -1,4 +1,4 @@
-//! Gradients in and beside branches that are scaled.
+//! Gradients in scaled branches and next to them.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;
@@ -7,7 +7,7 @@ use super::support::{cross_entropy_of, shows, trained, trained_by};
 
 const KIND: FindingKind = FindingKind::VanishingGradient;
 
-/// Layers behind each other, through which hardly any gradient comes; their biases start at zero.
+/// A stack of layers through which almost no gradient flows; their biases start at zero.
 fn shrinking() -> Result<Sequential> {
     let mut model = Sequential::new();
     for _ in 0..6 {
@@ -20,10 +20,10 @@ fn shrinking() -> Result<Sequential> {
     Ok(model)
 }
 
-/// What a gate makes of its parameter.
+/// The value of a gate, computed from its parameter.
 type Opening = fn(&Tensor) -> Result<Tensor>;
 
-/// What some layers make of the input, scaled and added to it.
+/// The scaled output of some layers, added to the input.
 #[derive(Module)]
 struct Branch {
     layers: Sequential,
@@ -51,7 +51,7 @@ impl Forward for Branch {
     type Output = Tensor;
 
     fn forward(&self, x: Tensor) -> Result<Tensor> {
-        // A product of no weights, as that of attention.
+        // A product without weights, like that of attention.
         let y = self.layers.call(x.clone())?;
         let y = y.matmul(&Tensor::eye(16, 16, DType::F32)?)?;
         let y = y.mul(&(self.opening)(&self.gamma.tensor())?)?;
@@ -59,7 +59,7 @@ impl Forward for Branch {
     }
 }
 
-/// A network with a layer before a branch and one behind it.
+/// A network with a layer before a branch and one after it.
 fn with_branch(branch: Branch) -> Result<AuditReport> {
     let model = Sequential::new()
         .push(Linear::new(6, 16)?)
@@ -70,7 +70,7 @@ fn with_branch(branch: Branch) -> Result<AuditReport> {
 
 #[test]
 fn a_branch_that_is_scaled_as_others_are_is_looked_at() {
-    // One that starts at nearly nothing is not.
+    // A branch that starts close to zero is not.
     for gamma in [1.0, 0.1, 0.01] {
         shows(KIND, "1.layers.0.weight", |bug| {
             let gamma = if bug { gamma } else { 1e-6 };
@@ -108,7 +108,7 @@ fn what_is_around_a_closed_branch_is_looked_at() {
             .push(Linear::new(16, 3)?);
         let report = trained(&model, cross_entropy_of)?;
         for finding in report.of_kind(KIND) {
-            // Of the branch, which the gradient comes to first, nothing is said.
+            // There is no finding about the branch, which the gradient reaches first.
             assert!(!finding.message.contains("`2."), "{finding:?}");
         }
         Ok(report)
@@ -117,7 +117,7 @@ fn what_is_around_a_closed_branch_is_looked_at() {
 
 #[test]
 fn a_small_head_opens_no_branch() {
-    // Its bias is no way around it.
+    // Its bias does not bypass it.
     #[derive(Module)]
     struct Head {
         weight: Parameter,
@@ -146,7 +146,7 @@ fn a_small_head_opens_no_branch() {
     });
 }
 
-/// Experts of which a mask leaves one for each row.
+/// Experts, with a mask that selects one for each row.
 #[derive(Module)]
 struct Masked {
     experts: Vec<Linear>,
@@ -185,7 +185,7 @@ fn a_gradient_of_zeros_says_that_something_is_closed() {
         }
         Ok(report)
     });
-    // One that shrinks is no such.
+    // A shrinking one is not.
     let report = fork_rng(0, || with_branch(Branch::new(shrinking()?, 1.0)?)).unwrap();
     let finding = report.of_kind(KIND).next().unwrap();
     assert!(

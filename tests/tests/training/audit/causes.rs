@@ -1,16 +1,16 @@
-//! What a finding says is the cause, of several that show in the same way.
+//! The cause that a finding names, among several with the same symptom.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind, Severity};
 use module_nn::prelude::*;
 
 use super::support::{Net, classes, cross_entropy_of, rows, step, trained};
 
-/// The causes of the findings of a kind.
+/// The causes in the findings of a kind.
 fn causes(report: &AuditReport, kind: FindingKind) -> Vec<String> {
     report.of_kind(kind).map(|it| it.cause.clone()).collect()
 }
 
-/// An optimizer of the head alone, whose step is small or not, beside one that is only shown to the audit.
+/// An optimizer of the head alone, whose step is small or not, next to one that is only shown to the audit.
 fn head_alone(dtype: DType, rates: [f64; 2]) -> Result<AuditReport> {
     let model = Net::new(Net::plain)?;
     model.to_dtype(dtype)?;
@@ -70,7 +70,7 @@ fn why_nothing_moves() {
         );
         assert_eq!(finding.numbers.get("learning_rate").copied(), shown);
     }
-    // Of no optimizer, nothing is known of rates.
+    // Without an optimizer, the rates are unknown.
     let report = fork_rng(0, || {
         let model = Net::new(Net::plain)?;
         Audit::new(&model).run(|_| {
@@ -138,7 +138,7 @@ fn whether_a_weight_was_nan_from_the_start() {
         Audit::new(&model).steps(3).run(|number| {
             let loss = step(&model, &mut optimizer, cross_entropy_of(&model)?)?;
             if number == 0 {
-                // As a step by a gradient that was not finite leaves it.
+                // As after a step with a non-finite gradient.
                 let weight = model.second.weight();
                 weight.set(weight.detach().full_like(f64::NAN)?)?;
             }
@@ -204,7 +204,7 @@ fn evaluation_of_all_is_an_error_and_of_a_part_a_warning() {
     });
     let all = (String::new(), Severity::Error, [5.0, 1.0]);
     assert_eq!(found(&report.unwrap()), [all]);
-    // A dropout alone is put into this mode on purpose.
+    // A lone dropout is put into this mode intentionally.
     let report = fork_rng(0, || {
         let model = Sequential::new()
             .push(Linear::new(6, 8)?)

@@ -1,4 +1,4 @@
-//! Inputs of which nothing is left, and sums of which little is.
+//! Inputs that lose all their information, and sums that lose most of it.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
@@ -7,7 +7,7 @@ use super::support::{
     audited, classes, cross_entropy_of, rows, shows, shows_all, trained, trained_by,
 };
 
-/// Multiplies its input with a scale, which a slip made zero.
+/// Multiplies its input by a scale that is zero by mistake.
 #[derive(Module)]
 struct Scaled {
     layer: Linear,
@@ -37,7 +37,7 @@ fn a_loss_that_does_not_depend_on_the_input() {
 
 #[test]
 fn a_loss_that_does_not_depend_on_the_input_where_the_time_is_first() {
-    // Each time has an output of its own, though no row has.
+    // Each time step has a different output, but the rows are equal.
     shows(FindingKind::InputIndependentLoss, "", |bug| {
         let model = Timed {
             layer: Linear::new(6, 3)?,
@@ -54,7 +54,7 @@ fn a_loss_that_does_not_depend_on_the_input_where_the_time_is_first() {
     });
 }
 
-/// A layer with a vector for each time, in front of which its input may be lost.
+/// A layer with a vector for each time step, before which its input may be lost.
 #[derive(Module)]
 struct Timed {
     layer: Linear,
@@ -77,7 +77,7 @@ fn pitfall_60_a_size_of_which_the_strides_crop_the_end() {
     // In the height and in the width.
     let paths = ["", ""];
     shows_all(FindingKind::UnusedInput, &paths, "indices 8 to 9", |bug| {
-        // Patches of 4: of 10 pixels the last two are in none.
+        // Patches of 4: of 10 pixels, the last two are in no patch.
         let size = if bug { 10 } else { 8 };
         let model = Sequential::new()
             .push(Conv2dConfig::new(1, 8, 4).stride(4).build()?)
@@ -95,7 +95,7 @@ fn sums_in_half_precision() {
     shows(FindingKind::PrecisionLoss, "", |bug| {
         let model = Linear::new(6, 3)?;
         trained(&model, |model| {
-            // The losses of parts of a batch, added in a loop.
+            // The losses of parts of a batch, summed in a loop.
             let dtype = if bug { DType::BF16 } else { DType::F32 };
             let mut total = Tensor::zeros((), dtype)?;
             for _ in 0..40 {
@@ -128,7 +128,7 @@ fn gradients_of_many_passes_in_half_precision() {
     });
 }
 
-/// Two results of two inputs: one that is lost on the way perhaps, and the other.
+/// Two results of two inputs, one of which may be lost on the way.
 #[derive(Module)]
 struct Half {
     layer: Linear,
@@ -145,14 +145,14 @@ impl Forward<(Tensor, Tensor)> for Half {
     }
 }
 
-/// How many findings there are where the input of each result is scaled so, on so many rows.
+/// The number of findings if the input of each result has this scale, with this many rows.
 fn independent(count: usize, scales: [f64; 2]) -> usize {
     let report = fork_rng(0, || {
         let model = Half {
             layer: Linear::new(6, 3)?,
             scales,
         };
-        // Another input is the same for all rows, and of another size.
+        // Another input is the same for all rows, and has a different size.
         let bias = Tensor::ones([3], DType::F32)?;
         trained(&model, |model| {
             let (first, second) = model.call((rows(count, 6)?, bias.clone()))?;
@@ -173,7 +173,7 @@ fn all_results_must_be_the_same_for_all_rows() {
     assert_eq!(independent(1, [0.0, 0.0]), 0);
 }
 
-/// A layer whose input fades now and then.
+/// A layer whose input is occasionally lost.
 #[derive(Module)]
 struct Fading {
     layer: Linear,
@@ -188,7 +188,8 @@ impl Forward for Fading {
     }
 }
 
-/// The paths of what is found where two models scale their inputs so in each step; one that has no scale is not called.
+/// The paths of the findings for two models that scale their inputs like this in each step; one without a scale is not
+/// called.
 fn fading(scales: [[Option<f32>; 2]; 2]) -> Vec<String> {
     let report = fork_rng(0, || {
         let part = || -> Result<Fading> {
@@ -223,6 +224,6 @@ fn what_is_lost_in_each_step_alone_is_a_finding() {
     assert_eq!(fading([[kept, lost], [kept, lost]]), ["1"]);
     assert!(fading([[lost, kept], [kept, kept]]).is_empty());
     assert!(fading([[kept, lost], [lost, kept]]).is_empty());
-    // One that is not called any more may not have learned yet.
+    // A layer that is no longer called may not have learned yet.
     assert!(fading([[lost, kept], [None, kept]]).is_empty());
 }

@@ -1,4 +1,4 @@
-//! What is frozen and moves, and what is meant to.
+//! Frozen values that change, and those that are meant to.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
@@ -7,15 +7,15 @@ use super::support::{Net, cross_entropy_of, rows, shows, step};
 
 const MOVED: FindingKind = FindingKind::FrozenParameterMoved;
 
-/// A parameter that is trained, and one that is not.
+/// A trained parameter and a frozen one.
 #[derive(Module)]
 struct Two {
     trained: Parameter,
     frozen: Parameter,
 }
 
-/// How many findings there are where the frozen one goes a part of the way to the other, and so far aside of it. The way
-/// is of length one, and the other one of this shape.
+/// The number of findings if the frozen parameter moves this fraction of the way to the other one, and this far aside. The
+/// distance between the two, whose shape is given, is one.
 fn followed(part: f32, aside: f32, shape: [usize; 2]) -> usize {
     let report = fork_rng(0, || {
         let model = Two {
@@ -23,7 +23,7 @@ fn followed(part: f32, aside: f32, shape: [usize; 2]) -> usize {
             frozen: Parameter::new(Tensor::from([[0.0_f32, 1.0]]))?,
         };
         model.frozen.freeze();
-        // So slow that the goal stands still.
+        // So slow that the target is practically constant.
         let mut optimizer = SGD::new(&model, 1e-6)?;
         Audit::new(&model).steps(1).run(|_| {
             let x = rows(2, 2)?.mul(model.trained.tensor())?;
@@ -48,7 +48,7 @@ fn what_goes_towards_another_parameter_is_meant_to() {
     // Of the square of a step of a tenth, 1.5 and 3 hundredths are aside.
     assert_eq!(followed(0.1, 0.01234, [1, 2]), 0);
     assert_eq!(followed(0.1, 0.01759, [1, 2]), 1);
-    // Another shape is no goal.
+    // A different shape cannot be a target.
     assert_eq!(followed(0.1, 0.0, [2, 1]), 1);
 }
 
@@ -77,8 +77,8 @@ fn decay_is_not_meant_beside_a_parameter_of_the_same_shape() {
 
 const DRIFT: FindingKind = FindingKind::FrozenStatisticsDrift;
 
-/// How many findings there are of statistics behind a layer, of which some parameters are trained, by an optimizer of a
-/// part of the model, and changed after each step.
+/// The number of findings about statistics after a layer some of whose parameters are trained, by an optimizer of part of
+/// the model, and changed after each step.
 fn drifting(
     trained: &[&str],
     optimized: &str,
@@ -115,15 +115,15 @@ fn statistics_of_what_is_trained_or_moves_are_meant_to_drift() {
     let none = |_: &Sequential, _| Ok(());
     assert_eq!(drifting(&["1.weight"], "1", none), 1);
     assert_eq!(drifting(&["0.bias", "1.weight"], "", none), 0);
-    // Trained, and missed by the optimizer.
+    // Trained, but missed by the optimizer.
     assert_eq!(drifting(&["0.weight", "0.bias", "1.weight"], "1", none), 0);
-    // Set by hand in one of the steps, as a teacher that follows now and then.
+    // Set by hand in one of the steps, like a teacher that is updated occasionally.
     let set = |model: &Sequential, number| {
         let weight = model.get_parameter("0.weight")?;
         weight.set(weight.detach().add(if number == 1 { 0.1 } else { 0.0 })?)
     };
     assert_eq!(drifting(&["1.weight"], "1", set), 0);
-    // Fixed in one of the steps, and not in the other.
+    // Frozen in one of the steps but not in the other.
     let fixed = |model: &Sequential, number: usize| {
         model.get_submodule("0")?.set_training(number > 0);
         Ok(())

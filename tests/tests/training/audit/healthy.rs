@@ -1,4 +1,4 @@
-//! Networks that train as they should, on which nothing is reported.
+//! Networks that train correctly, with no findings.
 
 mod adapters;
 mod adversarial;
@@ -18,8 +18,8 @@ use module_nn::prelude::*;
 
 use super::support::{audited, classes, rows, step};
 
-/// Audits two steps of a training over five seeds, and expects no finding. A training is built by a function, which
-/// draws from the default generator.
+/// Audits two training steps for each of five seeds, and expects no findings. A function builds the training and draws from
+/// the default generator.
 fn healthy<M: Module, S>(build: impl Fn() -> Result<(M, S)>)
 where
     S: FnMut(&M) -> Result<Tensor>,
@@ -27,7 +27,7 @@ where
     healthy_over(5, build);
 }
 
-/// The same over so many seeds.
+/// The same for this many seeds.
 fn healthy_over<M: Module, S>(seeds: u64, build: impl Fn() -> Result<(M, S)>)
 where
     S: FnMut(&M) -> Result<Tensor>,

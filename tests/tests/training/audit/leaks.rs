@@ -7,7 +7,7 @@ use super::support::{cross_entropy_of, rows, shows, trained, trained_by};
 
 const KIND: FindingKind = FindingKind::BatchLeak;
 
-/// Takes the mean over a dimension off, which may be the wrong one.
+/// Subtracts the mean over a dimension, possibly the wrong one.
 #[derive(Module)]
 struct Over {
     scale: Parameter,
@@ -70,7 +70,7 @@ fn rows_that_leak_into_others() {
     });
 }
 
-/// Words that attend to each other, and a class for each sentence or for each word.
+/// Words that attend to each other, and a class for each sentence or each word.
 #[derive(Module)]
 struct Sentences {
     words: Embedding,
@@ -114,7 +114,7 @@ fn loss_of(model: &Sentences) -> Result<Tensor> {
 
 #[test]
 fn sentences_that_attend_to_others() {
-    // PyTorch's default is to have the time first.
+    // By default, PyTorch has the time dimension first.
     shows(KIND, "attention", |bug| {
         trained(&Sentences::new(!bug, false)?, loss_of)
     });
@@ -122,7 +122,7 @@ fn sentences_that_attend_to_others() {
 
 #[test]
 fn sentences_that_attend_to_others_with_a_class_for_each_word() {
-    // A model that has the time first would do the same, so that the batch must be declared.
+    // A model with the time dimension first would do the same, so the batch dimension must be declared.
     let audited = |batch_first: bool, dim: usize| {
         let model = Sentences::new(batch_first, true)?;
         trained_by(Audit::new(&model).batch_dim(dim), &model, loss_of)
@@ -131,7 +131,7 @@ fn sentences_that_attend_to_others_with_a_class_for_each_word() {
     shows(KIND, "attention", |bug| audited(bug, 1));
 }
 
-/// A recurrent network that has the time first, with a vector for each element or for each row.
+/// A recurrent network with the time dimension first, with a vector for each element or for each row.
 #[derive(Module)]
 struct TimeFirst {
     layer: LSTM,
@@ -141,7 +141,7 @@ struct TimeFirst {
     last: bool,
 }
 
-/// As long as the batch is large, so that no size tells one from the other.
+/// As long as the batch size, so that the sizes do not distinguish the dimensions.
 fn time_first(bug: bool, last: bool, batch_dim: Option<usize>) -> Result<AuditReport> {
     let model = TimeFirst {
         layer: LSTM::new(5, 16)?,
@@ -180,7 +180,7 @@ fn rows_that_leak_where_the_time_is_first() {
     }
 }
 
-/// A network that has the batch first, around a layer that has the time first.
+/// A batch-first network around a layer with the time dimension first.
 #[derive(Module)]
 struct Turning {
     layer: LSTM,

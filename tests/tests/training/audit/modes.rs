@@ -1,11 +1,11 @@
-//! Modes, and statistics that move although nothing is trained.
+//! Modes, and statistics that change although nothing is trained.
 
 use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;
 
 use super::support::{classes, cross_entropy_of, rows, shows, shows_all, step, trained};
 
-/// A network with dropout and statistics, which tells modes apart.
+/// A network with dropout and statistics, in which the modes differ.
 fn net() -> Result<Sequential> {
     Ok(Sequential::new()
         .push(Linear::new(6, 16)?)
@@ -19,7 +19,7 @@ fn net() -> Result<Sequential> {
 fn pitfall_36_training_in_evaluation_mode() {
     shows(FindingKind::EvalModeTraining, "", |bug| {
         let model = net()?;
-        // As a loop that evaluates once and does not go back.
+        // Like a loop that evaluates once and does not switch back.
         model.set_training(!bug);
         let report = trained(&model, cross_entropy_of)?;
         for finding in report.of_kind(FindingKind::EvalModeTraining) {
@@ -97,7 +97,7 @@ fn pitfall_29_statistics_that_drift_in_a_frozen_part() {
                     .push(BatchNorm1d::new(16)?),
                 head: Linear::new(16, 3)?,
             };
-            // Parameters alone are paused, as `requires_grad_(False)` does, and statistics go on.
+            // Only parameters are paused, as with `requires_grad_(False)`; statistics are still updated.
             model.backbone.freeze_parameters(Select::all())?;
             if !bug {
                 model.backbone.eval();
@@ -123,7 +123,7 @@ fn pitfall_36_evaluation_in_training_mode() {
     });
 }
 
-/// A network that keeps the mean of what a layer of it gives, which in PyTorch ties each step to the one before.
+/// A network that keeps the mean of a layer's output; in PyTorch, this would link each step to the previous one.
 #[derive(Module)]
 struct Running {
     hidden: Linear,

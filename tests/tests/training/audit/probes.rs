@@ -1,4 +1,4 @@
-//! What gradients with respect to the input show, and what they cost.
+//! The findings of gradients with respect to the input, and their cost.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use module_nn::{Backward, Function, Gradients};
 
 use super::support::{classes, cross_entropy_of, rows, trained};
 
-/// Which gradients of its two factors each pass asked a product for.
+/// The factors for whose gradients each pass asked a product.
 type Log = Arc<Mutex<Vec<[bool; 2]>>>;
 
 struct Product {
@@ -33,7 +33,7 @@ impl Function for Product {
     }
 }
 
-/// Multiplies its input with a row.
+/// Multiplies its input by a row.
 #[derive(Module)]
 struct Noting {
     scale: Parameter,
@@ -74,7 +74,7 @@ fn each_call_costs_one_gradient_of_the_input_and_the_training_none() {
     assert_eq!(*log.lock().unwrap(), expected);
 }
 
-/// Leaves out parts of its input, another for each row perhaps.
+/// Omits parts of its input, possibly different ones for each row.
 #[derive(Module)]
 struct Masked {
     mask: Buffer,
@@ -89,12 +89,12 @@ impl Forward for Masked {
     }
 }
 
-/// The places of what is unused, where each row leaves out some features.
+/// The positions that are reported as unused if each row omits some features.
 fn masked(left_out: impl Fn(usize, usize) -> bool) -> AuditReport {
     masked_rows(16, left_out)
 }
 
-/// The same of so many rows.
+/// The same for this many rows.
 fn masked_rows(count: usize, left_out: impl Fn(usize, usize) -> bool) -> AuditReport {
     let report = fork_rng(0, || {
         let mask = (0..count * 6).map(|i| f32::from(u8::from(!left_out(i / 6, i % 6))));
@@ -112,8 +112,8 @@ fn masked_rows(count: usize, left_out: impl Fn(usize, usize) -> bool) -> AuditRe
 
 #[test]
 fn what_rows_leave_out_by_chance_is_no_finding() {
-    // Each row leaves out half of what others use, and all of them the third feature. That all leave out one of six by
-    // chance in both steps is likely for two rows, 6/16, and not for six, 6/4096.
+    // Each row omits half of the features that others use, and all rows omit the third one. The probability that all rows
+    // omit one of six by chance in both steps is high for two rows, 6/16, and low for six, 6/4096.
     let half = |row: usize, feature: usize| feature == 2 || (row + feature / 2).is_multiple_of(2);
     for (count, found) in [(2, 0), (4, 0), (6, 1)] {
         let report = masked_rows(count, half);
@@ -124,7 +124,7 @@ fn what_rows_leave_out_by_chance_is_no_finding() {
 
 #[test]
 fn what_any_row_uses_is_used() {
-    // Each leaves out one feature, and half of them another half.
+    // Each omits one feature, and half of them another half.
     let report = masked(|row, feature| row % 6 == feature);
     assert!(report.is_clean(), "{report}");
     let report = masked(|row, feature| row % 2 == feature % 2);

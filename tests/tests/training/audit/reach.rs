@@ -1,4 +1,4 @@
-//! What the loss does not reach, and what it reaches and nobody knows of.
+//! Parameters that the loss does not reach, and values that it reaches but nobody registered.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
@@ -27,7 +27,7 @@ fn a_layer_that_is_called_without_a_graph() {
     });
 }
 
-/// A layer that forgets one of its parameters.
+/// A layer that ignores one of its parameters.
 #[derive(Module)]
 struct Forgetting {
     layer: Linear,
@@ -63,7 +63,7 @@ fn a_parameter_that_the_pass_does_not_use() {
 
 #[test]
 fn an_unused_layer_beside_one_of_the_same_input() {
-    // The input of the second is no result of the first, though it is of its shape.
+    // The input of the second is not a result of the first, although it has its shape.
     shows_all(UNREACHED, &["0"], "result unused", |bug| {
         let model = [Linear::new(6, 6)?, Linear::new(6, 3)?];
         trained(&model, |model| {
@@ -75,7 +75,7 @@ fn an_unused_layer_beside_one_of_the_same_input() {
     });
 }
 
-/// Its pass runs a network and then computes something else, after a video about modules.
+/// A forward pass that runs a network and then computes something else, as in a tutorial video about modules.
 #[derive(Module)]
 struct Discarding {
     mlp: Linear,
@@ -111,7 +111,7 @@ fn pitfall_35_an_output_that_is_computed_and_discarded() {
     });
 }
 
-/// Scales by a parameter that it makes in its pass, or by one of its own.
+/// Scales by a parameter that it creates in its forward pass, or by a registered one.
 #[derive(Module)]
 struct Making {
     hidden: Linear,
@@ -126,7 +126,7 @@ impl Forward for Making {
     fn forward(&self, x: Tensor) -> Result<Tensor> {
         let x = self.hidden.call(x)?.mul(self.scale.tensor())?;
         match self.bug {
-            // A layer that is drawn anew in each pass.
+            // A layer that is created again in each pass.
             true => Linear::new(4, 4)?.call(x),
             false => Ok(x),
         }
@@ -162,7 +162,7 @@ fn pitfall_33_a_tensor_that_is_trained_and_not_registered() {
 
 #[test]
 fn pitfall_34_a_graph_that_is_cut() {
-    // The last module before the cut: what comes before it is not trained either.
+    // The last module before the cut: modules before it are not trained either.
     let lost = "no gradient comes back to 4 parameters, `first.weight` the first of them";
     shows_all(FindingKind::CutGraph, &["second"], lost, |bug| {
         let report = passing(bug, |net, x| {
@@ -176,7 +176,7 @@ fn pitfall_34_a_graph_that_is_cut() {
     });
 }
 
-/// The findings of one step of a [`Net`] whose pass is given, with their paths.
+/// The findings of one step of a [`Net`] with the given forward pass, with their paths.
 fn found(pass: Pass) -> Vec<(FindingKind, String)> {
     let report = fork_rng(0, || {
         let model = Net::new(pass)?;
@@ -199,7 +199,7 @@ fn one_cut_is_found_in_one_step_for_all_that_it_is_given_to() {
 #[test]
 fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
     let unused = [(UNREACHED, "second".to_owned())];
-    // Of another shape, made in the pass.
+    // Of a different shape, created in the pass.
     let other: Pass = |net, x| {
         let y = net.first.call(x)?;
         let _unused = net.second.call(y.clone())?;
@@ -207,7 +207,7 @@ fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
         net.head.call(y)?.add(&drawn.mean_keepdim(0)?)
     };
     assert_eq!(found(other), unused);
-    // Only looked at.
+    // Only inspected.
     let shown: Pass = |net, x| {
         let y = net.first.call(x)?;
         let unused = net.second.call(y.clone())?;

@@ -1,11 +1,11 @@
-//! What an audit says, and that it changes nothing.
+//! The text of a report, and that an audit changes nothing.
 
 use module_nn::audit::{AuditError, FindingKind, Severity};
 use module_nn::prelude::*;
 
 use super::support::{classes, rows, step};
 
-/// A network whose middle is not called.
+/// A network whose middle layer is not called.
 #[derive(Module)]
 struct Net {
     conv: Conv2d,
@@ -138,7 +138,7 @@ fn a_step_that_fails_fails_the_audit_and_leaves_no_hooks() {
     assert!(!module_nn::hooks::is_hooked(&model));
 }
 
-/// Two networks that are trained in turn, one in each step.
+/// Two networks that are trained alternately, one in each step.
 #[test]
 fn parts_that_are_trained_in_turn_are_all_reached() {
     let model = [Linear::new(4, 4).unwrap(), Linear::new(4, 3).unwrap()];

@@ -1,11 +1,11 @@
-//! How small a step may be to count as one.
+//! The smallest step that counts as one.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
 
 use super::support::{Net, cross_entropy_of};
 
-/// Numbers of which some are trained.
+/// Numbers, some of which are trained.
 #[derive(Module)]
 struct Numbers {
     slow: Parameter,
@@ -13,8 +13,8 @@ struct Numbers {
     missed: Parameter,
 }
 
-/// Whether the missed one, of value 2, is reported that has such a gradient, beside two whose steps are a tenth of their
-/// gradient and all of it.
+/// Whether the missed number, of value 2, is reported with this gradient, next to two numbers whose steps are a tenth of
+/// their gradient and all of it.
 fn is_missed(gradient: f64) -> bool {
     let number = |value: f32| Parameter::new(Tensor::from(value));
     let report = fork_rng(0, || {
@@ -52,7 +52,7 @@ fn a_step_that_rounding_would_take_away_is_not_missed() {
     assert!(!is_missed(1.6e-5));
 }
 
-/// What is found where so many of a hundred ones grow by the least that they can, and nothing else moves.
+/// The findings if this many of a hundred ones grow by the smallest possible step, and nothing else moves.
 fn grown(count: i64) -> Vec<FindingKind> {
     #[derive(Module)]
     struct Beside {

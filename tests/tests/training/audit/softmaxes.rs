@@ -1,4 +1,4 @@
-//! Where values become probabilities, and what is said of them.
+//! Where values become probabilities, and the findings about them.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;
@@ -7,7 +7,7 @@ use super::support::{Net, cross_entropy_of, rows, shows, trained, trained_by};
 
 const KIND: FindingKind = FindingKind::DoubleSoftmax;
 
-/// What a network gives, of a shape, made probabilities along a dimension without a softmax.
+/// The output of a network, in a given shape, turned into probabilities along a dimension without a softmax.
 #[derive(Module)]
 struct Dividing {
     layer: Linear,
@@ -26,7 +26,7 @@ impl Forward for Dividing {
     }
 }
 
-/// How many findings there are where a loss is given such values times a factor.
+/// The number of findings if a loss gets these values times a factor.
 fn divided(outputs: usize, shape: &[isize], dim: isize, factor: f64) -> usize {
     let report = fork_rng(0, || {
         let model = Changed {
@@ -49,7 +49,7 @@ fn divided(outputs: usize, shape: &[isize], dim: isize, factor: f64) -> usize {
     report.unwrap().of_kind(KIND).count()
 }
 
-/// Multiplies what a network gives.
+/// Multiplies the output of a network.
 #[derive(Module)]
 struct Changed {
     inner: Dividing,
@@ -98,7 +98,7 @@ fn probabilities_of_some_places_are_none() {
     assert_eq!(report.unwrap().of_kind(KIND).count(), 0);
 }
 
-/// Probabilities, with the logits that they were made of.
+/// Probabilities, with the logits from which they were computed.
 #[derive(Module)]
 struct Both {
     net: Net,
@@ -113,7 +113,7 @@ impl Forward for Both {
     }
 }
 
-/// A network that learns from another, by its logits or its probabilities.
+/// A network that learns from another one, by its logits or its probabilities.
 #[derive(Module)]
 struct Pair {
     student: Both,

@@ -1,11 +1,11 @@
-//! What an optimizer does to a model, and what it does not.
+//! What an optimizer updates in a model, and what it does not.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind};
 use module_nn::prelude::*;
 
 use super::support::{Net, audited, cross_entropy_of, shows, shows_all};
 
-/// Two steps, of which the gradients are made here and the rest elsewhere.
+/// Two steps, with the gradients computed here and everything else elsewhere.
 fn trained(net: &Net, mut update: impl FnMut(&Net) -> Result<()>) -> Result<AuditReport> {
     audited(net, || {
         net.zero_grad();
@@ -75,7 +75,7 @@ fn pitfall_28_a_frozen_part_that_moves() {
         trained(&model, |net| {
             optimizer.step(net)?;
             if bug {
-                // Decay by hand, as of those who write their own step.
+                // Manual weight decay, as in handwritten steps.
                 let weight = net.first.weight();
                 weight.set(weight.detach().mul(0.99)?)?;
             }
@@ -106,7 +106,7 @@ fn a_learning_rate_of_zero_that_the_audit_is_told_of() {
 fn gradients_that_are_added_up_over_steps() {
     shows(FindingKind::NothingMoved, "", |bug| {
         let model = Net::new(Net::plain)?;
-        // Four batches to a step, of which the first two are watched.
+        // Four batches per step, the first two of which are watched.
         let audit = Audit::new(&model);
         let audit = if bug {
             audit
@@ -114,7 +114,7 @@ fn gradients_that_are_added_up_over_steps() {
             audit.gradient_accumulation()
         };
         let report = audit.run(|_| cross_entropy_of(&model)?.backward())?;
-        // Nothing was done with the gradients yet.
+        // The gradients have not been used yet.
         assert_eq!(report.of_kind(FindingKind::StaleGradient).count(), 0);
         Ok(report)
     });
@@ -134,8 +134,8 @@ fn gradients_that_are_added_up_over_steps() {
     });
 }
 
-/// The step of the finding, if there is one, where steps of the optimizer are made in some of three, and gradients are
-/// dropped after them or never.
+/// The step of the finding, if there is one, when the optimizer steps in some of three steps, and gradients are cleared
+/// after those or never.
 fn stale(stepped: [bool; 3], dropped: bool) -> Option<f64> {
     let report = fork_rng(0, || {
         let model = Net::new(Net::plain)?;
@@ -160,7 +160,7 @@ fn stale(stepped: [bool; 3], dropped: bool) -> Option<f64> {
 fn a_gradient_is_stale_where_two_steps_are_made_by_it() {
     assert_eq!(stale([true, false, true], false), Some(2.0));
     assert_eq!(stale([true, true, true], false), Some(1.0));
-    // Added up over steps, and dropped after each step of the optimizer.
+    // Accumulated over steps, and cleared after each step of the optimizer.
     assert_eq!(stale([false, true, false], true), None);
     assert_eq!(stale([false, false, true], true), None);
 }

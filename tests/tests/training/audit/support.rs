@@ -1,9 +1,9 @@
-//! Two audited steps, and what is expected of their report.
+//! Two audited steps, and the expected report.
 
 use module_nn::audit::{Audit, AuditReport, FindingKind, Severity};
 use module_nn::prelude::*;
 
-/// A step of most networks here: the loss, its gradients, and a step of the optimizer.
+/// A typical step of most networks here: the loss, its gradients, and an optimizer step.
 pub(super) fn step<M: Module>(
     model: &M,
     optimizer: &mut dyn Optimizer,
@@ -15,17 +15,17 @@ pub(super) fn step<M: Module>(
     Ok(loss)
 }
 
-/// Rows of numbers drawn from the normal distribution.
+/// Rows of normally distributed numbers.
 pub(super) fn rows(count: usize, features: usize) -> Result<Tensor> {
     Tensor::randn([count, features], DType::F32)
 }
 
-/// A class for each of so many rows.
+/// A class for each of this many rows.
 pub(super) fn classes(count: usize, classes: i64) -> Result<Tensor> {
     Tensor::randint(0, classes, [count], DType::I64)
 }
 
-/// The cross-entropy of a network that gives three logits for each of 16 rows of six features.
+/// The cross-entropy of a network with three logits for each of 16 rows of six features.
 pub(super) fn cross_entropy_of<M>(model: &M) -> Result<Tensor>
 where
     M: Forward<Tensor, Output = Tensor>,
@@ -34,7 +34,7 @@ where
     CrossEntropyLoss::new().loss(&logits, &classes(16, 3)?)
 }
 
-/// Audits two steps of SGD on what `loss` gives.
+/// Audits two steps of SGD with the result of `loss`.
 pub(super) fn trained<M: Module>(
     model: &M,
     loss: impl FnMut(&M) -> Result<Tensor>,
@@ -42,7 +42,7 @@ pub(super) fn trained<M: Module>(
     trained_by(Audit::new(model), model, loss)
 }
 
-/// The same, by an audit that was told more.
+/// The same with a configured audit.
 pub(super) fn trained_by<M: Module>(
     audit: Audit<'_>,
     model: &M,
@@ -63,10 +63,10 @@ pub(super) fn audited<M: Module>(
     Audit::new(model).run(|_| step())
 }
 
-/// What the layers of a [`Net`] do with its input.
+/// The forward pass of a [`Net`] through its layers.
 pub(super) type Pass = fn(&Net, Tensor) -> Result<Tensor>;
 
-/// Three layers, whose pass a test gives.
+/// Three layers, with a forward pass that a test provides.
 #[derive(Module)]
 pub(super) struct Net {
     pub(super) first: Linear,
@@ -87,7 +87,7 @@ impl Net {
         })
     }
 
-    /// One layer after the other.
+    /// One layer after another.
     pub(super) fn plain(&self, x: Tensor) -> Result<Tensor> {
         let x = self.first.call(x)?.tanh()?;
         let x = self.second.call(x)?.tanh()?;
@@ -103,19 +103,19 @@ impl Forward for Net {
     }
 }
 
-/// Audits a [`Net`] that is trained with this pass, or with one layer after the other.
+/// Audits a [`Net`] that is trained with this forward pass, or with one layer after another.
 pub(super) fn passing(bug: bool, wrong: Pass) -> Result<AuditReport> {
     let model = Net::new(if bug { wrong } else { Net::plain })?;
     trained(&model, cross_entropy_of)
 }
 
-/// Expects one finding of a kind, at a path, with the mistake, and none of any kind without it.
+/// Expects one finding of a kind, at a path, with the mistake, and no findings at all without it.
 #[track_caller]
 pub(super) fn shows(kind: FindingKind, path: &str, report: impl Fn(bool) -> Result<AuditReport>) {
     shows_all(kind, &[path], "", report);
 }
 
-/// The severity of the findings of a kind, where all have one.
+/// The severity of the findings of a kind, if all have the same.
 fn severity(kind: FindingKind) -> Option<Severity> {
     use FindingKind::*;
     match kind {

@@ -1,4 +1,4 @@
-//! Targets from which nothing can be learned, of losses that are modules and of those that are functions.
+//! Targets from which nothing can be learned, with losses that are modules and losses that are functions.
 
 use module_nn::CrossEntropyOptions;
 use module_nn::audit::{AuditReport, FindingKind};
@@ -9,7 +9,7 @@ use super::support::{classes, rows, shows, trained};
 
 const KIND: FindingKind = FindingKind::SuspiciousTargets;
 
-/// A perceptron that is trained by this loss of what it gives.
+/// A perceptron trained with this loss.
 fn perceptron(outputs: usize, loss: impl Fn(&Tensor) -> Result<Tensor>) -> Result<AuditReport> {
     let model = Sequential::new()
         .push(Linear::new(6, 16)?)
@@ -18,7 +18,7 @@ fn perceptron(outputs: usize, loss: impl Fn(&Tensor) -> Result<Tensor>) -> Resul
     trained(&model, |model| loss(&model.call(rows(16, 6)?)?))
 }
 
-/// Sixteen classes, or one that a cross-entropy ignores as often.
+/// Sixteen classes, or as many of the class that cross-entropy ignores.
 fn ignored(bug: bool, ignore_index: i64) -> Result<Tensor> {
     match bug {
         true => Tensor::full([16], ignore_index, DType::I64),
@@ -29,7 +29,7 @@ fn ignored(bug: bool, ignore_index: i64) -> Result<Tensor> {
 #[test]
 fn pitfall_58_targets_that_are_all_ignored() {
     shows(KIND, "CrossEntropyLoss", |bug| {
-        // The sum is 0, so that nothing but the targets tells.
+        // The sum is 0, so that only the targets reveal it.
         let criterion = CrossEntropyLossConfig::new()
             .reduction(Reduction::Sum)
             .build()?;
@@ -46,7 +46,7 @@ fn targets_of_functions_that_are_all_ignored() {
         })
     });
     shows(KIND, "nll_loss", |bug| {
-        // The class that fills sentences up.
+        // The padding class of sentences.
         let options = NllLossOptions::new()
             .ignore_index(0)
             .reduction(Reduction::Sum);
@@ -99,7 +99,7 @@ fn targets_of_a_method_that_are_all_equal_beside_those_that_are_ignored() {
 /// A loss of a prediction and a target.
 type LossOfTwo = fn(&Tensor, &Tensor) -> Result<Tensor>;
 
-/// The losses of numbers, with the names of their functions.
+/// The losses on numbers, with the names of their functions.
 const OF_NUMBERS: [(&str, LossOfTwo); 4] = [
     ("mse_loss", |x, y| {
         functional::mse_loss(x, y, Reduction::Mean)
@@ -143,7 +143,7 @@ fn targets_of_functions_that_are_all_equal() {
 
 #[test]
 fn targets_that_are_no_probabilities() {
-    // Labels of 0 and 255, as they stand in a mask.
+    // Labels of 0 and 255, as in a mask.
     let labels = |bug| {
         let labels = classes(16, 2)?.to_dtype(DType::F32)?.unsqueeze(1)?;
         labels.mul(if bug { 255.0 } else { 1.0 })
@@ -157,7 +157,7 @@ fn targets_that_are_no_probabilities() {
             functional::binary_cross_entropy_with_logits(x, &labels(bug)?, weight, reduction, None)
         })
     });
-    // Of -1 and 1, as a margin has them.
+    // -1 and 1, as margin losses use them.
     shows(KIND, "binary_cross_entropy_with_logits", |bug| {
         perceptron(1, |x| {
             let labels = labels(false)?;
@@ -172,7 +172,7 @@ fn targets_that_are_no_probabilities() {
     });
 }
 
-/// Numbers of a standard deviation of one, or these within the range of an activation.
+/// Numbers with a standard deviation of one, or these numbers in the range of an activation.
 fn bounded(bug: bool, activation: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let numbers = rows(16, 4)?;
     if bug {
@@ -195,7 +195,7 @@ fn targets_beyond_what_the_last_layer_can_give() {
     });
     for (name, loss) in OF_NUMBERS {
         shows(KIND, name, |bug| {
-            // Another shape of what the activation gives is as bounded.
+            // The activation's output is equally bounded in another shape.
             perceptron(4, |x| {
                 let target = bounded(bug, Tensor::tanh)?.flatten(0, 1)?;
                 loss(&x.tanh()?.flatten(0, 1)?, &target)
@@ -210,7 +210,7 @@ fn targets_beyond_what_the_last_layer_can_give() {
     });
 }
 
-/// A network that is given its targets and gives its loss.
+/// A network that takes its targets and returns its loss.
 #[derive(Module)]
 struct Scoring {
     layer: Linear,
@@ -257,7 +257,7 @@ fn classes_that_are_all_equal_beside_another_loss() {
     });
 }
 
-/// What is said where one of sixteen targets is out of the range of a loss or an activation, by its number.
+/// The message if one of sixteen targets is outside the range of a loss or an activation, by its number.
 fn with_target(value: f64, loss: LossOfTwo) -> Vec<(String, f64, [f64; 3])> {
     let report = fork_rng(0, || {
         perceptron(1, |x| {

@@ -1,4 +1,4 @@
-//! Steps that are audited train as others do.
+//! Audited steps train exactly like others.
 
 use module_nn::activation_checkpoint::checkpoint;
 use module_nn::audit::Audit;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::support::{classes, rows, step};
 
-/// Statistics, draws, and a block that is computed again.
+/// Statistics, random draws, and a block that is recomputed.
 #[derive(Module)]
 struct Net {
     block: Arc<Sequential>,
@@ -25,7 +25,7 @@ impl Forward for Net {
     }
 }
 
-/// The state after four steps, of which the first two are audited or not, and a number drawn after them.
+/// The state after four steps, the first two of which may be audited, and a number drawn after them.
 fn trained(audited: bool) -> Result<(StateDict, Vec<f32>)> {
     let block = Sequential::new()
         .push(Linear::new(6, 16)?)

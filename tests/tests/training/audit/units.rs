@@ -1,4 +1,4 @@
-//! Where silent and equal units become findings, and what is said of them.
+//! When inactive and identical units become findings, and the text of these.
 
 use module_nn::audit::{Audit, AuditReport, Finding, FindingKind, Severity};
 use module_nn::prelude::*;
@@ -16,7 +16,7 @@ fn only(report: &AuditReport, kind: FindingKind) -> Option<&Finding> {
     first
 }
 
-/// Silences the first units of a layer in front of a ReLU.
+/// Makes the first units of a layer before a ReLU inactive.
 fn silence(layer: &Linear, count: usize) -> Result<()> {
     let bias = layer.get_parameter("bias")?;
     let units = bias.numel() as i64;
@@ -24,7 +24,7 @@ fn silence(layer: &Linear, count: usize) -> Result<()> {
     bias.set(bias.detach().masked_fill(&silent, -50.0)?)
 }
 
-/// A perceptron of 20 units, of which some are silent, that sees so many rows in a step.
+/// A perceptron with 20 units, some of which are inactive, that sees this many rows per step.
 fn silent(count: usize, samples: usize) -> Result<AuditReport> {
     let hidden = Linear::new(6, 20)?;
     silence(&hidden, count)?;
@@ -72,7 +72,7 @@ fn no_silent_unit_is_no_finding_whatever_the_bound() {
 
 #[test]
 fn a_single_unit_may_be_silent() {
-    // As the score of a ranking that is cut at zero.
+    // Like the score of a ranking that is clipped at zero.
     for units in [1, 2] {
         let report = fork_rng(0, || {
             let hidden = Linear::new(6, units)?;
@@ -115,7 +115,7 @@ fn channels_of_images_and_volumes_stand_behind_the_batch() {
     });
 }
 
-/// One ReLU between all layers, of which any may be silent.
+/// One ReLU between all layers, any of which may be inactive.
 #[derive(Module)]
 struct Shared {
     first: Linear,
@@ -157,7 +157,7 @@ fn units_that_no_pass_goes_through_may_be_silent() {
             .push(Linear::new(16, 3)?);
         trained(&model, |model| {
             let loss = cross_entropy_of(model)?;
-            // Shown to somebody who looks at the weights: nothing comes out of rows like these.
+            // Visible in the weights: rows like these give no output.
             let bias = model.get_parameter("0.bias")?;
             let before = bias.detach();
             bias.set(before.sub(50.0)?)?;
@@ -196,7 +196,7 @@ fn rows_that_are_equal_and_stay_so_are_an_error_and_others_a_warning() {
         let found = found.map(|it| (it.path.clone(), it.severity));
         found.collect::<Vec<_>>()
     };
-    // Random weights behind them part the rows.
+    // Random weights after them make the rows different.
     let report = audited(false, true);
     assert_eq!(
         severities(&report),
@@ -218,8 +218,8 @@ fn rows_that_are_equal_and_stay_so_are_an_error_and_others_a_warning() {
     );
 }
 
-/// The severity and the end of the message where a layer of so many rows starts with this value, is trained or not, and by
-/// a rate.
+/// The severity and the end of the message if a layer with this many rows starts with this value, and is trained at a rate
+/// or not at all.
 fn equal(rows: usize, value: f64, is_frozen: bool, rate: f64) -> Option<(Severity, String)> {
     let report = fork_rng(0, || {
         let layer = Linear::new(6, rows)?;
@@ -248,7 +248,7 @@ fn what_equal_rows_do_is_said() {
     let copies = "so that its units start as copies of one";
     for rows in [2, 16] {
         assert_eq!(equal(rows, 0.1, false, 0.1), warning(copies));
-        // Rows that nothing moves do not stay equal by being trained.
+        // At a rate of 0 the rows stay equal as well, but not because of training.
         assert_eq!(equal(rows, 0.1, false, 0.0), warning(copies));
         assert_eq!(equal(rows, 0.1, true, 0.1), None);
     }

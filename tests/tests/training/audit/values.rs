@@ -1,4 +1,4 @@
-//! Values and gradients that show that nothing is learned.
+//! Values and gradients which show that nothing is learned.
 
 use module_nn::audit::{Audit, FindingKind};
 use module_nn::prelude::*;
@@ -20,7 +20,7 @@ fn pitfall_39_a_softmax_before_the_cross_entropy() {
     });
 }
 
-/// So many layers behind each other, whose weights are scaled.
+/// A stack of this many layers with scaled weights.
 fn deep(layers: usize, scale: f64) -> Result<Sequential> {
     let mut model = Sequential::new().push(Linear::new(6, 16)?);
     for _ in 0..layers {
@@ -53,7 +53,7 @@ fn pitfall_40_values_that_explode() {
     });
 }
 
-/// Multiplies, and has no weights.
+/// A multiplication without weights.
 #[derive(Module)]
 struct Times {
     factor: f64,
@@ -91,7 +91,7 @@ fn values_that_explode_in_a_layer_without_weights_or_one_that_is_frozen() {
     });
 }
 
-/// Uses the weights of its layers without a call.
+/// Uses the weights of its layers without calling them.
 #[derive(Module)]
 struct Uncalled {
     layers: Vec<Linear>,
@@ -126,7 +126,7 @@ fn gradients_that_vanish_in_weights_of_layers_that_are_not_called() {
     });
 }
 
-/// The logarithm of its input, of which some is negative.
+/// The logarithm of its input, some of which is negative.
 #[derive(Module)]
 struct Logarithm {
     scale: Parameter,
@@ -175,7 +175,7 @@ fn data_that_holds_what_is_not_finite() {
         |bug| {
             let model = Linear::new(6, 3)?;
             trained(&model, |model| {
-                // A column that is the same in all rows, normalized by its deviation.
+                // A column that is the same in all rows, normalized by its standard deviation.
                 let x = rows(16, 6)?;
                 let zero = x.narrow(1, 0..1)?.mul(if bug { 0.0 } else { 1.0 })?;
                 let x = Tensor::cat(&[x.narrow(1, 1..6)?, zero.div(&zero.square()?.sqrt()?)?], 1)?;
@@ -223,7 +223,7 @@ fn pitfall_50_units_that_start_equal() {
 
 #[test]
 fn probabilities_that_a_loop_makes_of_logits() {
-    // No module gives them, so that nothing but the graph tells.
+    // No module produces them, so only the graph shows them.
     shows(FindingKind::DoubleSoftmax, "", |bug| {
         let model = Net::new(Net::plain)?;
         trained(&model, |model| {
@@ -280,7 +280,7 @@ fn units_of_an_operation_that_are_never_active() {
     });
 }
 
-/// A ReLU of one's own.
+/// A user-written ReLU.
 #[derive(Module)]
 struct Rectifier(Marker);
 
@@ -349,7 +349,7 @@ fn a_relu_of_nothing_has_no_silent_units() {
     assert!(report.is_clean(), "{report}");
 }
 
-/// A ReLU, which is no module, before a layer.
+/// A ReLU that is not a module, before a layer.
 #[derive(Module)]
 struct Rectified {
     layer: Linear,
@@ -363,7 +363,7 @@ impl Forward for Rectified {
     }
 }
 
-/// Lets nothing of the first layer pass a ReLU.
+/// A ReLU that passes nothing of the first layer.
 fn silence(model: &Sequential, bug: bool) -> Result<()> {
     let bias = model.get_parameter("0.bias")?;
     bias.set(bias.detach().sub(if bug { 50.0 } else { 0.0 })?)
@@ -391,7 +391,7 @@ fn a_gradient_that_is_not_finite_of_values_that_are() {
     let report = fork_rng(0, || {
         passing(true, |net, x| {
             let x = net.first.call(x)?;
-            // The root of zero has no slope.
+            // The square root has no slope at zero.
             let x = x.add(&x.mul(0.0)?.abs()?.sqrt()?)?;
             net.head.call(net.second.call(x)?)
         })
@@ -415,7 +415,7 @@ fn a_loss_that_is_not_finite_of_gradients_that_are() {
         |bug| {
             let model = Net::new(Net::plain)?;
             trained(&model, |model| {
-                // A term that is shown with the loss.
+                // A term that is returned with the loss.
                 let ratio = if bug { f32::NAN } else { 0.0 };
                 cross_entropy_of(model)?.add(Tensor::from(ratio))
             })

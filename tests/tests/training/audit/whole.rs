@@ -1,4 +1,4 @@
-//! Values that a load did not bring, and calls that hooks did not see.
+//! Values that a load did not provide, and calls that hooks did not see.
 
 use module_nn::audit::{Audit, FindingKind, Severity};
 use module_nn::prelude::*;
@@ -40,7 +40,7 @@ fn pitfall_19_weights_that_a_partial_load_left_fresh() {
     shows(FindingKind::FreshAfterLoad, "hidden", |bug| {
         let model = Net::new(false)?;
         let state = Net::new(false)?.state_dict()?;
-        // Of another version, which has the layer under another name.
+        // From another version, in which the layer has another name.
         let renamed = |(key, value): (&str, &Tensor)| {
             let key = if bug {
                 key.replace("hidden.", "body.")
@@ -79,13 +79,13 @@ fn statistics_that_a_partial_load_left_fresh() {
         let report = model.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
         model.eval();
         let audit = Audit::new(&model).loaded(&report);
-        // Evaluated at once, as a model that was trained elsewhere.
+        // Evaluated immediately, like a model that was trained elsewhere.
         audit.evaluate(|| no_grad(|| model.call(rows(16, 6)?)).map(drop))
     };
     shows(FindingKind::FreshAfterLoad, "1", |bug| {
         load(if bug { "1.running_mean" } else { "none" })
     });
-    // What is not trained stays random, which is worse than a new head.
+    // Frozen values stay random, which is worse than a new head.
     let severity = |missing| load(missing).unwrap().findings()[0].severity;
     assert_eq!(severity("1.running_mean"), Severity::Error);
     assert_eq!(severity("1.weight"), Severity::Warning);
@@ -117,7 +117,7 @@ fn a_part_of_a_module_that_is_used_in_one_step_while_a_hook_waits() {
             if !bug {
                 return cross_entropy_of(model);
             }
-            // Its weight alone, and in the second step alone.
+            // Only its weight, and only in the second step.
             let weight = model.hidden.weight().tensor();
             let weight = if steps == 1 { weight.detach() } else { weight };
             let x = rows(16, 6)?.linear(&weight, None)?.tanh()?;

@@ -13,7 +13,7 @@ struct Norms {
     layer: LayerNorm,
 }
 
-/// What a layer gives for an input, in PyTorch's order.
+/// The outputs of a layer for an input, in PyTorch's order.
 type Outputs = Vec<Tensor>;
 
 fn loaded<M: Module>(layer: M, state: &StateDict) -> M {
@@ -184,7 +184,7 @@ fn layers_compute_in_the_dtypes_and_with_the_numbers_of_pytorch() {
         let mut check = |what: &str, actual: &Tensor| {
             let expected =
                 recorded(what).unwrap_or_else(|| panic!("{case}: {what} is not recorded"));
-            // What cancels, as in gradients of normalizations, has the rounding errors of what it is left of.
+            // Values that cancel, as in gradients of normalizations, have the rounding errors of the larger terms.
             let same = compare_rounded(actual, expected, lower);
             let rounded = |x: &Tensor| x.to_dtype(lower).unwrap();
             if actual.dtype() != expected.dtype() {

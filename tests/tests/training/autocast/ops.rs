@@ -1,4 +1,4 @@
-//! Every operation of the lists, and some that are in none.
+//! Every operation of the lists, and some that are in no list.
 
 use module_nn::functional as F;
 use module_nn::functional::KLDivReduction;
@@ -149,7 +149,7 @@ fn operations_compute_in_the_dtypes_and_with_the_numbers_of_pytorch() {
         };
         let fits = |actual: &Tensor, expected: &Tensor| match case["policy"] == "lower" {
             true => compare_rounded(actual, expected, lower),
-            // The gradient of a normalization for a sum is 0, but for the rounding of what cancels.
+            // The gradient of a normalization for a sum is 0, except for rounding.
             false if op == "layer_norm" => compare(actual, expected, Tolerance::DIFFERENCE),
             false => compare(actual, expected, Tolerance::CONTRACTION),
         };

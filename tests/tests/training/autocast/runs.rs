@@ -1,4 +1,4 @@
-//! Trainings of twenty steps, with steps that overflow; resumed ones; gradients summed over micro-batches.
+//! Trainings of twenty steps, with steps that overflow; resumed trainings; gradients accumulated over micro-batches.
 
 use module_nn::CrossEntropyOptions;
 use module_nn::functional::{Reduction, mse_loss};
@@ -208,7 +208,7 @@ fn a_run_that_is_resumed_goes_on_bit_for_bit() -> Result<()> {
     Ok(())
 }
 
-/// Ten rows in micro-batches of two, four to a step: the second step has one.
+/// Ten rows in micro-batches of two, four per step: the second step has one.
 #[test]
 fn micro_batches_have_the_gradient_of_the_whole_batch() -> Result<()> {
     let (_, tensors) = golden::load("autocast.safetensors");

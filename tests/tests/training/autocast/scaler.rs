@@ -1,4 +1,4 @@
-//! What a gradient scaler does between its steps, and what it refuses.
+//! The state of a gradient scaler between its steps, and the uses that it refuses.
 
 use module_nn::optim::OptimizerError;
 use module_nn::prelude::*;
@@ -92,7 +92,7 @@ fn a_scaler_that_is_not_enabled_only_steps() -> Result<()> {
     let moved = model.weight().detach().to_vec::<f32>()?;
     assert_eq!(moved, before.sub(0.5)?.to_vec::<f32>()?);
     assert_eq!(scaler.get_scale(), 1.0);
-    // What PyTorch refuses too: the state of one that was not enabled.
+    // PyTorch refuses this too: the state of a disabled scaler.
     let empty = scaler.state()?;
     assert!(GradScaler::new().load_state(&empty).is_err());
     Ok(())
@@ -142,7 +142,7 @@ fn the_state_has_the_names_of_pytorch() -> Result<()> {
     Ok(())
 }
 
-/// The scales that `torch.amp.GradScaler` gives for gradients that are finite, not, finite and finite.
+/// The scales of `torch.amp.GradScaler` for gradients that are finite, not finite, finite and finite.
 #[test]
 fn steps_are_counted_anew_after_one_that_is_left_out() -> Result<()> {
     let model = Linear::new(2, 1)?;

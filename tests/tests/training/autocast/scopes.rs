@@ -1,4 +1,4 @@
-//! Scopes: how they nest and end, the cast that they keep of a parameter, and backward passes.
+//! Scopes: nesting and ending, the cached casts of parameters, and backward passes.
 
 use module_nn::{is_autocast_enabled, prelude::*};
 use module_tests::golden;
@@ -17,7 +17,7 @@ fn scopes_nest_and_end() -> Result<()> {
         assert_eq!(no_autocast(square)?, DType::F32);
         assert_eq!(no_autocast(|| autocast(DType::F16, square))?, DType::F16);
         assert_eq!(square()?, DType::BF16);
-        // Other threads are outside.
+        // Other threads are outside the scope.
         assert!(!std::thread::spawn(is_autocast_enabled).join().unwrap());
         Ok(())
     })?;
@@ -45,7 +45,7 @@ fn different_dtypes_are_an_error_outside() -> Result<()> {
     Ok(())
 }
 
-/// The gradients 256 and 1 of two uses are one number in bf16, and 257 in f32.
+/// The gradients 256 and 1 of two uses sum to 256 in bf16, and to 257 in f32.
 #[test]
 fn a_parameter_is_cast_once_in_a_scope() -> Result<()> {
     let (_, tensors) = golden::load("autocast.safetensors");
@@ -84,7 +84,7 @@ fn a_new_value_of_a_parameter_is_cast_anew() -> Result<()> {
         assert_eq!(y()?, 3.0);
         weight.set(Tensor::from([[2.0_f32]]))?;
         assert_eq!(y()?, 6.0);
-        // A cast without a graph is not the one that is kept.
+        // A cast without a graph is not cached.
         let untracked = no_grad(|| weight.tensor().matmul(&weight.tensor()))?;
         assert!(!untracked.requires_grad());
         assert!(weight.tensor().matmul(&weight.tensor())?.requires_grad());

@@ -1,4 +1,4 @@
-//! A module runs with other values, as by `torch.func.functional_call`, and stays as it is.
+//! A module runs with other values, as in `torch.func.functional_call`, and does not change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -63,7 +63,7 @@ fn gradients_of_gradient_steps_are_those_of_pytorch() {
         for (name, value) in &buffers {
             check(value, &format!("buffer/{name}"), Tolerance::CONTRACTION);
         }
-        // PyTorch's module is as it was, and so is ours.
+        // PyTorch's module is unchanged, and so is ours.
         for (name, value) in net.values() {
             check(&value, &format!("own/{name}"), Tolerance::EXACT);
         }
@@ -72,7 +72,7 @@ fn gradients_of_gradient_steps_are_those_of_pytorch() {
     }
 }
 
-/// A net and the values of another, whose output differs.
+/// A net and the values of another one, whose output differs.
 fn two() -> (Net, StateDict, Tensor) {
     let (net, other) = (trained(), trained());
     for parameter in other.parameters() {
@@ -110,10 +110,10 @@ fn values_that_are_not_given_are_the_modules_own() {
         .unwrap()
         .backward()
         .unwrap();
-    // The gradients flow to the tensor that was given, and to the parameters that were not.
+    // The gradients flow to the given tensor, and to the parameters that were not given.
     assert!(w1.grad().is_some() && net.w1.grad().is_none());
     assert!(net.w2.grad().is_some() && net.frozen.grad().is_none());
-    // The pass has moved statistics and counters, and the module has none of it.
+    // The pass updated statistics and counters, but not those of the module.
     assert!(same(&net.values(), &before));
     let calls = FunctionalCall::new(&net);
     let (_, buffers) = calls.call_with_buffers([("w1", &w1)], input()).unwrap();
@@ -142,7 +142,7 @@ fn a_tied_tensor_is_given_under_one_of_its_names() {
     let error = by(&[("w2", &w), ("tied", &other)]).unwrap_err();
     let problems: &ValueProblems = error.downcast_ref().unwrap();
     assert_eq!(problems.untied, [("w2".to_owned(), "tied".to_owned())]);
-    // To a graph two leaves of the same values are two, also where they share the elements.
+    // In a graph, two leaves with the same values are distinct, even if they share elements.
     let leaf = || w.clone().with_grad().unwrap();
     let (first, second) = (leaf(), leaf());
     assert!(by(&[("w2", &first), ("tied", &first)]).is_ok());
@@ -219,12 +219,12 @@ fn calls_are_nested() {
         .run([("w1", &w1), ("frozen", &ones)], || {
             assert!(same(see(), [&w1, &ones]));
             calls.run([("frozen", &twos)], || {
-                // What is not given comes from the call around this one.
+                // Values that are not given come from the enclosing call.
                 assert!(same(see(), [&w1, &twos]));
                 net.count.set(Tensor::from(77_i64))
             })?;
             assert!(same(see(), [&w1, &ones]));
-            // The inner call has set the counter for itself.
+            // The inner call set its own counter.
             assert_eq!(
                 net.count.tensor().item::<i64>()?,
                 before.get("count").unwrap().item::<i64>()?

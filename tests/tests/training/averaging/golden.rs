@@ -1,4 +1,4 @@
-//! Averages have the values that PyTorch's have, and go on with the same bits.
+//! Averages have PyTorch's values, and resume with the same bits.
 
 use module_nn::Snapshot;
 use module_nn::optim::AveragingError;
@@ -58,7 +58,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The net at a step, and an average of it that takes that in.
+    /// The net at a step, and an average that includes it.
     fn step(&self, step: usize, average: &mut dyn Average) {
         let dtype = self.prefix.split('/').take(2).collect::<Vec<_>>().join("/");
         self.net.set(self.recorded, &format!("{dtype}/{step}"));
@@ -100,7 +100,7 @@ fn each_run(mut check: impl FnMut(&Run<'_>)) {
 fn averages_are_those_of_pytorch() {
     let mut compared = 0;
     each_run(|run| {
-        // PyTorch's `lerp` rounds a product and its sum at once.
+        // PyTorch's `lerp` uses a fused multiply-add.
         let is_fused = run.case["kind"] != "swa" && run.case["dtype"] != "bf16";
         let tolerance = match is_fused {
             true => Tolerance::ELEMENTWISE,
@@ -155,7 +155,7 @@ fn names_are_those_of_pytorchs_averaged_model() {
     let net = trained();
     assert_eq!(Average::keys(&EMA::new(&net, 0.9).unwrap()), keys);
 
-    // And a state under these names is taken up.
+    // A state under these names is accepted.
     let mut swa = SWA::new(&net).unwrap();
     swa.update(&net).unwrap();
     swa.update(&net).unwrap();
@@ -180,7 +180,7 @@ fn a_checkpoint_of_training_holds_an_average() {
     let checkpoint = TrainingCheckpoint::load(&directory).unwrap();
     let mut resumed = EMA::new(&net, 0.9).unwrap();
     let report = checkpoint.restore("ema", &mut resumed).unwrap();
-    // The options are those that were saved.
+    // The options are the saved ones.
     assert_eq!(resumed.rule().decay, 0.5);
     assert!(format!("{report}").contains("decay"), "{report}");
     for average in [&mut ema, &mut resumed] {

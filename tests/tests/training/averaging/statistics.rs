@@ -1,4 +1,4 @@
-//! `update_bn` leaves the statistics that PyTorch's leaves, and the model as it was otherwise.
+//! `update_bn` produces the same statistics as PyTorch, and changes nothing else in the model.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! Values that take the place of a model's own for a while, which it gets back on every path.
+//! Values that temporarily replace a model's own, which are restored on every path.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

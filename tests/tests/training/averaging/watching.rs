@@ -1,4 +1,4 @@
-//! Early stopping, and the best snapshot.
+//! Early stopping, and the snapshot of the best model.
 
 use module_nn::optim::{BestSnapshot, EarlyStopping, EarlyStoppingConfig};
 use module_nn::prelude::*;
@@ -47,7 +47,7 @@ fn epochs_without_a_better_metric_are_counted_as_by_pytorch() {
                     assert_eq!(best.best(), stopping.best());
                     assert_eq!(best.best_epoch(), stopping.best_epoch());
                 }
-                // A resumed count goes on as this one.
+                // A resumed count continues like this one.
                 let mut resumed = EarlyStopping::new(77).unwrap();
                 resumed.load_state(&stopping.state().unwrap()).unwrap();
                 stopping = resumed;
@@ -121,7 +121,7 @@ fn the_best_state_is_kept_restored_and_written() {
     drop(resumed.restore(&net).unwrap());
     assert_eq!(Some(text(&net)), at_best);
 
-    // A file that cannot be written leaves the state from before.
+    // A file that cannot be written leaves the previous state.
     let mut best = best.save_to(path.join("no/directory"));
     assert!(best.update(0.1, &net).is_err());
     assert_eq!(best.best(), Some(0.3));

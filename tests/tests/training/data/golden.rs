@@ -1,4 +1,4 @@
-//! Orders are PyTorch's.
+//! The sampling orders match PyTorch's.
 
 use std::fmt::Debug;
 
@@ -33,7 +33,7 @@ impl Args<'_> {
         serde_json::from_value(self.0[name].clone()).expect(name)
     }
 
-    /// Runs with the default generator of the seed of the case, and gives the sampler's own, if it has one.
+    /// Runs with the default generator seeded as in the case, and passes the sampler's own, if it has one.
     fn seeded<T>(&self, body: impl FnOnce(Option<Generator>) -> T) -> T {
         let seed = self.0["seed"].as_u64().unwrap_or(0);
         let own = self.0["own"] == json!(true);
@@ -41,7 +41,7 @@ impl Args<'_> {
     }
 }
 
-/// What a generator draws next.
+/// The next draw of a generator.
 fn after(generator: &Generator) -> Value {
     let (low, high) = (0, 1 << 20);
     let drawn = generator.draw(Distribution::Integers { low, high }, 2, DType::I64);
@@ -49,7 +49,7 @@ fn after(generator: &Generator) -> Value {
     json!(drawn.to_vec::<i64>().unwrap())
 }
 
-/// Two epochs of a sampler and what the generator draws after them.
+/// Two epochs of a sampler and the next draw of the generator.
 fn two_epochs<S: Sampler>(sampler: Result<S>, generator: &Generator) -> Result<[Value; 3]>
 where
     S::Index: serde::Serialize,
@@ -210,7 +210,7 @@ fn data_orders_are_those_of_pytorch() {
     }
 }
 
-/// Samplers can be printed, as everything that is public.
+/// Samplers can be printed, like everything that is public.
 #[test]
 fn data_samplers_print() {
     fn printed(of: &dyn Debug) -> String {

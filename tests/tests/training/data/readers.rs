@@ -1,4 +1,4 @@
-//! Files of data sets hold what torchvision, PIL, NumPy and Python's `csv` read from them.
+//! Files of data sets have the content that torchvision, PIL, NumPy and Python's `csv` read from them.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn same(actual: &Tensor, tensors: &StateDict, key: &str) {
     assert_close(actual, tensors.get(key).unwrap(), Tolerance::EXACT, key);
 }
 
-/// The typed error of a reader, in its file or not.
+/// The typed error of a reader, with or without its file.
 fn problem(error: &Error) -> &ReaderError {
     match error.downcast_ref::<ReaderError>().expect("a typed error") {
         ReaderError::File { source, .. } => source,
@@ -72,7 +72,7 @@ fn idx_files_are_read_in_every_dtype() {
 fn idx_files_that_lie_are_refused() {
     let good = bytes("i16.idx");
     let text = |bytes: &[u8]| read_idx(bytes).unwrap_err().to_string();
-    // Every file that is cut off, wherever.
+    // Every truncated file, wherever it ends.
     for end in 0..good.len() {
         let error = read_idx(&good[..end]).unwrap_err();
         assert!(
@@ -92,7 +92,7 @@ fn idx_files_that_lie_are_refused() {
     );
     assert!(text(&[0, 0, 0x0a, 1, 0, 0, 0, 0]).contains("0x0a"));
     assert!(text(&[&[0, 0, 8, 65][..], &[0; 260]].concat()).contains("65 dimensions"));
-    // More elements than memory addresses, and more than the file has: nothing is taken for them.
+    // More elements than memory addresses, and more than the file has: nothing is allocated for them.
     let huge = [&[0, 0, 0x0e, 3][..], &[0xff; 12]].concat();
     let error = read_idx(&huge[..]).unwrap_err();
     assert!(
@@ -360,7 +360,7 @@ fn tables_that_are_not_are_refused() {
     for (text, expected) in cells {
         assert_eq!(read(text), expected, "{text:?}");
     }
-    assert!(read("x,y\n1\"2,3\n").starts_with("csv: line 2: a quote stands inside"));
+    assert!(read("x,y\n1\"2,3\n").starts_with("csv: line 2: a cell without quotes contains"));
     let config = CsvConfig::new;
     let refused = |config: CsvConfig| config.read(&b"1,2\n"[..]).unwrap_err().to_string();
     assert!(refused(config().delimiter('"')).starts_with("csv: delimiter = '\"'"));
@@ -462,7 +462,7 @@ fn folders_and_images_that_are_not_are_refused() {
             .starts_with(&format!("{}: image: ", cut.display())),
         "{error}"
     );
-    // A header that speaks of 65535 x 65535 pixels, with its checksum.
+    // A header that claims 65535 x 65535 pixels, with its checksum.
     let mut huge = png;
     huge[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
     huge[29..33].copy_from_slice(&[0x39, 0x67, 0x4e, 0x07]);
@@ -549,7 +549,7 @@ fn files_without_such_rows_are_refused() {
         assert!(TensorFile::npy(&path).is_err(), "{end}");
         std::fs::remove_file(path).unwrap();
     }
-    // A file that becomes shorter while it is used.
+    // A file that is truncated while it is used.
     let path = temporary("rows.npy", &whole);
     let rows = TensorFile::npy(&path).unwrap();
     assert!(rows.get(6).is_err() && rows.rows(4..7).is_err());

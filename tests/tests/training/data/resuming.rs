@@ -1,4 +1,4 @@
-//! A loader that goes on where another was.
+//! A loader that resumes where another one stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use module_nn::rng::default_generator;
 
 use super::{Of, numbers, values};
 
-/// The index of a sample, and a number that is drawn while it is loaded.
+/// The index of a sample, and a number drawn while it is loaded.
 fn augmented(index: usize) -> Result<(usize, f64)> {
     Ok((index, Tensor::rand((), DType::F64)?.item::<f64>()?))
 }
@@ -29,8 +29,8 @@ fn rest(epoch: impl Iterator<Item = Result<(Tensor, Tensor)>>) -> Vec<Batch> {
     batches.collect::<Result<_>>().unwrap()
 }
 
-/// Compares, for every position in the second of three epochs, the rest of a loader with that of one that takes up
-/// its state. The default generator is saved beside it, as checkpoints do.
+/// For every position in the second of three epochs, compares the rest of a loader with that of another one that resumes
+/// from its state. The default generator is saved with it, as checkpoints do.
 fn check<D: Dataset<Item = (usize, f64)> + 'static>(what: &str, build: impl Fn() -> DataLoader<D>) {
     fork_rng(11, || {
         let batches = build().len();

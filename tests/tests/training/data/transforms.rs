@@ -1,4 +1,4 @@
-//! Transforms of images are torchvision's, and so are the random ones after `manual_seed`.
+//! Image transforms match torchvision's, including random ones after `manual_seed`.
 
 use module_nn::data::transforms::functional::{
     self as f, AffineOptions, InterpolationMode, PaddingMode, ResizeMode, RotateOptions,
@@ -19,7 +19,7 @@ fn arg<T: DeserializeOwned>(args: &Value, name: &str) -> T {
     serde_json::from_value(args[name].clone()).unwrap_or_else(|e| panic!("{name} of {args}: {e}"))
 }
 
-/// Bytes are the same; floating-point numbers are near.
+/// Bytes are equal; floating-point numbers are close.
 fn same(actual: &Tensor, expected: &Tensor) -> Result<(), String> {
     compare(
         actual,
@@ -99,7 +99,7 @@ fn function(op: &str, args: &Value, x: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// All that differ, so that one run shows them.
+/// All differences, so that one run shows them.
 fn report(failures: Vec<String>, count: usize, least: usize) {
     assert!(count >= least, "{count} cases");
     assert!(
@@ -207,7 +207,7 @@ fn transform(op: &str, args: &Value) -> Box<dyn Transform> {
     }
 }
 
-/// What the default generator draws next.
+/// The next draw of the default generator.
 fn after() -> Value {
     let drawn = Tensor::randint(0, 1 << 20, [2], DType::I64).unwrap();
     json!(drawn.to_vec::<i64>().unwrap())

@@ -1,4 +1,4 @@
-//! Batches that threads load ahead.
+//! Batches that threads load in advance.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use super::{Of, numbers, values};
 
 #[test]
 fn data_order_is_the_same_for_every_number_of_workers() {
-    // Later samples are loaded faster than earlier ones, and each draws.
+    // Later samples load faster than earlier ones, and each draws random numbers.
     let augmented = |index: usize| {
         sleep(Duration::from_micros(500 / (index as u64 + 1)));
         Ok((index, Tensor::rand([2], DType::F32)?))
@@ -51,7 +51,7 @@ fn data_order_is_the_same_for_every_number_of_workers() {
     }
 }
 
-/// The count a while after it has come to `least`, which may take long on a machine that is busy.
+/// The count some time after it has reached `least`, which may take long on a busy machine.
 fn settled(count: &AtomicUsize, least: usize) -> usize {
     let begun = Instant::now();
     while count.load(Ordering::SeqCst) < least && begun.elapsed() < Duration::from_secs(20) {
@@ -163,7 +163,7 @@ fn data_workers_end_when_the_loop_is_left() {
             epoch.next().unwrap().unwrap();
         }
         drop(epoch);
-        // The threads have ended: nothing is loaded any more.
+        // The threads have ended: nothing more is loaded.
         let now = loaded.load(Ordering::SeqCst);
         assert_eq!(settled(&loaded, now), now);
         assert!(now < 600, "{now}");

@@ -1,6 +1,6 @@
-//! Event files, read by a reader that shares nothing with the writer, beside what PyTorch wrote for the same calls.
+//! Event files, read by a reader that shares no code with the writer, and compared with PyTorch's for the same calls.
 //!
-//! With `EVENT_FILES=<directory>` the files stay there, for `tests/golden/check_event_files.py`.
+//! With `EVENT_FILES=<directory>` the files are kept there, for `tests/golden/check_event_files.py`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -119,7 +119,7 @@ impl Fields {
     }
 }
 
-/// Bit by bit, as the division is defined.
+/// Bit by bit, as polynomial division is defined.
 fn crc(bytes: &[u8], polynomial: u32) -> u32 {
     let mut rest = u32::MAX;
     for byte in bytes {
@@ -140,7 +140,7 @@ fn masked(bytes: &[u8]) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// The whole records of a file; one that was cut off ends it.
+/// The complete records of a file; a truncated one ends it.
 fn records(file: &Path) -> Vec<Fields> {
     let content = fs::read(file).unwrap();
     let mut rest = &content[..];
@@ -203,7 +203,7 @@ fn pixels(png: &[u8], height: usize, row: usize) -> Vec<u8> {
         .collect()
 }
 
-/// An event as the script describes it, and what is compared as tensors.
+/// An event as the script describes it, and the tensors to compare.
 fn described(event: &Fields, tensors: &StateDict, number: usize) -> Value {
     let mut entry = json!({ "step": event.number(2), "values": [] });
     if let Some(version) = event.get(3) {
@@ -321,7 +321,7 @@ fn write_runs(directory: &Path, given: &StateDict) {
     writer.flush().unwrap();
 }
 
-/// The sums of a histogram, which the order of additions changes, apart from the rest.
+/// The sums of a histogram, which depend on the order of additions, separate from the rest.
 fn take_sums(entry: &mut Value) -> Vec<f64> {
     let histo = entry["values"]
         .get_mut(0)
@@ -396,7 +396,7 @@ fn what_stands_before_a_cut_is_read() {
     fs::write(file, &content[..content.len() - 1]).unwrap();
     assert_eq!(records(file).len(), last);
 
-    // A second writer has a file of its own.
+    // A second writer has a separate file.
     SummaryWriter::new(&scratch).unwrap();
     assert_eq!(files(scratch.as_ref()).len(), 2);
 }

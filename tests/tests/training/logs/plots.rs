@@ -1,4 +1,4 @@
-//! Drawings: points lie where the axes say, and files are XML.
+//! Plots: points are where the axes indicate, and files are XML.
 
 use module_nn::metrics::{ConfusionMatrix, Metric};
 use module_nn::plot::{self, Curves, curves};
@@ -104,7 +104,7 @@ fn lines(all: &[Element]) -> Vec<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// From a number to its place on the page, by two of the names on an axis.
+/// Maps a number to its position on the page, given two labels of an axis.
 fn scale(all: &[Element], class: &str, of: fn(f64) -> f64) -> impl Fn(f64) -> f64 {
     let named = all
         .iter()
@@ -208,7 +208,7 @@ fn points_lie_where_logarithmic_axes_say() {
         let (x, y) = (scale(&all, "x", f64::log10), scale(&all, "y", f64::log10));
         assert_at(&lines(&all)[0], points, &x, &y);
     }
-    // What has no logarithm is a gap.
+    // Values without a logarithm leave a gap.
     let points = [
         (0.0, 1.0),
         (1.0, 10.0),
@@ -296,7 +296,7 @@ fn names_stand_in_the_legend_as_they_are() {
     );
     let texts: Vec<&str> = all.iter().map(|element| element.text.as_str()).collect();
     assert!(texts.contains(&"a < b") && texts.contains(&"x&y"));
-    // Each curve has a line of its own kind, and the legend fits the page.
+    // Each curve has a different line style, and the legend fits on the page.
     let looks: std::collections::HashSet<String> = all
         .iter()
         .filter(|element| element.is_of("curve"))

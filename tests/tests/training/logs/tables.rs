@@ -104,7 +104,7 @@ fn names_are_quoted_by_rfc_4180_and_read_back() {
     CSVLogger::new(&path).unwrap().log(1, &values).unwrap();
     let header = "step,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",ä,";
     assert_eq!(path.text(), format!("{header}\n1,1.0,1.0,1.0,1.0,1.0\n"));
-    // Known names make no new column, and one more leaves them as they are.
+    // Known names add no new column; a new name leaves the existing columns unchanged.
     let mut log = CSVLogger::new(&path).unwrap();
     log.log(2, &values).unwrap();
     log.log(3, &[("more", 5.0)]).unwrap();
@@ -137,7 +137,7 @@ fn a_file_goes_on_without_a_row_that_was_cut_off() {
         .log(1, &[("x", 1.0)])
         .unwrap();
     assert_eq!(path.text(), "step,x\n1,1.0\n");
-    // As a spreadsheet saves it.
+    // As saved by a spreadsheet.
     std::fs::write(&path, "step,x\r\n1,1.0\r\n").unwrap();
     CSVLogger::new(&path)
         .unwrap()

@@ -178,7 +178,7 @@ fn build(name: &str) -> Result<Box<dyn Layer>> {
     })
 }
 
-/// One case, with the model that PEFT had, after the same seed.
+/// One case, with PEFT's model after the same seed.
 struct Run<'a> {
     case: &'a Value,
     recorded: &'a StateDict,
@@ -195,7 +195,7 @@ impl Run<'_> {
             .unwrap_or_else(|| panic!("{} {key}", self.what))
     }
 
-    /// What is recorded under a prefix.
+    /// The values recorded under a prefix.
     fn all(&self, prefix: &str) -> Vec<(&str, &Tensor)> {
         let prefix = format!("{}/{prefix}/", self.n);
         let all = self.recorded.iter();
@@ -222,7 +222,7 @@ impl Run<'_> {
     }
 }
 
-/// Every case, in which `adapt` tells what is done to the configuration.
+/// Runs every case; `adapt` modifies the configuration.
 fn each_case(mut check: impl FnMut(&mut Run<'_>)) {
     each_case_of("lora.safetensors", 41, &mut check);
     each_case_of("lora_more.safetensors", 16, &mut check);
@@ -278,7 +278,7 @@ fn first_values_are_pefts() {
             let own = run.parameter(key).detach();
             match key.contains("magnitude") {
                 true => assert_close(&own, value, &format!("{} {key}", run.what)),
-                // Vectors are known but for their signs.
+                // Vectors are unique up to sign.
                 false if pissa => assert_eq!(own.shape(), value.shape()),
                 false => assert_same(&own, value, &format!("{} {key}", run.what)),
             }
@@ -302,7 +302,7 @@ fn first_values_are_pefts() {
                 assert_close(&own, &init, &run.what);
             }
         }
-        // Nothing else is there, and what is trained is what PEFT trains.
+        // Nothing else exists, and the same parameters are trained as in PEFT.
         let adapted = |key: &String| key.contains("lora_") || key.contains("modules_to_save");
         let own = run
             .model
@@ -445,7 +445,7 @@ fn training_and_merging_are_pefts() {
         );
         assert_close(&after, &before, &format!("{} merged", run.what));
         assert_eq!(after.dtype(), run.dtype());
-        // What is trained beside the adapters is the model's own.
+        // Parameters trained next to the adapters are the model's own.
         if run.case["config"]["bias"].is_null() {
             lora::unmerge(&mut *run.model).unwrap();
             for (key, value) in run.all("base") {
@@ -498,7 +498,7 @@ fn several_adapters_are_pefts() {
                 let key = format!("{layer}.lora_{factor}.{name}.weight");
                 let own = net.get_parameter(&key).unwrap().detach();
                 let expected = tensor(&format!("values/{key}"));
-                // PEFT fills what a layer lacks of the whole rank with zeros.
+                // PEFT pads a layer's lower rank with zeros.
                 let dim = usize::from(factor == "B");
                 let rank = own.shape()[dim];
                 let expected = expected.narrow(dim as isize, 0..rank).unwrap();

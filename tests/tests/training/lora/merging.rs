@@ -1,4 +1,4 @@
-//! Adapters in the weights, and out of them again.
+//! Merging adapters into the weights, and unmerging them.
 
 use module_nn::lora::{self, LoraConfig, LoraError};
 use module_nn::parametrize::weight_norm;
@@ -72,7 +72,7 @@ fn weights_that_cannot_change_are_refused_and_nothing_is_changed() {
         "query",
     );
 
-    // A weight that is computed has nothing to merge into; an adapter that is there goes on.
+    // A computed weight cannot be merged into; an existing adapter stays active.
     let mut layer = Linear::new(6, 4).unwrap();
     lora::add_adapter(&mut layer, "default", "", &random(2)).unwrap();
     let y = layer.call(input()).unwrap();
@@ -139,7 +139,7 @@ fn one_layer_under_two_paths_is_merged_once() {
         again: layer,
     };
     let y = model.call(input()).unwrap();
-    // Nobody has it exclusively, so that nothing is changed.
+    // Nobody has exclusive access to it, so nothing is changed.
     let error = lora::merge(&mut model).unwrap_err();
     assert!(
         error.to_string().contains("shared through an `Arc`"),

@@ -21,13 +21,13 @@ fn pitfall_43_a_selection_that_adapts_nothing_or_too_little() {
         ));
         assert_eq!(error.to_string(), message);
     }
-    // Of several, each must match.
+    // Each of several patterns must match.
     let error = lora::add_adapter(&mut net, "default", ["query", "valu"], &LoraConfig::new());
     assert_eq!(
         error.unwrap_err().to_string(),
         "`valu` selects nothing; did you mean `value`?"
     );
-    // What matches and cannot be adapted is not left out.
+    // Matches that cannot be adapted are not skipped.
     let error = lora::add_adapter(&mut net, "default", "*", &LoraConfig::new()).unwrap_err();
     assert!(matches!(
         error.downcast_ref(),
@@ -53,7 +53,7 @@ fn pitfall_43_a_selection_that_adapts_nothing_or_too_little() {
     );
 }
 
-/// A language model whose head is its table.
+/// A language model whose head shares the embedding's table.
 #[derive(Module)]
 struct Tied {
     table: Embedding,
@@ -137,14 +137,14 @@ fn pitfall_44_outputs_stay_before_and_after_and_after_a_reload() {
     assert_close(&net.call(x.clone()).unwrap(), &y, "merged");
     let merged = snapshot(&net);
 
-    // Merged weights are not taken for those beside an adapter, and the other way round.
+    // Merged weights are not mistaken for those next to an adapter, nor the reverse.
     let fresh = adapted();
     let error = fresh.load_state_dict(&merged).unwrap_err();
     assert!(error.to_string().contains("lora_merged"), "{error}");
     let error = net.load_state_dict(&unmerged).unwrap_err();
     assert!(error.to_string().contains("lora_merged"), "{error}");
 
-    // Into a model of the same state they are loaded, and taken out again.
+    // They load into a model in the same state, and can be unmerged.
     let mut other = adapted();
     lora::merge(&mut other).unwrap();
     let report = other.load_state_dict(&merged).unwrap();

@@ -1,4 +1,4 @@
-//! Adapters on a base of four bits, as QLoRA trains them, beside the same adapters on the base in full precision.
+//! Adapters on a four-bit base, trained as in QLoRA, compared with the same adapters on the base in full precision.
 
 use module_nn::lora::{self, LoraConfig};
 use module_nn::prelude::*;
@@ -56,15 +56,15 @@ fn base_of(model: &Transformer) -> IndexMap<String, Tensor> {
         .collect()
 }
 
-/// A training of adapters on a base that is packed or not.
+/// A training of adapters on a base that may be packed.
 struct Run {
     losses: Vec<f32>,
-    /// Of the base, as it is stored.
+    /// The base in its stored form.
     bytes: usize,
     model: Transformer,
 }
 
-/// In which precision adapters are trained.
+/// The precision in which adapters are trained.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Precision {
     /// Parameters and products in `F32`.

@@ -1,4 +1,4 @@
-//! Adapters of the weights of recurrent layers and cells.
+//! Adapters for the weights of recurrent layers and cells.
 
 use module_nn::lora::{self, Combination, InitLoraWeights, LoraBias, LoraConfig, LoraError};
 use module_nn::prelude::*;
@@ -19,7 +19,7 @@ fn output(lstm: &LSTM) -> Tensor {
     lstm.call(sequence()).unwrap().0
 }
 
-/// The output of a layer without adapters, to whose weights these parts of adapters are added.
+/// The output of a layer without adapters, to whose weights these adapter products are added.
 fn output_with(lstm: &LSTM, parts: &[(&str, f64)]) -> Tensor {
     let plain = lstm.config().build().unwrap();
     for (key, parameter) in plain.named_parameters() {

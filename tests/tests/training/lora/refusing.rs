@@ -1,4 +1,4 @@
-//! What cannot be adapted, and that nothing is half changed then.
+//! Modules that cannot be adapted, and that a refusal leaves nothing half changed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Adapters are modules: keys, tree, casts, freezing, saving, and nothing of them where there are none.
+//! Adapters are modules: keys, tree, casts, freezing, saving; and there is no trace of them in models without any.
 
 use module_nn::lora::{self, LoraBias, LoraConfig};
 use module_nn::prelude::*;

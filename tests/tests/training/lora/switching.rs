@@ -1,4 +1,4 @@
-//! Several adapters of one model.
+//! Several adapters in one model.
 
 use module_nn::lora::{self, Combination, LoraConfig};
 use module_nn::prelude::*;

@@ -1,4 +1,4 @@
-//! Optimizers whose type is only known at run time.
+//! Optimizers whose type is known only at run time.
 
 use module_nn::prelude::*;
 
@@ -19,7 +19,7 @@ fn a_boxed_optimizer_steps_is_saved_and_restored() {
         let [mut sgd, mut adamw] = build(&model);
         let optimizer = if kind == 0 { &mut sgd } else { &mut adamw };
         train(&model, &mut **optimizer, 1..4);
-        // As a box, and as what is in it.
+        // As a box, and as its content.
         let saved = TrainingCheckpoint::new(0, 3)
             .with("box", optimizer)
             .unwrap();

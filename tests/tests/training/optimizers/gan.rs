@@ -1,4 +1,4 @@
-//! Two networks that pause each other in turn, as PyTorch trains them.
+//! Two networks that pause each other in turn, trained as in PyTorch.
 
 use module_nn::functional::{Reduction, binary_cross_entropy_with_logits};
 use module_nn::prelude::*;

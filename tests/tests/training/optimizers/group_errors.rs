@@ -1,4 +1,4 @@
-//! Groups that cannot be meant, and states that are not of the groups that there are.
+//! Invalid groups, and states that do not match the existing groups.
 
 use module_core::Snapshot;
 use module_nn::optim::ParamGroups;
@@ -119,7 +119,7 @@ fn states_from_before_there_were_groups_are_loaded() {
     let mut saved = sgd().build(&model).unwrap();
     train(&model, &mut saved, 1..3);
     let state = saved.state().unwrap();
-    // All that such a state has.
+    // The complete contents of such a state.
     let old = Snapshot::new(state.tensors().clone())
         .with("optimizer", &"SGD")
         .and_then(|old| old.with("config", &sgd().nesterov(true)))

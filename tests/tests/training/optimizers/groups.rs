@@ -1,4 +1,4 @@
-//! Groups of parameters with options of their own.
+//! Parameter groups with different options.
 
 use module_nn::optim::{ParamGroups, no_decay};
 use module_nn::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Run, goes_on, network, regress};
 
-/// Trains by groups whose rates `set_lr` scales, as a `LambdaLR` of PyTorch does.
+/// Trains with groups whose rates `set_lr` scales, like a `LambdaLR` of PyTorch.
 fn trains_as_recorded<O: Optimizer>(
     name: &str,
     build: impl Fn(&Value, &Value, &dyn Module) -> Result<O>,
@@ -92,7 +92,7 @@ fn every_parameter_is_in_one_group() {
     assert_eq!(rest.options, AdamWConfig::new(0.1));
     assert_eq!(biases.options, AdamWConfig::new(0.1).weight_decay(0.0));
     assert_eq!(first.options, AdamWConfig::new(0.3).amsgrad(true));
-    // One that selects nothing on purpose, and the whole model.
+    // One that intentionally selects nothing, and the whole model.
     let groups = SGDConfig::new(0.1).group(Select::none(), |g| g.momentum(0.5));
     let optimizer = groups
         .group(Select::all(), |g| g.momentum(0.9))
@@ -147,7 +147,7 @@ fn rates_of_groups_are_set_together_and_alone() {
     let mut optimizer = groups.group("2.bias", |g| g).build(&model).unwrap();
     optimizer.set_lr(0.5).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.5, 1.0, 0.5]);
-    // A rate of 0 forgets no proportion.
+    // A rate of 0 does not lose the proportions.
     optimizer.set_lr(0.0).unwrap();
     optimizer.set_lr(0.25).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.25, 0.5, 0.25]);
@@ -176,7 +176,7 @@ fn rates_of_groups_are_set_together_and_alone() {
         assert!(optimizer.set_lr(lr).is_err());
     }
     assert_eq!(optimizer.group_lrs(), [1.0, 0.5, 2.0]);
-    // To a rate of 0 there is no proportion: the one before stays.
+    // A rate of 0 has no proportion: the previous one stays.
     optimizer.set_lr(0.0).unwrap();
     optimizer.set_group_lr(1, 3.0).unwrap();
     assert_eq!(optimizer.group_lrs(), [0.0, 3.0, 0.0]);

@@ -1,4 +1,4 @@
-//! Steps that write over parameters.
+//! Steps that overwrite parameters.
 
 use module_nn::prelude::*;
 
@@ -19,7 +19,7 @@ fn a_step_writes_over_a_parameter_and_over_nothing_that_is_held() -> Result<()> 
         let model = Linear::new(3, 2)?;
         let mut optimizer = make(&model)?;
         let x = Tensor::from([[1.0_f32, -2.0, 3.0]]);
-        // The graph holds the weight that was there, for the gradient of the input.
+        // The graph holds the previous weight, for the gradient of the input.
         let input = x.with_grad()?;
         let loss = model.call(input.clone())?.sum(..)?;
         model.call(x.clone())?.sum(..)?.backward()?;

@@ -1,4 +1,4 @@
-//! An optimizer that the library does not have, written by a user.
+//! A user-written optimizer that the library does not have.
 
 use module_nn::prelude::*;
 use serde::{Deserialize, Serialize};

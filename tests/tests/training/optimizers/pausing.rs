@@ -1,4 +1,4 @@
-//! A pause keeps the gradient and the state, a freeze drops both.
+//! Pausing keeps the gradient and the optimizer state; freezing drops both.
 
 use module_nn::prelude::*;
 
@@ -52,7 +52,7 @@ fn a_paused_parameter_is_not_moved_and_its_state_is_saved_and_goes_on() {
             pause(&model);
             let weight = model.get_parameter("0.weight").unwrap();
             if !weight.requires_grad() {
-                // It has the gradient of the last step, by which PyTorch would move it.
+                // It has the gradient of the last step, with which PyTorch would update it.
                 assert!(weight.grad().is_some());
                 let before = values(weight);
                 optimizer.step(&model).unwrap();
@@ -81,7 +81,7 @@ fn a_paused_parameter_is_not_moved_and_its_state_is_saved_and_goes_on() {
             weight.unfreeze();
             weight.set_grad(grad).unwrap();
         });
-        // Going on with the same gradient and state gives the same bits; without the state it does not.
+        // Resuming with the same gradient and state gives the same bits; without the state it does not.
         assert_eq!(paused, straight);
         assert_ne!(frozen, straight);
     }
@@ -101,7 +101,7 @@ fn what_is_frozen_has_no_state_even_where_one_is_loaded() {
         assert!(keys(&*optimizer, "2.weight.") > 0);
         optimizer.load_state(&saved).unwrap();
         assert_eq!(keys(&*optimizer, "0.weight."), 0);
-        // A pause of what is frozen changes nothing, and going on lets it be trained.
+        // Pausing a frozen parameter changes nothing, and resuming allows it to be trained.
         weight.set_requires_grad(false);
         assert!(weight.is_frozen() && weight.freezes() == 1);
         weight.set_requires_grad(true);

@@ -3,7 +3,7 @@
 use module_nn::prelude::*;
 use module_tests::golden;
 
-/// A model that adapters are for.
+/// A model for adapters.
 pub(super) trait Model: Module {
     fn answer(&self, input: Tensor) -> Result<Tensor>;
 }
@@ -119,7 +119,7 @@ impl Model for Readings {
     }
 }
 
-/// A model with the values of its file, evaluating.
+/// A model with the values of its file, in evaluation mode.
 pub(super) fn base(kind: &str) -> Box<dyn Model> {
     let model = fresh(kind).unwrap();
     let values = golden::path(format!("peft/{kind}.safetensors"));

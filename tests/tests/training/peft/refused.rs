@@ -1,4 +1,4 @@
-//! What is refused, by which error, and that nothing has changed then.
+//! Invalid adapters, their errors, and that nothing has changed afterwards.
 
 use module_nn::LoadProblems;
 use module_nn::lora::{
@@ -90,7 +90,7 @@ fn other_methods_and_broken_files_are_refused() {
     );
 }
 
-/// All that an adapter could have changed.
+/// Everything that an adapter could have changed.
 fn state(model: &dyn Model) -> Vec<(String, Vec<f32>, bool)> {
     let values = model.named_parameters().map(|(path, parameter)| {
         let values = parameter.detach().to_vec::<f32>().unwrap();

@@ -1,4 +1,4 @@
-//! Adapters that are made here, and that PEFT has read: `golden/check_rust_adapters.py`.
+//! Adapters that are created here and that PEFT has read: `golden/check_rust_adapters.py`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::models::{Model, base};
 use super::{Recorded, answer};
 use crate::torch_optimizers::adler32;
 
-/// Set to write the files anew, after which `golden/check_rust_adapters.py` must be run again.
+/// Set to rewrite the files, after which `golden/check_rust_adapters.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";
 
 struct Case {
@@ -105,7 +105,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// A model with an adapter all of whose parameters were moved from where they began.
+/// A model with an adapter whose parameters all differ from their initial values.
 fn adapted(case: &Case) -> Box<dyn Model> {
     let mut model = base(case.kind);
     fork_rng(5, || -> Result<()> {

@@ -1,4 +1,4 @@
-//! Schedules that are made of others.
+//! Schedules composed of others.
 
 use module_nn::prelude::*;
 

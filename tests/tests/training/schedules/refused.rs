@@ -1,4 +1,4 @@
-//! What schedules refuse, and that nothing is changed then.
+//! Invalid uses of schedules, and that nothing has changed afterwards.
 
 use module_nn::Snapshot;
 use module_nn::optim::RuleOptimizer;
@@ -101,7 +101,7 @@ fn an_optimizer_with_other_groups_is_refused() {
     assert!(error.contains("2 group(s)"), "{error}");
 }
 
-/// An optimizer that keeps nothing but its learning rate.
+/// An optimizer that stores nothing but its learning rate.
 struct Own(f64);
 
 impl Stateful for Own {

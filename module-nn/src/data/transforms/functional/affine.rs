@@ -8,19 +8,19 @@ options! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct AffineOptions {
         optional {
-            /// By how many degrees it is turned clockwise.
+            /// The rotation in degrees, clockwise.
             angle: f64 = 0.0,
-            /// By how many pixels it is moved to the right and down.
+            /// The translation in pixels, to the right and down.
             translate: [f64; 2] = [0.0; 2],
-            /// By what it is multiplied.
+            /// The scale factor.
             scale: f64 = 1.0,
-            /// By how many degrees it is sheared along x and y.
+            /// The shear in degrees, along x and y.
             shear: [f64; 2] = [0.0; 2],
-            /// How pixels are made of others.
+            /// The interpolation.
             interpolation: InterpolationMode = InterpolationMode::Nearest,
-            /// What stands outside of the image: nothing for 0, one number, or one for each channel.
+            /// The fill outside the image: nothing for 0, one number, or one for each channel.
             fill: Vec<f64> = Vec::new(),
-            /// The point, x and y in pixels from the upper left corner, that stays in its place; the center if none is given.
+            /// The fixed point, x and y in pixels from the upper left corner; by default the center.
             center: Option<[f64; 2]> = None,
         }
     }
@@ -31,23 +31,23 @@ options! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct RotateOptions {
         optional {
-            /// How pixels are made of others.
+            /// The interpolation.
             interpolation: InterpolationMode = InterpolationMode::Nearest,
-            /// Whether the result is as large as the turned image.
+            /// Whether the result is large enough for the whole rotated image.
             expand: bool = false,
-            /// The point, x and y in pixels from the upper left corner, that stays in its place; the center if none is given.
+            /// The fixed point, x and y in pixels from the upper left corner; by default the center.
             center: Option<[f64; 2]> = None,
-            /// What stands outside of the image: nothing for 0, one number, or one for each channel.
+            /// The fill outside the image: nothing for 0, one number, or one for each channel.
             fill: Vec<f64> = Vec::new(),
         }
     }
 }
 
-/// The image turned, scaled, sheared and moved, in this order seen from its result, at its own size.
+/// The image rotated, scaled, sheared and translated, at its own size, applied in this order as seen from the result.
 ///
 /// # Errors
 ///
-/// What is no image, a scale that is not above 0, another number of fills.
+/// A tensor that is not an image, a scale that is not above 0, a wrong number of fill values.
 ///
 /// # Example
 ///
@@ -90,11 +90,11 @@ pub fn affine(image: &Tensor, options: &AffineOptions) -> Result<Tensor> {
     )
 }
 
-/// The image turned counterclockwise by so many degrees. Quarters of a turn around the center copy pixels.
+/// The image rotated counterclockwise by an angle in degrees. Quarter turns around the center copy pixels.
 ///
 /// # Errors
 ///
-/// What is no image, an angle that is not finite, another number of fills.
+/// A tensor that is not an image, an angle that is not finite, a wrong number of fill values.
 ///
 /// # Example
 ///
@@ -149,14 +149,14 @@ fn check_fill(op: &'static str, fill: &[f64], channels: usize) -> Result<()> {
     }
 }
 
-/// A point as it is seen from the center of the image.
+/// A point relative to the center of the image.
 fn from_center(center: Option<[f64; 2]>, width: usize, height: usize) -> [f64; 2] {
     center.map_or([0.0; 2], |[x, y]| {
         [x - width as f64 * 0.5, y - height as f64 * 0.5]
     })
 }
 
-/// From a pixel of the result to one of the image, both seen from the center: two rows of three numbers.
+/// The map from a pixel of the result to one of the image, both relative to the center: two rows of three numbers.
 fn inverse_matrix(
     [cx, cy]: [f64; 2],
     angle: f64,
@@ -175,7 +175,7 @@ fn inverse_matrix(
     [a, b, cx - a * x - b * y, c, d, cy - c * x - d * y]
 }
 
-/// The size of the turned image, in `f32` as torchvision computes it.
+/// The size of the rotated image, in `f32` as torchvision computes it.
 fn expanded(matrix: [f64; 6], width: usize, height: usize) -> [usize; 2] {
     let (w, h) = (0.5 * width as f32, 0.5 * height as f32);
     let [a, b, c, d, e, f] = matrix.map(|x| x as f32);
@@ -193,7 +193,7 @@ fn expanded(matrix: [f64; 6], width: usize, height: usize) -> [usize; 2] {
     [size(d, e, f, h), size(a, b, c, w)]
 }
 
-/// The places of the image that the pixels of a result of this size are made of.
+/// The image positions from which the pixels of a result of this size are computed.
 fn grid(
     matrix: [f64; 6],
     [height, width]: [usize; 2],

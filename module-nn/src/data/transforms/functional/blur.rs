@@ -5,9 +5,9 @@ use module_core::{ConvOptions, DType, Error, Result, Tensor};
 use super::check::{floats, image_sizes};
 use super::pad::{PaddingMode, pad};
 
-/// The image with every pixel a weighted mean of those around it, whose weights fall with their distance as a Gaussian's
-/// density of the standard deviation `sigma`. `kernel_size`, how many pixels wide and high the surroundings are, and `sigma`
-/// have the horizontal number first. The image is reflected at its edges.
+/// The image with every pixel replaced by a weighted mean of its neighborhood; the weights follow a Gaussian with standard
+/// deviation `sigma`. `kernel_size`, the width and height of the neighborhood in pixels, and `sigma` have the horizontal
+/// number first. The image is reflected at its edges.
 ///
 /// ```text
 /// w(d) ∝ exp(-d²/(2·sigma²))
@@ -15,7 +15,7 @@ use super::pad::{PaddingMode, pad};
 ///
 /// # Errors
 ///
-/// What is no image, sizes of the kernel that are even or more than twice those of the image, a `sigma` that is not above 0.
+/// A tensor that is not an image, kernel sizes that are even or more than twice the image's, a `sigma` that is not above 0.
 ///
 /// # Example
 ///
@@ -61,7 +61,7 @@ fn weights(size: usize, sigma: f64, like: &Tensor) -> Result<Tensor> {
     places.div(sigma)?.square()?.neg()?.softmax(0)
 }
 
-/// Refuses kernels without a middle.
+/// Refuses kernels without a center.
 pub(in super::super) fn check_kernel_size(op: &'static str, sizes: [usize; 2]) -> Result<()> {
     match sizes.iter().all(|size| size % 2 == 1) {
         true => Ok(()),

@@ -49,7 +49,7 @@ pub(super) fn bound(image: &Tensor) -> f64 {
     }
 }
 
-/// The image in a dtype that is computed with.
+/// The image in a dtype for computation.
 pub(super) fn floats(image: &Tensor) -> Result<Tensor> {
     match image.dtype() {
         DType::U8 => image.to_dtype(DType::F32),
@@ -57,13 +57,13 @@ pub(super) fn floats(image: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Pixels within their bounds in the dtype of an image, cut off to integers where it has them.
+/// Pixels clamped to the range of the image's dtype, truncated to integers if it is an integer dtype.
 pub(super) fn pixels_like(pixels: &Tensor, image: &Tensor) -> Result<Tensor> {
     pixels.clamp(0.0, bound(image))?.to_dtype(image.dtype())
 }
 
-/// `a + alpha b` rounded once, as PyTorch's `add` with `alpha` is on processors with vector instructions: bytes are cut off
-/// afterwards, so that a rounding more would show.
+/// `a + alpha b` rounded once, like PyTorch's `add` with `alpha` on processors with vector instructions: bytes are
+/// truncated afterwards, so that an additional rounding would show.
 pub(super) fn add_fused(a: &Tensor, b: &Tensor, alpha: f64) -> Result<Tensor> {
     if a.dtype() != DType::F32 {
         return a.add_scaled(b, alpha);

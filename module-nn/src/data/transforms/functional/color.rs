@@ -2,11 +2,11 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::check::{add_fused, bound, check_factor, color_sizes, floats, image_sizes, pixels_like};
 
-/// The image times a factor: 0 is black, 1 the image.
+/// The image times a factor: 0 gives black, 1 the image.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///
@@ -25,11 +25,11 @@ pub fn adjust_brightness(image: &Tensor, factor: f64) -> Result<Tensor> {
     pixels_like(&floats(image)?.mul(factor)?, image)
 }
 
-/// The image blended with the mean of its gray: 0 is that gray, 1 the image.
+/// The image blended with the mean of its gray version: 0 gives that gray, 1 the image.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///
@@ -52,11 +52,11 @@ pub fn adjust_contrast(image: &Tensor, factor: f64) -> Result<Tensor> {
     blend(image, &gray.mean_keepdim([-3, -2, -1])?, factor)
 }
 
-/// The image blended with its gray: 0 is that gray, 1 the image. An image of one channel stays as it is.
+/// The image blended with its gray version: 0 gives gray, 1 the image. An image of one channel is unchanged.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///
@@ -78,12 +78,12 @@ pub fn adjust_saturation(image: &Tensor, factor: f64) -> Result<Tensor> {
     }
 }
 
-/// The gray of an image of three channels, `0.2989 r + 0.587 g + 0.114 b`, in each of its channels; an image of one channel stays
-/// as it is.
+/// The gray version of an image of three channels, `0.2989 r + 0.587 g + 0.114 b`, in each of its channels; an image of one
+/// channel is unchanged.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels.
+/// A tensor that is not an image of 1 or 3 channels.
 ///
 /// # Example
 ///
@@ -108,7 +108,7 @@ fn gray(image: &Tensor) -> Result<Tensor> {
     add_fused(&add_fused(&r.mul(0.2989)?, &g, 0.587)?, &b, 0.114)
 }
 
-/// Gray as the integers that an image of them has.
+/// Gray as integers, for an integer image.
 fn whole(gray: Tensor, image: &Tensor) -> Result<Tensor> {
     match image.dtype() {
         DType::U8 => gray.floor(),
@@ -122,11 +122,11 @@ fn blend(image: &Tensor, other: &Tensor, factor: f64) -> Result<Tensor> {
     pixels_like(&blended, image)
 }
 
-/// The largest value less each pixel.
+/// The largest value minus each pixel.
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -145,11 +145,11 @@ pub fn invert(image: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Inverts the pixels that are at least a threshold.
+/// Inverts the pixels that are at least the threshold.
 ///
 /// # Errors
 ///
-/// What is no image, a threshold above the largest value.
+/// A tensor that is not an image, a threshold above the largest value.
 ///
 /// # Example
 ///
@@ -170,11 +170,12 @@ pub fn solarize(image: &Tensor, threshold: f64) -> Result<Tensor> {
     floats(image)?.ge(threshold)?.where_(&invert(image)?, image)
 }
 
-/// The first `bits` of each pixel, up to 8; of floating-point images the largest of `2^bits` levels that is not above it.
+/// The first `bits` bits of each pixel, up to 8; for floating-point images, the largest of `2^bits` levels that does not
+/// exceed it.
 ///
 /// # Errors
 ///
-/// What is no image, more than 8 bits.
+/// A tensor that is not an image, more than 8 bits.
 ///
 /// # Example
 ///
@@ -206,12 +207,11 @@ pub fn posterize(image: &Tensor, bits: u32) -> Result<Tensor> {
     }
 }
 
-/// Each channel stretched so that its smallest value is 0 and its largest the largest that there is; a channel of one value stays
-/// as it is.
+/// Each channel stretched to the full range of values; a constant channel is unchanged.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels.
+/// A tensor that is not an image of 1 or 3 channels.
 ///
 /// # Example
 ///

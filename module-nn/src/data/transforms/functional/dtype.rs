@@ -2,14 +2,14 @@ use module_core::{DType, Error, Result, Tensor};
 
 use super::check::image_sizes;
 
-/// An image in another dtype with its values brought to that one's bounds, 0 to 255 or 0 to 1: torchvision's
-/// `to_dtype(image, dtype, scale=True)`. Without scaling it is [`to_dtype`](Tensor::to_dtype) of the tensor.
+/// An image converted to another dtype, with its values scaled to that dtype's range, 0 to 255 or 0 to 1: torchvision's
+/// `to_dtype(image, dtype, scale=True)`. Without scaling, use [`to_dtype`](Tensor::to_dtype) of the tensor.
 ///
-/// From 0 to 1 to integers each pixel is multiplied by 255.999 and cut off.
+/// From floating point to integers, each pixel is multiplied by 255.999 and truncated.
 ///
 /// # Errors
 ///
-/// What is no image, a dtype other than `U8`, `F32` and `F64`.
+/// A tensor that is not an image, a dtype other than `U8`, `F32` and `F64`.
 ///
 /// # Example
 ///
@@ -38,11 +38,12 @@ pub fn to_dtype_scaled(image: &Tensor, dtype: DType) -> Result<Tensor> {
     }
 }
 
-/// `(x - mean) / std` in each channel; one number is for all.
+/// `(x - mean) / std` in each channel; one number applies to all.
 ///
 /// # Errors
 ///
-/// What is no image, an image of integers, other numbers of means or deviations than channels, a deviation of 0.
+/// A tensor that is not an image, an image of integers, numbers of means or deviations that differ from the channels, a
+/// deviation of 0.
 ///
 /// # Example
 ///
@@ -78,12 +79,12 @@ pub(in super::super) fn check_normalize(image: &Tensor, mean: &[f64], std: &[f64
     Ok(())
 }
 
-/// Numbers of channels as an image is computed with by them.
+/// Per-channel numbers in the dtype in which the image is computed.
 pub(in super::super) fn per_channel(values: &[f64]) -> Result<Tensor> {
     Tensor::from(values).reshape([-1, 1, 1])
 }
 
-/// [`normalize`] of numbers that are checked, and tensors already.
+/// [`normalize`] with numbers that are already checked and converted to tensors.
 pub(in super::super) fn normalize_by(
     image: &Tensor,
     mean: &Tensor,
@@ -93,7 +94,7 @@ pub(in super::super) fn normalize_by(
     image.sub(&like_image(mean)?)?.div(&like_image(std)?)
 }
 
-/// Refuses deviations that cannot be divided by.
+/// Refuses deviations of 0.
 pub(in super::super) fn check_std(op: &'static str, std: &[f64]) -> Result<()> {
     match std.iter().find(|std| **std == 0.0 || std.is_nan()) {
         None => Ok(()),

@@ -3,12 +3,12 @@ use module_core::{DType, Result, Tensor};
 use super::check::image_sizes;
 use super::dtype::to_dtype_scaled;
 
-/// Each channel with its values spread so that all are about as frequent: Pillow's `ImageOps.equalize`. Floating-point images are
-/// brought to 256 levels.
+/// Each channel with its histogram equalized: Pillow's `ImageOps.equalize`. Floating-point images are quantized to 256
+/// levels.
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///

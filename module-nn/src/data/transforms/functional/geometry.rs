@@ -8,7 +8,7 @@ use super::check::image_sizes;
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -30,7 +30,7 @@ pub fn horizontal_flip(image: &Tensor) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -48,11 +48,11 @@ pub fn vertical_flip(image: &Tensor) -> Result<Tensor> {
     image.flip(-2)
 }
 
-/// `size` pixels, height and width, from `start`, top and left, on. What lies outside of the image is 0.
+/// The part of `size` pixels (height, width) from `start` (top, left) on. Pixels outside the image are 0.
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -78,7 +78,7 @@ pub fn crop(image: &Tensor, start: [isize; 2], size: [usize; 2]) -> Result<Tenso
     }
 }
 
-/// The part of a dimension that lies inside, and how much is added before and behind it.
+/// The part of a dimension that lies inside, and the padding before and after it.
 fn part(
     op: &'static str,
     start: isize,
@@ -95,11 +95,11 @@ fn part(
     Ok((first..last, before, size - before - (last - first)))
 }
 
-/// The middle of the image, of `size` pixels, height and width; an image that is smaller is padded with zeros.
+/// The center of the image, of `size` pixels (height, width); a smaller image is padded with zeros.
 ///
 /// # Errors
 ///
-/// What is no image.
+/// A tensor that is not an image.
 ///
 /// # Example
 ///
@@ -114,20 +114,20 @@ fn part(
 pub fn center_crop(image: &Tensor, size: [usize; 2]) -> Result<Tensor> {
     let [_, height, width] = image_sizes("center_crop", image)?;
     let start = |size: usize, of: usize| match size > of {
-        // What is added is halved, and the greater half stands behind.
+        // The padding is split in half; the larger half goes after.
         true => -(((size - of) / 2) as isize),
-        // Half a pixel goes to the even number, as Python rounds.
+        // Half pixels are rounded to even, as in Python.
         false => ((of - size) as f64 / 2.0).round_ties_even() as isize,
     };
     crop(image, [start(size[0], height), start(size[1], width)], size)
 }
 
-/// The image with `value` in a rectangle from `start`, top and left, on; the value is broadcast to
+/// The image with `value` in a rectangle from `start` (top, left) on; the value is broadcast to
 /// `[…, channels, height, width]` of the rectangle.
 ///
 /// # Errors
 ///
-/// What is no image, a rectangle that does not lie inside, a value that does not broadcast.
+/// A tensor that is not an image, a rectangle out of bounds, a value that does not broadcast.
 ///
 /// # Example
 ///
@@ -181,7 +181,7 @@ pub(in super::super) fn put(
     let place = inside(rows.clone(), height, [height, 1])?;
     let place = place.logical_and(&inside(columns.clone(), width, [1, width])?)?;
     let value = value.to_dtype(image.dtype())?;
-    // Where the rectangle is, the value stands; its own rectangle is brought to the place by padding.
+    // Padding moves the rectangle's own mask to its position; the value is used there.
     let mut shape = image.shape().to_vec();
     if let [.., y, x] = &mut shape[..] {
         (*y, *x) = (rows.len(), columns.len());

@@ -3,13 +3,13 @@ use module_core::{DType, Error, Result, Tensor};
 use super::check::color_sizes;
 use super::dtype::to_dtype_scaled;
 
-/// The image with its hue turned: by `factor` of a full turn, from -0.5 to 0.5. An image of one channel stays as it is.
+/// The image with its hue rotated by `factor` of a full turn, from -0.5 to 0.5. An image of one channel is unchanged.
 ///
 /// It is computed in `F32`, whatever the dtype of the image.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor beyond half a turn.
+/// A tensor that is not an image of 1 or 3 channels, a factor beyond half a turn.
 ///
 /// # Example
 ///
@@ -44,7 +44,7 @@ pub fn adjust_hue(image: &Tensor, factor: f64) -> Result<Tensor> {
     to_dtype_scaled(&turned, image.dtype())
 }
 
-/// One pixel, each operation rounded where torchvision's is.
+/// One pixel, with each operation rounded where torchvision's is.
 fn turned(rgb: [f32; 3], factor: f32) -> [f32; 3] {
     let [h, s, v] = hsv(rgb);
     let h = (h + factor) % 1.0;

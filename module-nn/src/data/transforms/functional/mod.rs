@@ -1,8 +1,8 @@
-//! What transforms do to images, as functions of tensors: torchvision's `transforms.v2.functional`.
+//! Image transforms as functions of tensors: torchvision's `transforms.v2.functional`.
 //!
-//! An image is `[…, channels, height, width]` of `U8` (0 to 255), `F32` or `F64` (0 to 1), with any number of dimensions in
-//! front, all of which are treated alike. Results have the dtype of the image, rounded or cut off where torchvision rounds or
-//! cuts off.
+//! An image is `[…, channels, height, width]` of `U8` (0 to 255), `F32` or `F64` (0 to 1), with any number of leading
+//! dimensions, which are all treated alike. Results have the dtype of the image, rounded or truncated where torchvision
+//! rounds or truncates.
 
 mod affine;
 mod blur;

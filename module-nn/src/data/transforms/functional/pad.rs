@@ -3,27 +3,27 @@ use serde::{Deserialize, Serialize};
 
 use super::check::image_sizes;
 
-/// What [`pad`] puts around an image.
+/// How [`pad`] fills the border.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaddingMode {
-    /// The fill.
+    /// With the fill value.
     #[default]
     Constant,
-    /// The pixel at the edge.
+    /// With the pixel at the edge.
     Edge,
-    /// The image reflected at its edge, which is not repeated.
+    /// With the image reflected at its edge, which is not repeated.
     Reflect,
-    /// The image reflected behind its edge, which is repeated.
+    /// With the image reflected behind its edge, which is repeated.
     Symmetric,
 }
 
-/// The image with pixels around it: left, top, right and bottom. `fill` is one number or one for each channel, and none is 0; other
-/// modes than `Constant` take none.
+/// The image with padding: left, top, right and bottom. `fill` is one number or one for each channel, and empty means 0;
+/// modes other than `Constant` take none.
 ///
 /// # Errors
 ///
-/// What is no image, another number of fills, more reflected pixels than the image has.
+/// A tensor that is not an image, a wrong number of fill values, more reflected pixels than the image has.
 ///
 /// # Example
 ///
@@ -75,7 +75,7 @@ pub fn pad(image: &Tensor, padding: [usize; 4], fill: &[f64], mode: PaddingMode)
     }
 }
 
-/// A fill in the kind of numbers that the image has.
+/// A fill value in the number type of the image.
 pub(super) fn number(image: &Tensor, fill: f64) -> Scalar {
     match image.dtype() {
         DType::U8 => Scalar::from(fill as u8 as i64),
@@ -83,7 +83,7 @@ pub(super) fn number(image: &Tensor, fill: f64) -> Scalar {
     }
 }
 
-/// Which pixels stand along a dimension that is reflected behind its edges.
+/// The source pixels along a dimension that is reflected behind its edges.
 fn symmetric(image: &Tensor, before: usize, after: usize, size: usize) -> Result<Tensor> {
     if before.max(after) > size {
         let most = before.max(after);

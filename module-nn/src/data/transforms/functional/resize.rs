@@ -6,7 +6,7 @@ use super::geometry::crop;
 use super::resize_bytes::{Filter, resize_bytes};
 use crate::config::check_bytes_fit;
 
-/// How [`resize`] makes pixels of others.
+/// The interpolation of [`resize`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResizeMode {
@@ -14,20 +14,20 @@ pub enum ResizeMode {
     Nearest,
     /// The pixel that contains the center of the new one.
     NearestExact,
-    /// Linear interpolation; of a smaller image a weighted mean of the pixels that it covers (antialiasing).
+    /// Linear interpolation; when downscaling, a weighted mean of the pixels covered (antialiasing).
     #[default]
     Bilinear,
     /// Cubic interpolation, with antialiasing.
     Bicubic,
 }
 
-/// The image at another size, height and width.
+/// The image resized to a height and width.
 ///
-/// Bytes are interpolated in whole numbers, as PyTorch does it on processors with vector instructions.
+/// Bytes are interpolated in integer arithmetic, as in PyTorch on processors with vector instructions.
 ///
 /// # Errors
 ///
-/// What is no image, a size of 0, an image without pixels.
+/// A tensor that is not an image, a size of 0, an image without pixels.
 ///
 /// # Example
 ///
@@ -82,14 +82,14 @@ pub fn resize(image: &Tensor, size: [usize; 2], mode: ResizeMode) -> Result<Tens
     resized.reshape(shape)
 }
 
-/// Refuses a size that memory does not hold the bytes of: those of both steps, and the weights of the rows and columns.
+/// Refuses a size that does not fit in memory: the bytes of both steps, and the weights of the rows and columns.
 fn check_bytes_to_resize(op: &'static str, image: &Tensor, size: [usize; 2]) -> Result<()> {
     let [.., height, width] = image.shape()[..] else {
         return Ok(());
     };
     let [to_height, to_width] = size;
     let planes = image.numel() / (height * width);
-    // A pixel is made of a few, or of many where it is smaller than they are.
+    // A pixel depends on a few others, or on many when downscaling.
     let weights = |from: usize, to: usize| to.checked_mul(128)?.checked_add(from.checked_mul(64)?);
     let bytes = || {
         let rows = height.checked_add(to_height)?;
@@ -115,7 +115,7 @@ pub(in super::super) fn check_size(op: &'static str, size: [usize; 2]) -> Result
     }
 }
 
-/// A part of the image, `of` rows and columns from `start` on, at another size: [`crop`] and then [`resize`].
+/// A part of the image, `of` rows and columns from `start` on, resized: [`crop`] and then [`resize`].
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Resizing of bytes by whole numbers: weights of 16 bits, along the rows first and then along the columns, with bytes
-//! in between, as PyTorch and Pillow-SIMD do it.
+//! Resizes bytes in integer arithmetic, as PyTorch and Pillow-SIMD do: 16-bit weights, first along the rows and then along
+//! the columns, with bytes as the intermediate result.
 
-/// What a pixel weighs by its distance.
+/// The weight of a pixel by its distance.
 #[derive(Clone, Copy)]
 pub(super) enum Filter {
     Linear,
@@ -9,7 +9,7 @@ pub(super) enum Filter {
 }
 
 impl Filter {
-    /// How far it reaches.
+    /// The radius of the filter.
     fn support(self) -> f64 {
         match self {
             Self::Linear => 1.0,
@@ -35,13 +35,13 @@ impl Filter {
     }
 }
 
-/// The pixels along one dimension that make up one new pixel.
+/// The source pixels along one dimension of one new pixel.
 struct Window {
     start: usize,
     weights: Vec<i32>,
 }
 
-/// The windows of all new pixels, and by how many bits their weights are multiplied.
+/// The windows of all new pixels, and the number of bits by which their weights are scaled.
 fn windows(size: usize, to: usize, filter: Filter) -> (Vec<Window>, u32) {
     let scale = size as f64 / to as f64;
     let stretch = scale.max(1.0);
@@ -75,7 +75,7 @@ fn windows(size: usize, to: usize, filter: Filter) -> (Vec<Window>, u32) {
     (windows.collect(), bits)
 }
 
-/// Planes of one size at another.
+/// Resizes planes of equal size.
 pub(super) fn resize_bytes(
     mut pixels: Vec<u8>,
     [height, width]: [usize; 2],
@@ -118,7 +118,7 @@ pub(super) fn resize_bytes(
     pixels
 }
 
-/// A sum with weights of so many bits as a byte.
+/// A sum with weights of this many bits, as a byte.
 fn rounded(sum: i32, bits: u32) -> u8 {
     let half = if bits == 0 { 0 } else { 1 << (bits - 1) };
     ((sum + half) >> bits).clamp(0, 255) as u8

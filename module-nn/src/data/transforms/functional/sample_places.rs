@@ -1,21 +1,22 @@
-//! Images read at places between their pixels, by the roundings of PyTorch's `grid_sample` on processors that multiply and
-//! add at once: a quarter turn reads exactly between two pixels, and the last bit says which.
+//! Samples images between pixels, with the rounding of PyTorch's `grid_sample` on processors with fused multiply-add: a
+//! quarter turn samples exactly halfway between two pixels, and the last bit decides which one is read.
 
 use module_core::{DType, Element, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
-/// How turned and sheared pixels are made of others.
+/// The interpolation of rotated and sheared images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterpolationMode {
     /// The nearest pixel.
     #[default]
     Nearest,
-    /// Linear interpolation of four pixels.
+    /// Bilinear interpolation of four pixels.
     Bilinear,
 }
 
-/// Images `[count, channels, height, width]` at places `[height', width', 2]`, x and y from -1 to 1; zeros outside.
+/// Images `[count, channels, height, width]` sampled at positions `[height', width', 2]`, x and y from -1 to 1; zeros
+/// outside.
 pub(super) fn sample_places(
     images: &Tensor,
     places: &Tensor,
@@ -27,7 +28,7 @@ pub(super) fn sample_places(
     }
 }
 
-/// The operations of a floating-point type that are needed.
+/// The required operations of a floating-point type.
 trait Real: Element + Copy + Default {
     fn fma(self, by: Self, plus: Self) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -59,7 +60,7 @@ macro_rules! reals {
 
 reals! { f32 f64 }
 
-/// Pixels of the image and what they weigh; none outside.
+/// Pixels of the image and their weights; none outside.
 type Taps<T> = [(Option<usize>, T); 4];
 
 fn sample<T: Real>(images: &Tensor, places: &Tensor, mode: InterpolationMode) -> Result<Tensor> {

@@ -2,12 +2,12 @@ use module_core::{ConvOptions, DType, Result, Tensor};
 
 use super::check::{add_fused, check_factor, color_sizes, floats, pixels_like};
 
-/// The image blended with a blurred one: 0 is the blurred one, 1 the image, more is sharper. Pixels at the edge, and images of at
-/// most two rows or columns, stay as they are.
+/// The image blended with a blurred one: 0 gives the blurred one, 1 the image, and more is sharper. Pixels at the edge, and
+/// images of at most two rows or columns, are unchanged.
 ///
 /// # Errors
 ///
-/// What is no image of 1 or 3 channels, a factor below 0.
+/// A tensor that is not an image of 1 or 3 channels, a factor below 0.
 ///
 /// # Example
 ///

@@ -1,20 +1,20 @@
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::{q4_0, q4_k, q6_k, q8_0};
 use crate::simd::{Loop, run_at_best_level};
 use crate::{Error, Result};
 
-/// A layout of blocks of ggml, the library of llama.cpp.
+/// A block layout of ggml, the library of llama.cpp.
 ///
-/// | format | elements | bytes | an element is |
+/// | format | elements | bytes | formula of an element |
 /// |---|---|---|---|
 /// | `Q8_0` | 32 | 34 | `d·q`, eight bits each |
 /// | `Q4_0` | 32 | 18 | `d·(q - 8)`, four bits each |
-/// | `Q4K` | 256 | 144 | `d·s·q - m·t` with scales `s` and minima `t` of six bits for each 32, four bits each |
-/// | `Q6K` | 256 | 210 | `d·s·(q - 32)` with scales `s` of eight bits for each 16, six bits each |
+/// | `Q4K` | 256 | 144 | `d·s·q - m·t` with 6-bit scales `s` and minima `t` for each 32, four bits each |
+/// | `Q6K` | 256 | 210 | `d·s·(q - 32)` with 8-bit scales `s` for each 16, six bits each |
 ///
-/// `d` and `m` are of half precision, one for each block. Values and bytes are those of `ggml-quants.c`.
+/// `d` and `m` are half-precision numbers, one for each block. Values and bytes are those of `ggml-quants.c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BlockFormat {
@@ -57,7 +57,7 @@ impl BlockFormat {
         }
     }
 
-    /// Writes the elements of whole blocks; what is left over of either side stays as it is.
+    /// Unpacks whole blocks; leftover elements or bytes are ignored.
     pub fn unpack(self, bytes: &[u8], values: &mut [f32]) {
         match self {
             Self::Q8_0 => run_at_best_level(Unpack(self, bytes, values, q8_0::unpack)),
@@ -67,11 +67,11 @@ impl BlockFormat {
         }
     }
 
-    /// The bytes of whole blocks of values; what is left over is left out.
+    /// The bytes of whole blocks of values; leftover values are ignored.
     ///
     /// # Errors
     ///
-    /// A block whose values are not finite, or so large that half precision does not hold its scale.
+    /// A block whose values are not finite, or so large that half precision cannot hold its scale.
     pub fn pack(self, values: &[f32]) -> Result<Vec<u8>> {
         let (numel, size) = (self.numel(), self.size_in_bytes());
         let mut bytes = vec![0; values.len() / numel * size];
@@ -97,7 +97,7 @@ impl BlockFormat {
     }
 }
 
-/// Unpacks whole blocks one after the other.
+/// Unpacks consecutive whole blocks.
 struct Unpack<'a, F>(BlockFormat, &'a [u8], &'a mut [f32], F);
 
 impl<F: Fn(&[u8], &mut [f32])> Loop for Unpack<'_, F> {

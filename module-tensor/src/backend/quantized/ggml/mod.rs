@@ -1,4 +1,4 @@
-//! Blocks of quantized numbers, as ggml lays them out: a few elements with their scales in a few bytes.
+//! Blocks of quantized numbers in ggml's layouts: a few elements with their scales in a few bytes.
 
 mod format;
 mod numbers;

@@ -1,18 +1,18 @@
-//! What the layouts have in common.
+//! Code that the layouts share.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use half::f16;
 
-/// The half-precision number at a place of a block.
+/// The half-precision number at a position in a block.
 #[inline(always)]
 pub(super) fn half_at(block: &[u8], place: usize) -> f32 {
     let bytes = block.get(place..place + 2).unwrap_or(&[0, 0]);
     f16::from_le_bytes([bytes[0], bytes[1]]).to_f32()
 }
 
-/// Writes a number in half precision, and says whether that holds it.
+/// Writes a number in half precision, and returns whether that can hold it.
 pub(super) fn put_half(value: f32, bytes: &mut [u8]) -> bool {
     let value = f16::from_f32(value);
     bytes.copy_from_slice(&value.to_le_bytes());
@@ -27,7 +27,7 @@ pub(super) fn inverse(x: f32) -> f32 {
     }
 }
 
-/// The nearest whole number between two.
+/// The nearest integer in a range.
 pub(super) fn nearest(x: f32, least: i32, greatest: i32) -> i32 {
     (x.round_ties_even() as i32).clamp(least, greatest)
 }

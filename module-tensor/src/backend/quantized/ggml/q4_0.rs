@@ -1,6 +1,6 @@
-//! `Q4_0`: `d`, then 32 numbers of four bits, the first 16 in the lower halves of the bytes.
+//! `Q4_0`: `d`, then 32 4-bit numbers, the first 16 in the lower halves of the bytes.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::numbers::{half_at, inverse, put_half};

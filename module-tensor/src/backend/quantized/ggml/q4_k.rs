@@ -1,7 +1,7 @@
-//! `Q4_K`: `d` and `m`, then eight scales and eight minima of six bits in twelve bytes, then 256 numbers of
-//! four bits: each 32 bytes hold two groups of 32, the first in the lower halves.
+//! `Q4_K`: `d` and `m`, then eight 6-bit scales and eight 6-bit minima in twelve bytes, then 256 4-bit numbers: each 32
+//! bytes hold two groups of 32, the first in the lower halves.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::numbers::{half_at, nearest, put_half};
@@ -28,8 +28,8 @@ pub(super) fn unpack(block: &[u8], values: &mut [f32]) {
     }
 }
 
-/// The scale and the minimum of a group: those of the first four take six bits of a byte each, of the last
-/// four the lower bits lie in the last four bytes, and the upper ones above those of the first.
+/// The scale and the minimum of a group: those of the first four take six bits of a byte each; of the last four, the lower
+/// bits are in the last four bytes, and the upper ones above those of the first four.
 #[inline(always)]
 fn scale_and_minimum(block: &[u8], group: usize) -> (u8, u8) {
     let at = |place: usize| block[4 + place];
@@ -58,7 +58,7 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     {
         return false;
     }
-    // Zero without a sign is the least.
+    // Unsigned zero is the smallest.
     let larger = |most: f32, x: f32| if x > most { x } else { most };
     let largest = |of: fn(&Fit) -> f32| fits.iter().map(of).fold(0.0, larger);
     let (scale, minimum) = (largest(|fit| fit.scale), largest(|fit| fit.minimum));
@@ -85,7 +85,7 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
             }
         }
     }
-    // The codes again, by the scales that the block can hold.
+    // The codes again, with the scales as stored in the block.
     let (d, m) = (half_at(block, 0), half_at(block, 2));
     for (group, (x, codes)) in values
         .chunks_exact(GROUP)
@@ -120,9 +120,9 @@ struct Fit {
 }
 
 impl Fit {
-    /// The best of 22 attempts by the weighted squares of the errors: for some spacings of the codes around
-    /// that of the range, the scale and the minimum that are the least squares for these codes. Each begins at the
-    /// best minimum so far. Values count by their magnitude and the mean one.
+    /// The best of 22 attempts by weighted squared error: for several code spacings around that of the range, the
+    /// least-squares scale and minimum for these codes. Each attempt starts from the best minimum so far. Values are
+    /// weighted by their magnitude plus the mean magnitude.
     fn of(x: &[f32], codes: &mut [u8]) -> Self {
         let squares = x.iter().fold(0.0_f32, |sum, x| sum + x * x);
         let mean = (squares / x.len() as f32).sqrt();

@@ -1,8 +1,8 @@
-//! `Q6_K`: 256 numbers of six bits, of which 128 bytes hold the lower four bits and 64 the upper two, then 16
-//! scales of eight bits, then `d`. Each half of the elements lies for itself: 64 bytes hold the first and the third
-//! quarter, and the second and the fourth, and 32 bytes the upper bits of all four.
+//! `Q6_K`: 256 6-bit numbers, of which 128 bytes hold the lower four bits and 64 bytes the upper two, then 16 8-bit scales,
+//! then `d`. Each half of the elements is stored separately: 64 bytes hold the first and third quarter, and the second and
+//! fourth; 32 bytes hold the upper bits of all four.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::numbers::{half_at, nearest, put_half};
@@ -13,7 +13,7 @@ const UPPER: usize = 128;
 const SCALES: usize = 192;
 const D: usize = 208;
 
-/// A group whose magnitudes are all below this is taken for zeros.
+/// A group whose magnitudes are all below this counts as zeros.
 const EPSILON: f32 = 1e-15;
 
 #[inline(always)]
@@ -88,8 +88,8 @@ pub(super) fn pack(values: &[f32], block: &mut [u8]) -> bool {
     held
 }
 
-/// The scale of a group, and its codes: of 19 spacings around that of the extreme value the one whose least
-/// squares are the best, where values count by their squares.
+/// The scale of a group, and its codes: out of 19 spacings around that of the extreme value, the one with the smallest
+/// squared error, with values weighted by their squares.
 fn fit(x: &[f32], codes: &mut [u8]) -> f32 {
     let mut extreme = 0.0_f32;
     for &x in x {

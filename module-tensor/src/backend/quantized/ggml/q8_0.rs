@@ -1,6 +1,6 @@
-//! `Q8_0`: `d`, then 32 numbers of eight bits.
+//! `Q8_0`: `d`, then 32 8-bit numbers.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
+// A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
 use super::numbers::{half_at, inverse, put_half};

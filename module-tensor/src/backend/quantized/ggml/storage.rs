@@ -5,7 +5,7 @@ use super::super::shared::HostPacked;
 use super::format::BlockFormat;
 use crate::DType;
 
-/// The memory of a tensor whose elements are packed in blocks of ggml.
+/// The memory of a tensor in ggml blocks.
 ///
 /// [`BlockFormat::tensor`] and [`BlockFormat::quantize`] make such tensors.
 pub struct BlockStorage {
@@ -15,7 +15,7 @@ pub struct BlockStorage {
 }
 
 impl BlockStorage {
-    /// Whole blocks; bytes that are left over belong to no element.
+    /// Whole blocks; leftover bytes belong to no element.
     pub fn new(format: BlockFormat, bytes: SharedBytes) -> Self {
         let device = Device::cpu();
         Self {

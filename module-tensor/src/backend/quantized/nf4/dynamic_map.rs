@@ -1,5 +1,4 @@
-//! The 256 values of bitsandbytes' signed dynamic map: seven exponents, and the more places of a fraction the greater
-//! the exponent is.
+//! The 256 values of bitsandbytes' signed dynamic map: seven exponents, with more fraction bits for greater exponents.
 
 /// All values in ascending order.
 pub(super) fn values() -> Vec<f32> {
@@ -16,7 +15,7 @@ pub(super) fn values() -> Vec<f32> {
     values
 }
 
-/// The boundary `i` of `count` even parts from 0.1 to 1, counted from the nearer end as PyTorch's `linspace` does, by fused
+/// Boundary `i` of `count` equal parts from 0.1 to 1, counted from the nearer end as in PyTorch's `linspace`, with fused
 /// multiply-adds.
 fn boundary(i: u16, count: u16) -> f32 {
     let step = (1.0 - 0.1_f32) / f32::from(count);
@@ -26,7 +25,7 @@ fn boundary(i: u16, count: u16) -> f32 {
     }
 }
 
-/// The index of the nearest value, of two the lower one.
+/// The index of the nearest value, the lower one of two.
 pub(super) fn nearest(values: &[f32], v: f32) -> u8 {
     let above = values.partition_point(|&value| value <= v);
     let left = above.saturating_sub(1);

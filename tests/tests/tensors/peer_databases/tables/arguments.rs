@@ -1,4 +1,4 @@
-//! The arguments of a recorded call, by their places and PyTorch's names.
+//! The arguments of a recorded call, by their positions and PyTorch's names.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -7,12 +7,12 @@ use module_core::{DType, Dims, Error, Result, Scalar, Sizes, Tensor, Value as Op
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// Why there is no answer to compare.
+/// Why there is no result to compare.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Ours refused.
+    /// This library refused.
     Refused(Error),
-    /// Ours has no such argument.
+    /// This library has no such argument.
     NotOurs(String),
 }
 
@@ -22,9 +22,9 @@ impl From<Error> for Stop {
     }
 }
 
-/// What an operation returned.
+/// The results of an operation.
 pub(crate) type Outputs = Result<Vec<Tensor>, Stop>;
-/// An operation under the names of PyTorch's database (several where they are the same here).
+/// An operation under the names in PyTorch's database (several if they are the same here).
 pub(crate) type Op = (&'static str, fn(&Call<'_>) -> Outputs);
 
 /// A call: its tensors, and its arguments as JSON in which `{"tensor": 1}` is one of them.
@@ -33,7 +33,7 @@ pub(crate) struct Call<'a> {
     pub(crate) positional: &'a [Value],
     pub(crate) named: &'a Map<String, Value>,
     pub(crate) dtype: &'a str,
-    /// The places and names that were asked for.
+    /// The positions and names that were read.
     pub(crate) read: RefCell<BTreeSet<String>>,
 }
 
@@ -62,7 +62,7 @@ fn dtype_of(name: &str) -> DType {
 }
 
 impl<'a> Call<'a> {
-    /// An argument, or null where it was not given.
+    /// An argument, or null if it was not given.
     pub(crate) fn value(&self, place: usize, name: &str) -> &'a Value {
         let mut read = self.read.borrow_mut();
         read.insert(place.to_string());
@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
         given.unwrap_or(&Value::Null)
     }
 
-    /// The first argument that was given and nobody asked for.
+    /// The first argument that was given but never read.
     pub(crate) fn unread(&self) -> Option<String> {
         let read = self.read.borrow();
         let places = (0..self.positional.len()).map(|place| place.to_string());
@@ -106,7 +106,7 @@ impl<'a> Call<'a> {
         self.tensor(0, "input")
     }
 
-    /// The first argument in the dtype that the result shall have.
+    /// The first argument in the requested dtype of the result.
     pub(crate) fn cast(&self) -> Result<Tensor, Stop> {
         let x = self.x()?;
         match self.dtype_named("dtype") {
@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The result in the dtype that was asked for, because sums of integers are `I64`.
+    /// The result in the requested dtype, because sums of integers are `I64`.
     pub(crate) fn cast_back(&self, out: Tensor) -> Outputs {
         match self.dtype_named("dtype") {
             Some(dtype) => Ok(vec![out.to_dtype(dtype)?]),
@@ -128,7 +128,7 @@ impl<'a> Call<'a> {
         self.tensor(1, "other")
     }
 
-    /// A list of tensors, or those from this place on.
+    /// A list of tensors, or those from this position on.
     pub(crate) fn tensors(&self, place: usize) -> Result<Vec<&'a Tensor>, Stop> {
         let list = match self.value(place, "tensors") {
             Value::Array(list) => list.iter().collect(),
@@ -149,7 +149,7 @@ impl<'a> Call<'a> {
         name: &str,
     ) -> Result<Option<T>, Stop> {
         let value = self.value(place, name);
-        // Numbers that JSON does not have are read by `number`.
+        // `number` reads numbers that JSON cannot represent.
         match serde_json::from_value(value.clone()) {
             _ if value.is_null() => Ok(None),
             Ok(value) => Ok(Some(value)),
@@ -187,7 +187,7 @@ impl<'a> Call<'a> {
         self.value(usize::MAX, name)["dtype"].as_str().map(dtype_of)
     }
 
-    /// The dtype that a new tensor was asked for, else that of the case.
+    /// The requested dtype of a new tensor, otherwise that of the case.
     pub(crate) fn dtype(&self) -> DType {
         self.dtype_named("dtype").unwrap_or(dtype_of(self.dtype))
     }
@@ -223,7 +223,7 @@ impl<'a> Call<'a> {
         !self.value(place, name).is_null()
     }
 
-    /// One dimension, several, or all where none is given.
+    /// One dimension, several, or all if none is given.
     pub(crate) fn dims(&self, place: usize, name: &str) -> Result<Dims, Stop> {
         let value = self.value(place, name);
         match value.as_i64() {
@@ -233,7 +233,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// As `dims`, where no dimensions among some mean all, as in PyTorch's older reductions.
+    /// Like `dims`, but an empty list means all dimensions, as in PyTorch's older reductions.
     pub(crate) fn dims_or_all(&self, place: usize, name: &str) -> Result<Dims, Stop> {
         match self.value(place, name) {
             value if *value == json!([]) => Ok((..).into()),
@@ -248,7 +248,7 @@ impl<'a> Call<'a> {
         name: &str,
     ) -> Result<Option<[usize; N]>, Stop> {
         match self.value(place, name) {
-            // A list of one stands for all too.
+            // A list of one element also applies to all.
             Value::Array(list) if list.len() == 1 => match list[0].as_u64() {
                 Some(size) => Ok(Some([size as usize; N])),
                 None => not_ours(format!("{name} = {list:?}")),
@@ -258,7 +258,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sizes: a list, or all arguments from this place on.
+    /// Sizes: a list, or all arguments from this position on.
     pub(crate) fn shape<T: DeserializeOwned>(
         &self,
         place: usize,
@@ -272,7 +272,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The arguments of these names, as a configuration of ours is read.
+    /// The arguments with these names, in the form in which our configurations are read.
     pub(crate) fn config<T: DeserializeOwned>(&self, names: &[&str]) -> Result<T, Stop> {
         let mut given = Map::new();
         for name in names {
@@ -284,7 +284,7 @@ impl<'a> Call<'a> {
         serde_json::from_value(Value::Object(given)).or_else(|_| not_ours(text))
     }
 
-    /// Asks for arguments that change nothing here; those with values other than these are not ours.
+    /// Reads arguments that change nothing here; those with other values do not exist in this library.
     pub(crate) fn ignore(&self, name: &str, values: &[Value]) -> Result<(), Stop> {
         match self.value(usize::MAX, name) {
             value if value.is_null() || values.contains(value) => Ok(()),
@@ -307,7 +307,7 @@ impl<'a> Call<'a> {
         Ok(vec![f(self.x()?, self.operand(1, "other")?)?])
     }
 
-    /// The second argument as a tensor, also if it is a number, before the first.
+    /// The second argument as a tensor, even if it is a number, before the first.
     pub(crate) fn swapped(&self, f: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>) -> Outputs {
         let x = self.x()?;
         let y = match self.operand(1, "other")? {
@@ -322,7 +322,7 @@ pub(crate) fn both((a, b): (Tensor, Tensor)) -> Vec<Tensor> {
     vec![a, b]
 }
 
-/// A truth value as PyTorch's `bool` is recorded.
+/// A boolean, as recorded for PyTorch's `bool`.
 pub(crate) fn truth(value: bool) -> Vec<Tensor> {
     vec![Tensor::from(value)]
 }

@@ -1,4 +1,4 @@
-//! What is searched, counted, folded, written by tensors of indices, and running extremes.
+//! Searches, counts, reductions by index, writes with index tensors, and running extremes.
 
 use super::arguments::{Call, Op, Outputs, both, not_ours};
 use super::shapes::items;

@@ -1,7 +1,7 @@
-//! Where ours and PyTorch's database differ, each with its reason.
+//! The differences between our operations and PyTorch's database, each with its reason.
 
-/// What is different, of which cases: names of operations, dtypes (`*` for all, of a refusal none), what the
-/// report of the difference contains, and the reason.
+/// The differences: names of operations, dtypes (`*` for all; empty for a refusal), a part of the difference's text, and
+/// the reason.
 pub(crate) type Different = (&'static str, &'static str, &'static str, &'static str);
 
 const FLOATS: &str =
@@ -145,7 +145,7 @@ pub(crate) const DIFFERENT: &[Different] = &[
     ),
 ];
 
-/// Differences that the sample has no case of.
+/// Differences without a case in the sample.
 pub(crate) const BEYOND_THE_SAMPLE: &[Different] = &[
     ("narrow", "*", "not ours: start", ARGUMENT),
     (

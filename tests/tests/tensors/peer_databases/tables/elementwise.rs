@@ -1,4 +1,4 @@
-//! Functions of each element.
+//! Unary functions.
 
 use super::arguments::{Op, truth};
 use module_core::Tolerance;
@@ -101,7 +101,7 @@ pub(crate) const OPS: &[Op] = &[
         let out = match c.or(3, "training", false)? {
             true => functional::rrelu(c.x()?, low, high)?,
             false => {
-                // The bounds are looked at in both modes.
+                // The bounds are checked in both modes.
                 functional::rrelu(c.x()?, low, high)?;
                 c.x()?.leaky_relu((low + high) / 2.0)?
             }

@@ -1,4 +1,4 @@
-//! Elements, rows and places by their numbers.
+//! Elements, rows and positions by index.
 
 use super::arguments::{Op, not_ours};
 use module_core::Tensor;

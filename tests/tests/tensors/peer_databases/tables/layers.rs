@@ -1,4 +1,4 @@
-//! Normalizations and what is drawn or made anew.
+//! Normalizations, random draws and new tensors.
 
 use super::arguments::{Call, Op, Outputs, not_ours};
 use module_core::{Scalar, Tensor};
@@ -85,7 +85,7 @@ pub(crate) const OPS: &[Op] = &[
         dropped(c, true, Tensor::feature_dropout)
     }),
     ("nn.functional.dropout3d", |c| {
-        // Without a batch the first dimension are the channels.
+        // Without a batch, the first dimension is the channels.
         dropped(c, true, |x, p| match x.rank() {
             4 => x.unsqueeze(0)?.feature_dropout(p)?.squeeze(0),
             _ => x.feature_dropout(p),
@@ -117,7 +117,7 @@ pub(crate) const OPS: &[Op] = &[
         )?])
     }),
     ("randint", |c| {
-        // The shape is the last of the places.
+        // The shape is the last positional argument.
         let dtype = c.dtype_named("dtype").unwrap_or(module_core::DType::I64);
         let (low, high, size) = match c.positional.len() {
             2 => (0, c.need(0, "high")?, c.need::<Vec<usize>>(1, "size")?),
@@ -179,7 +179,7 @@ pub(crate) const OPS: &[Op] = &[
     }),
 ];
 
-/// Truth values count as numbers.
+/// Bools count as numbers.
 fn whole(number: Scalar) -> Scalar {
     match number {
         Scalar::Bool(value) => Scalar::Int(value.into()),

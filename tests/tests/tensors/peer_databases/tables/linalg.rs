@@ -1,5 +1,5 @@
-//! Decompositions and solutions whose results are unique: vectors are known but for their signs, which
-//! `golden_ops` compares without.
+//! Decompositions and solutions with unique results; vectors are unique except for their signs, which `golden_ops` ignores
+//! when it compares.
 
 use super::arguments::{Op, both};
 use module_core::linalg::{self, SolveTriangularOptions, Triangle};

@@ -1,4 +1,4 @@
-//! The operations of PyTorch's database by families, and what is different here.
+//! The operations of PyTorch's database by family, and the differences here.
 
 pub(crate) mod arguments;
 mod by_index;

@@ -1,4 +1,4 @@
-//! Products of vectors and matrices, and distances.
+//! Vector and matrix products, and distances.
 
 use super::arguments::{Call, Op, Outputs, not_ours};
 use module_core::{CdistMode, Scalar, Tensor, TensordotDims};

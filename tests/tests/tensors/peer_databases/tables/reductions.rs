@@ -1,4 +1,4 @@
-//! Sums, extremes, orders and running results.
+//! Sums, extremes, sorting and cumulative results.
 
 use super::arguments::{Call, Op, Outputs, both, not_ours};
 use module_conformance::either;

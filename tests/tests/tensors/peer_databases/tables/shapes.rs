@@ -100,7 +100,7 @@ pub(crate) const OPS: &[Op] = &[
         let (dim, length) = (c.need(1, "dim")?, c.need::<usize>(3, "length")?);
         let x = c.x()?;
         let start = c.need::<isize>(2, "start")?;
-        // Ours takes a range, which has no negative ends.
+        // This library takes a range, which has no negative ends.
         let size = x.size(dim)? as isize;
         let start = if start < 0 { start + size } else { start };
         let Ok(start) = usize::try_from(start) else {
@@ -218,7 +218,7 @@ fn item(c: &Call<'_>, value: &Value) -> Option<IndexItem> {
         Value::Null => Some(IndexItem::NewAxis),
         Value::String(_) => Some(IndexItem::Ellipsis),
         Value::Number(number) => Some(IndexItem::At(number.as_i64()? as isize)),
-        // A list of numbers is a tensor of them.
+        // A list of numbers is a tensor.
         Value::Array(list) => {
             let numbers: Option<Vec<i64>> = list.iter().map(Value::as_i64).collect();
             let numbers = numbers?;

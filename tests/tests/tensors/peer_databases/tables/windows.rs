@@ -1,4 +1,4 @@
-//! Convolutions, pooling, padding and images at another size.
+//! Convolutions, pooling, padding and image resizing.
 
 use super::arguments::{Call, Op, Outputs, Stop, both, not_ours};
 use module_core::{

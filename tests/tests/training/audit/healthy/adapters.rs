@@ -1,4 +1,4 @@
-//! Networks in which adapters are trained beside frozen weights.
+//! Networks in which adapters are trained next to frozen weights.
 
 use module_nn::lora::{self, LoraBias, LoraConfig};
 use module_nn::prelude::*;
@@ -9,7 +9,7 @@ use super::{classes, healthy, step};
 const WORDS: usize = 40;
 const WIDTH: usize = 64;
 
-/// A decoder of which every layer could be adapted.
+/// A decoder whose layers can all be adapted.
 #[derive(Module)]
 struct Decoder {
     words: Embedding,
@@ -52,7 +52,7 @@ fn loss_of(model: &Decoder) -> Result<Tensor> {
     CrossEntropyLoss::new().loss(&logits, &next)
 }
 
-/// Adapters in a decoder, on a base as `prepare` leaves it.
+/// Adapters in a decoder, on a base modified by `prepare`.
 fn adapters(paths: &[&str], config: &LoraConfig, prepare: impl Fn(&Decoder) -> Result<()>) {
     healthy(|| {
         let mut model = Decoder::new()?;
@@ -120,7 +120,7 @@ fn a_second_adapter_beside_one_that_rests() {
     });
 }
 
-/// Classes of sequences, read by a recurrent layer.
+/// A classifier of sequences with a recurrent layer.
 #[derive(Module)]
 struct Reader {
     lstm: LSTM,

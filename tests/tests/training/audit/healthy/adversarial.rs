@@ -1,4 +1,4 @@
-//! Networks that train against each other, in the orders in which they are trained.
+//! Networks that train against each other, in each order of training.
 
 use module_nn::autograd::{BackwardOptions, grad};
 use module_nn::parametrize::{SpectralNormConfig, spectral_norm};
@@ -12,7 +12,7 @@ struct Gan {
     critic: Sequential,
 }
 
-/// The loss of calling these rows real, or drawn.
+/// The loss of labeling these rows as real or as drawn.
 fn judge(critic: &Sequential, x: Tensor, real: bool) -> Result<Tensor> {
     let logits = critic.call(x)?;
     let target = logits.detach().full_like(f64::from(u8::from(real)))?;
@@ -21,7 +21,7 @@ fn judge(critic: &Sequential, x: Tensor, real: bool) -> Result<Tensor> {
 
 #[test]
 fn a_generator_that_is_trained_before_its_critic() {
-    // Its pass adds to the gradients of the critic's last step, which are dropped before the critic's own.
+    // Its pass adds to the gradients of the critic's last step, which are cleared before the critic's own step.
     healthy(|| {
         let model = Gan {
             generator: mlp(4, 16, 8)?,
@@ -65,7 +65,7 @@ fn a_critic_of_bounded_slope() {
             let Gan { generator, critic } = model;
             let score = |x: Tensor| critic.call(x)?.mean(..);
             let (real, drawn) = (rows(16, 8)?, generator.call(rows(16, 4)?)?);
-            // The slope between what is real and what is drawn is to be one.
+            // The slope between real and drawn rows should be one.
             let part = Tensor::rand([16, 1], DType::F32)?;
             let between = real
                 .mul(&part)?

@@ -1,4 +1,4 @@
-//! Networks that learn by comparison, beside a slow copy of themselves.
+//! Contrastive learning, with a slowly updated copy of the network.
 
 use module_nn::functional::normalize;
 use module_nn::prelude::*;
@@ -11,7 +11,7 @@ struct Pair {
     teacher: Sequential,
 }
 
-/// Two networks of the same weights, of which the second is not trained.
+/// Two networks with the same weights, the second of which is not trained.
 fn pair() -> Result<Pair> {
     let model = Pair {
         student: mlp(6, 16, 8)?,
@@ -24,7 +24,7 @@ fn pair() -> Result<Pair> {
     Ok(model)
 }
 
-/// Moves the teacher by a part of the way to the student.
+/// Moves the teacher a fraction of the way to the student.
 fn follow(model: &Pair, part: f64) -> Result<()> {
     for (teacher, student) in model.teacher.parameters().zip(model.student.parameters()) {
         let way = student.detach().sub(teacher.detach())?;

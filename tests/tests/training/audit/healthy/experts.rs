@@ -1,10 +1,10 @@
-//! Networks of which each row takes a part.
+//! Mixtures of experts: each row uses a part of the network.
 
 use module_nn::prelude::*;
 
 use super::{classes, healthy, rows, step};
 
-/// Experts of which a router chooses one for each row.
+/// Experts, with a router that chooses one for each row.
 #[derive(Module)]
 struct Experts {
     router: Linear,
@@ -15,7 +15,7 @@ struct Experts {
 impl Experts {
     fn new() -> Result<Self> {
         let router = Linear::new(6, 4)?;
-        // The last one is not chosen yet.
+        // The last one is not yet chosen.
         let bias = router.get_parameter("bias")?;
         let last = Tensor::arange(0, 4, DType::I64)?.eq(3_i64)?;
         bias.set(bias.detach().masked_fill(&last, -50.0)?)?;
@@ -59,7 +59,7 @@ fn experts_that_no_row_takes_yet() {
     });
 }
 
-/// The mean of the words of each of some texts, which lie behind each other.
+/// The mean of the words of each text; the texts are concatenated.
 #[derive(Module)]
 struct Bags {
     words: EmbeddingBag,

@@ -1,4 +1,4 @@
-//! Networks that make what they were shown.
+//! Generative networks.
 
 use module_nn::prelude::*;
 
@@ -20,7 +20,7 @@ fn an_autoencoder() {
     });
 }
 
-/// A variational autoencoder, which draws in its pass.
+/// A variational autoencoder, which draws in its forward pass.
 #[derive(Module)]
 struct Variational {
     encoder: Linear,
@@ -74,7 +74,7 @@ struct Gan {
     discriminator: Sequential,
 }
 
-/// The loss of calling these rows real, or drawn.
+/// The loss of labeling these rows as real or as drawn.
 fn judge(discriminator: &Sequential, x: Tensor, real: bool) -> Result<Tensor> {
     let logits = discriminator.call(x)?;
     let target = logits.detach().full_like(f64::from(u8::from(real)))?;

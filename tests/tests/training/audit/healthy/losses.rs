@@ -1,4 +1,4 @@
-//! Losses of other kinds.
+//! Other kinds of losses.
 
 use module_nn::prelude::*;
 use module_nn::{InterpolateMode, functional};
@@ -40,7 +40,7 @@ fn a_loss_that_compares_the_rows_of_a_batch() {
         let model = mlp(6, 16, 8)?;
         let mut optimizer = Adam::new(&model, 1e-3)?;
         Ok((model, move |model: &Sequential| {
-            // Each row and a noisy copy of it, which is to be found among those of all rows.
+            // Each row and a noisy copy of it, which must be identified among all rows.
             let x = rows(12, 6)?;
             let copy = x.add(&x.randn_like()?.mul(0.1)?)?;
             let unit = |x: Tensor| {
@@ -55,7 +55,7 @@ fn a_loss_that_compares_the_rows_of_a_batch() {
     });
 }
 
-/// Two encoders, and how alike each image is to each text.
+/// Two encoders, and the similarity of each image to each text.
 #[derive(Module)]
 struct Contrastive {
     images: Sequential,

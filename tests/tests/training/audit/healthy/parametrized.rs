@@ -1,4 +1,4 @@
-//! Networks whose weights are computed of others.
+//! Networks whose weights are computed from other parameters.
 
 use module_nn::parametrize::{SpectralNormConfig, spectral_norm, weight_norm};
 use module_nn::prelude::*;

@@ -1,11 +1,11 @@
-//! Networks of which parts are not trained, by intent.
+//! Networks with parts that are intentionally not trained.
 
 use module_nn::Approximate;
 use module_nn::prelude::*;
 
 use super::{classes, healthy, rows, step};
 
-/// A linear layer that is frozen, and beside it one of low rank, which starts at zero.
+/// A frozen linear layer, and next to it one of low rank, which starts at zero.
 #[derive(Module)]
 struct LowRank {
     base: Linear,
@@ -52,7 +52,7 @@ fn branches_of_low_rank_beside_a_frozen_base() {
     });
 }
 
-/// A backbone that is not trained, and a head.
+/// A frozen backbone, and a head.
 #[derive(Module)]
 struct Transfer {
     backbone: Sequential,
@@ -78,7 +78,7 @@ fn a_frozen_backbone_with_a_head() {
             head: Linear::new(16, 4)?,
         };
         model.freeze("backbone")?;
-        // Frozen, and as it was trained: its norms use the statistics that they have.
+        // Frozen as trained: its norms use their running statistics.
         model.backbone.eval();
         let mut optimizer = SGD::new(&model, 0.1)?;
         Ok((model, move |model: &Transfer| {
@@ -105,7 +105,7 @@ fn an_average_beside_the_training() {
     });
 }
 
-/// Two heads upon one trunk.
+/// Two heads on one trunk.
 #[derive(Module)]
 struct Heads {
     trunk: Linear,

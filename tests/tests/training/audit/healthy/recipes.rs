@@ -1,4 +1,4 @@
-//! Steps that do more than a pass, its gradients and a step.
+//! Training steps that consist of more than a forward pass, a backward pass and a step.
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ fn activations_that_are_computed_again() {
     });
 }
 
-/// A block that is computed again by its own `forward`.
+/// A block that recomputes itself with its own `forward`.
 #[derive(Module)]
 struct Again {
     block: Arc<Sequential>,
@@ -165,7 +165,7 @@ fn a_step_that_also_evaluates() {
             let loss = step(model, &mut optimizer, loss)?;
             model.eval();
             no_grad(|| model.call(rows(4, 10)?))?;
-            // With a graph that no pass goes through.
+            // With a graph that no pass uses.
             model.call(rows(4, 10)?)?;
             model.train();
             Ok(loss)
@@ -212,7 +212,7 @@ fn a_step_that_searches_along_its_way() {
 
 #[test]
 fn a_step_by_the_gradient_of_a_place_nearby() {
-    // Sharpness-aware: up along the gradient, a second one there, and down from where it began.
+    // Sharpness-aware minimization: up along the gradient, a second gradient there, and a step from the starting point.
     healthy(|| {
         let model = mlp(10, 16, 4)?;
         let mut optimizer = SGD::new(&model, 0.1)?;

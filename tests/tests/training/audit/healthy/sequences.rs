@@ -1,4 +1,4 @@
-//! Networks that read sequences.
+//! Networks for sequences.
 
 use module_nn::Approximate;
 use module_nn::prelude::*;
@@ -12,7 +12,7 @@ fn text(count: usize, length: usize) -> Result<Tensor> {
     Tensor::randint(0, WORDS as i64, [count, length], DType::I64)
 }
 
-/// The cross-entropy of each position with a text.
+/// The cross-entropy at each position of a text.
 fn loss_of(logits: &Tensor, text: &Tensor) -> Result<Tensor> {
     CrossEntropyLoss::new().loss(&logits.flatten(0, 1)?, &text.flatten(0, 1)?)
 }
@@ -89,7 +89,7 @@ fn a_decoder_with_a_causal_mask() {
     });
 }
 
-/// Encoders that have the time first, on batches of as many sequences as these have words.
+/// Encoders with the time dimension first, on batches of as many sequences as each has words.
 fn time_first(causal: bool) {
     healthy(|| {
         let model = Encoder::new(WORDS, causal, false)?;
@@ -122,7 +122,7 @@ fn a_causal_transformer_that_has_the_time_first() {
     time_first(true);
 }
 
-/// A recurrent language model; the layer gives its states too.
+/// A recurrent language model; the layer also returns its states.
 #[derive(Module)]
 struct Recurrent {
     words: Embedding,
@@ -138,7 +138,7 @@ enum Layers {
 }
 
 impl Layers {
-    /// What they give for each element.
+    /// The output for each element.
     fn states(&self, x: Tensor) -> Result<Tensor> {
         match self {
             Self::Lstm(lstm) => Ok(lstm.call(x)?.0),
@@ -189,7 +189,7 @@ fn a_language_model_of_lstm_layers() {
     });
 }
 
-/// A recurrent layer that has the time first, as PyTorch's have, and classes of each element or of each sequence.
+/// A recurrent layer with the time dimension first, as in PyTorch, and classes for each element or for each sequence.
 #[derive(Module)]
 struct TimeFirst {
     layer: Layers,
@@ -198,7 +198,7 @@ struct TimeFirst {
     last: bool,
 }
 
-/// A recurrence that is no layer of ours: the mean of what was so far.
+/// A recurrence that is not one of our layers: the mean of the elements so far.
 #[derive(Module)]
 struct MeanSoFar {
     input: Linear,
@@ -224,7 +224,7 @@ impl Forward for TimeFirst {
     }
 }
 
-/// Batches of so many sequences of seven elements.
+/// Batches of this many sequences of seven elements.
 fn first_in_time(batch: usize, layer: impl Fn() -> Result<Layers>) {
     for last in [false, true] {
         healthy(|| {
@@ -291,7 +291,7 @@ fn a_language_model_of_a_gru() {
     });
 }
 
-/// The head has the weight of the embedding.
+/// The head shares the embedding's weight.
 #[derive(Module)]
 struct Tied {
     words: Embedding,

@@ -1,4 +1,4 @@
-//! Networks of which parts start closed, and schedules that start at zero.
+//! Networks with parts that start at zero, and schedules that start at zero.
 
 use module_nn::lora::{self, LoraConfig};
 use module_nn::prelude::*;
@@ -6,8 +6,8 @@ use module_nn::prelude::*;
 use super::super::support::cross_entropy_of;
 use super::{classes, healthy, rows, step};
 
-/// Audits a training by a schedule whose first step is by a rate of zero, as transformers' linear one is: what starts at
-/// zero is still zero in the second pass.
+/// Audits a training whose schedule starts with a rate of zero, like transformers' linear schedule: parameters that start
+/// at zero are still zero in the second pass.
 fn warmed_up<M: Module>(build: impl Fn() -> Result<M>, loss: impl Fn(&M) -> Result<Tensor>) {
     healthy(|| {
         let model = build()?;
@@ -25,13 +25,13 @@ fn warmed_up<M: Module>(build: impl Fn() -> Result<M>, loss: impl Fn(&M) -> Resu
 /// The gate of a residual block.
 #[derive(Module)]
 enum Gate {
-    /// A number of its own.
+    /// A scalar.
     Scale { alpha: Parameter },
-    /// A normalization behind the branch.
+    /// A normalization after the branch.
     Norm { norm: BatchNorm1d },
-    /// Computed of what the network is told beside its input.
+    /// Computed from an input of the network other than the main one.
     Computed { gate: Linear },
-    /// A scale of each channel, and a random choice of rows.
+    /// A scale for each channel, and a random choice of rows.
     Dropped {
         gamma: Parameter,
         depth: StochasticDepth,
@@ -133,7 +133,7 @@ fn scales_that_a_small_rate_moves_by_less_than_their_rounding() {
             .push(GELU::new())
             .push(Linear::new(16, 3)?);
         let mut optimizer = AdamW::new(&model, 1e-4)?;
-        // The first steps of ten thousand that warm up.
+        // The first of ten thousand warmup steps.
         let mut schedule = LambdaLR::new(&mut optimizer, |step| step as f64 / 1e4)?;
         Ok((model, move |model: &Sequential| {
             let loss = step(model, &mut optimizer, cross_entropy_of(model)?)?;

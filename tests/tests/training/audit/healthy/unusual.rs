@@ -1,4 +1,4 @@
-//! What looks like a mistake and is none.
+//! Code that looks like a mistake but is not.
 
 use module_nn::prelude::*;
 
@@ -13,14 +13,14 @@ fn healthy_by_sgd<M: Module>(build: impl Fn() -> Result<M>, loss: impl Fn(&M) ->
     }
 }
 
-/// A network, and one that it learns from.
+/// A student and its teacher.
 #[derive(Module)]
 struct Pair {
     student: Sequential,
     teacher: Sequential,
 }
 
-/// How far the student is from the teacher.
+/// The distance of the student from the teacher.
 fn distance(model: &Pair) -> Result<Tensor> {
     let x = rows(16, 6)?;
     let goal = no_grad(|| model.teacher.call(x.clone()))?;
@@ -55,7 +55,7 @@ fn a_teacher_that_follows_its_student() {
             student: normed()?,
             teacher: normed()?,
         };
-        // Its parameters alone: the statistics are its own.
+        // Only its parameters: the statistics are its own.
         model.teacher.freeze_parameters(Select::all())?;
         let mut optimizer = SGD::new(&model, 0.1)?;
         Ok((model, move |model: &Pair| {
@@ -70,7 +70,7 @@ fn a_teacher_that_follows_its_student() {
     });
 }
 
-/// Counts its calls, in whatever mode.
+/// Counts its calls in both modes.
 #[derive(Module)]
 struct Counting {
     layer: Linear,
@@ -141,7 +141,7 @@ fn inputs_far_from_one_before_a_normalization() {
     });
 }
 
-/// A regression, and a bound on what it gives.
+/// A regression with a bounded output.
 #[derive(Module)]
 struct Bounded {
     layer: Linear,
@@ -168,7 +168,7 @@ fn logits_that_have_one_half_of_what_probabilities_have() {
     // Between 0 and 1.
     let net = || Net::new(|net, x| net.plain(x)?.sigmoid());
     healthy_by_sgd(net, cross_entropy_of);
-    // Of the sum one.
+    // With a sum of one.
     let net = || {
         Net::new(|net, x| {
             let x = net.plain(x)?.mul(5.0)?;
@@ -189,7 +189,7 @@ fn an_input_that_learns() {
     );
 }
 
-/// Leaves one of its features out, another one in each call.
+/// Omits one of its features, a different one in each call.
 #[derive(Module)]
 struct Skipping {
     layer: Linear,
@@ -252,7 +252,7 @@ fn gradients_that_are_kept_as_zeros() {
             let loss = cross_entropy_of(model)?;
             loss.backward()?;
             optimizer.step(model)?;
-            // As `zero_grad(set_to_none=False)`.
+            // Like `zero_grad(set_to_none=False)`.
             for parameter in model.parameters() {
                 parameter.set_grad(parameter.detach().zeros_like()?)?;
             }
@@ -272,7 +272,7 @@ fn a_network_of_constant_inputs() {
     );
 }
 
-/// Scales of channels, as those of images.
+/// Scales of channels, like those of images.
 #[derive(Module)]
 struct Scales {
     scale: Parameter,
@@ -299,7 +299,7 @@ fn scales_that_start_equal() {
     healthy_by_sgd(build, cross_entropy_of);
 }
 
-/// What is added to the scores of attention, as those write it who have no infinity.
+/// The mask added to the scores of attention, as written without infinity.
 #[derive(Module)]
 struct CausalMask(Marker);
 
@@ -313,7 +313,7 @@ impl Forward for CausalMask {
     }
 }
 
-/// The mean of what each word may see, weighted by what it looks for.
+/// The mean of what each word can see, weighted by attention.
 #[derive(Module)]
 struct Reading {
     words: Linear,

@@ -1,4 +1,4 @@
-//! Networks that read images.
+//! Networks for images.
 
 use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
@@ -68,7 +68,7 @@ fn convolutions_with_batch_norm() {
     });
 }
 
-/// Two convolutions around which the input passes.
+/// Two convolutions with a skip connection.
 #[derive(Module)]
 struct Residual {
     conv1: Conv2d,
@@ -116,7 +116,7 @@ fn a_residual_network_as_torchvision_starts_it() {
             .push(AdaptiveAvgPool2d::new(1)?)
             .push(Flatten::new())
             .push(Linear::new(8, 10)?);
-        // The last norm of a branch starts at zero, so that each block is the identity: no mistake.
+        // The last norm of a branch starts at zero, so that each block is the identity, which is not a mistake.
         for block in ["3", "4"] {
             let weight = model.get_parameter(&format!("{block}.bn2.weight"))?;
             weight.set(weight.detach().zeros_like()?)?;
@@ -145,7 +145,7 @@ fn resnet_18() {
     });
 }
 
-/// A residual block whose branch starts at nearly nothing, as ConvNeXt and CaiT have it.
+/// A residual block whose branch starts close to zero, as in ConvNeXt and CaiT.
 #[derive(Module)]
 struct ScaledBlock {
     norm: LayerNorm,
@@ -179,7 +179,7 @@ fn branches_that_are_scaled_to_nearly_nothing() {
             });
         }
         let model = model.push(LayerNorm::new(16)?).push(Linear::new(16, 4)?);
-        // The first steps of a schedule that warms up.
+        // The first steps of a schedule with a warmup.
         let mut optimizer = AdamW::new(&model, 1e-7)?;
         Ok((model, move |model: &Sequential| {
             let logits = model.call(rows(16, 10)?)?;

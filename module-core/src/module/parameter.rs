@@ -96,8 +96,10 @@ impl Parameter {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `f` reads off the value: the one that this thread sees in its place, or else the own.
-    fn of_value<R>(&self, f: impl FnOnce(&Tensor) -> R) -> R {
+    /// What `f` reads off the value: the one that this thread sees in its place, or else the own. It must not ask
+    /// anything of this parameter, which is locked.
+    #[doc(hidden)]
+    pub fn of_value<R>(&self, f: impl FnOnce(&Tensor) -> R) -> R {
         match overrides::get(self.id()) {
             Some(value) => f(&value),
             None => f(&self.read().value),

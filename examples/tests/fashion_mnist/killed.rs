@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{collections::BTreeMap, fs, thread};
 
 use module_examples::FashionMnist;
 use module_nn::data::LabeledImages;
 use module_nn::prelude::*;
+use module_nn::{Generator, Snapshot};
 
 #[path = "../../fashion_mnist.rs"]
 #[allow(dead_code)]
@@ -15,6 +16,8 @@ mod example;
 
 /// The environment variable that tells a child where to train.
 const PLACE: &str = "FASHION_MNIST_PLACE";
+/// A run takes seconds unless something hangs.
+const LONGEST: Duration = Duration::from_secs(60);
 /// Three batches per epoch.
 pub(crate) const EPOCHS: u64 = 2;
 
@@ -49,17 +52,30 @@ pub(crate) fn live(place: &Path, kill: bool) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while kill && step(place) == before && child.try_wait().unwrap().is_none() {
-        thread::sleep(Duration::from_millis(1));
-    }
-    match kill && child.try_wait().unwrap().is_none() {
-        true => {
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break Some(status);
+        }
+        let has_saved = kill && step(place) != before;
+        if has_saved || begin.elapsed() > LONGEST {
             child.kill().unwrap();
             child.wait().unwrap();
+            assert!(has_saved, "a training takes longer than {LONGEST:?}");
+            break None;
         }
-        // Otherwise, a training that fails would be restarted forever.
-        false => assert!(child.wait().unwrap().success(), "the training failed"),
-    }
+        thread::sleep(Duration::from_millis(1));
+    };
+    let succeeded = status.is_none_or(|status| status.success());
+    assert!(succeeded, "the training failed");
+    // Otherwise, a run that makes no progress would be restarted forever.
+    let after = step(place);
+    let went_on = if kill {
+        after > before
+    } else {
+        after >= before
+    };
+    assert!(went_on, "from step {before} to step {after}");
 }
 
 fn step(place: &Path) -> u64 {
@@ -137,4 +153,41 @@ fn a_killed_training_ends_with_the_same_bits() {
     }
     fs::remove_dir_all(killed).unwrap();
     fs::remove_dir_all(whole).unwrap();
+}
+
+/// A part of a checkpoint as it is, whatever it is of.
+struct Part(Snapshot);
+
+impl Stateful for Part {
+    fn state(&self) -> Result<Snapshot> {
+        Ok(self.0.clone())
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        self.0 = state.clone();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_training_goes_on_with_the_generator_of_its_checkpoint() -> Result<()> {
+    let place = place("generator");
+    live(&place, true);
+    let before = TrainingCheckpoint::load(&place)?;
+    let other = Generator::new(99);
+    let mut changed = TrainingCheckpoint::new(before.epoch(), before.step());
+    for name in before.names() {
+        changed = match name {
+            "generator" => changed.with(name, &other)?,
+            _ => changed.with(name, &Part(before.get(name)?.clone()))?,
+        };
+    }
+    changed.save(&place)?;
+    live(&place, false);
+    let mut generator = Generator::new(0);
+    TrainingCheckpoint::load(&place)?.restore("generator", &mut generator)?;
+    // Nothing draws from it after the first weights.
+    assert_eq!(generator.get_state(), other.get_state());
+    fs::remove_dir_all(place).unwrap();
+    Ok(())
 }

@@ -1,5 +1,5 @@
-//! The example that trains on Fashion-MNIST, on small images: its data, that it goes on bit for bit when it is killed, and what
-//! it leaves.
+//! The example that trains on Fashion-MNIST, on small images: its data, its recipe, that it goes on bit for bit when it is
+//! killed, and what it leaves.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod data;
@@ -7,3 +7,5 @@ mod data;
 mod killed;
 #[cfg(unix)]
 mod learned;
+#[cfg(unix)]
+mod recipe;

@@ -96,6 +96,8 @@ where
     }
 }
 
+// Never inlined: a call without hooks would set up its frame.
+#[inline(never)]
 fn call_hooked<I, M>(module: &M, mut input: I) -> Result<M::Output>
 where
     I: Tensors,

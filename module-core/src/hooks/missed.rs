@@ -1,12 +1,12 @@
 //! Hooks that a call on another thread misses.
 
-use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Thread, ThreadId};
 
+use super::count;
 use super::table::ModuleTable;
 use crate::module::{Module, ModuleId, Token};
 
@@ -20,14 +20,6 @@ struct ThreadHook {
 }
 
 static THREAD_HOOKS: ModuleTable<ThreadHook> = ModuleTable::new(0);
-
-/// The number of hooks that run on one thread.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    /// The number of them that run on this thread.
-    static OWN_COUNT: Cell<usize> = const { Cell::new(0) };
-}
 
 /// Records that a module has a hook of this thread, until this is dropped.
 pub(super) struct MissGuard {
@@ -46,8 +38,7 @@ impl MissGuard {
             reported: AtomicBool::new(false),
         };
         let number = THREAD_HOOKS.add(id, hook);
-        COUNT.fetch_add(1, Ordering::Relaxed);
-        OWN_COUNT.set(OWN_COUNT.get() + 1);
+        count::add_missable();
         Self { module: id, number }
     }
 }
@@ -56,8 +47,7 @@ impl MissGuard {
 impl Drop for MissGuard {
     fn drop(&mut self) {
         drop(THREAD_HOOKS.remove(self.module, self.number));
-        COUNT.fetch_sub(1, Ordering::Relaxed);
-        let _ = OWN_COUNT.try_with(|own| own.set(own.get().saturating_sub(1)));
+        count::remove_missable();
     }
 }
 
@@ -128,10 +118,9 @@ pub fn missed_hooks() -> Vec<MissedHook> {
         .clone()
 }
 
-/// Whether other threads may have hooks on a module. Where only this thread has hooks, two numbers tell.
+/// Whether threads have hooks on a module that run on one of them.
 pub(super) fn may_have_hooks(id: ModuleId) -> bool {
-    let own = OWN_COUNT.try_with(Cell::get).unwrap_or_default();
-    COUNT.load(Ordering::Relaxed) > own && THREAD_HOOKS.read(id, |_| true)
+    THREAD_HOOKS.read(id, |_| true)
 }
 
 /// Records the hooks of other threads that a call on this one misses.

@@ -174,8 +174,13 @@ thread_local! {
 /// Whether a call of a module may have hooks: what a call reads where others have some.
 pub(super) fn may_have_hooks(module: ModuleId) -> bool {
     read(|hooks| !hooks.global.is_empty() || hooks.own.contains_key(&module))
-        || shared::may_have_hooks(module)
-        || missed::may_have_hooks(module)
+        || count::others_have_hooks() && others_may_have_hooks(module)
+}
+
+/// Whether a module may have hooks that run on every thread, or on another one.
+#[inline(never)]
+fn others_may_have_hooks(module: ModuleId) -> bool {
+    shared::may_have_hooks(module) || missed::may_have_hooks(module)
 }
 
 /// Whether this thread has registered a hook on calls of this module; hooks on every module do not count.
@@ -266,7 +271,7 @@ pub(crate) fn hooks_of_type<H: 'static>(module: &dyn Module) -> Vec<Rc<H>> {
 /// The hooks of a call that starts, `None` if the module has none.
 pub(super) fn at_start(id: ModuleId, module: &dyn Module) -> Option<StartHooks> {
     let (own, has_own) = own_at_start(id, module);
-    if !has_own && missed::may_have_hooks(id) {
+    if !has_own && count::others_have_hooks() && missed::may_have_hooks(id) {
         missed::report(id, module);
     }
     if !shared::may_have_hooks(id) {

@@ -53,7 +53,7 @@ impl SharedRegistration {
         };
         let module = module.id();
         let number = HOOKS.add(module, shared);
-        count::add();
+        count::add_shared();
         Self { module, number }
     }
 }
@@ -61,7 +61,7 @@ impl SharedRegistration {
 impl Drop for SharedRegistration {
     fn drop(&mut self) {
         drop(HOOKS.remove(self.module, self.number));
-        count::remove();
+        count::remove_shared();
     }
 }
 

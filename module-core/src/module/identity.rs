@@ -1,6 +1,8 @@
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use smallvec::SmallVec;
 
 /// The identity of a module: its type and its address.
 ///
@@ -30,6 +32,39 @@ impl ModuleId {
 pub(crate) type IdSet<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
 pub(crate) type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 
+/// The identities that a walk has visited. A few are compared one by one, which costs less than a hash table.
+pub(super) struct Seen<K> {
+    few: SmallVec<[K; FEW]>,
+    /// All of them, if they are more than few.
+    many: IdSet<K>,
+}
+
+const FEW: usize = 8;
+
+impl<K> Default for Seen<K> {
+    fn default() -> Self {
+        let (few, many) = (SmallVec::new(), IdSet::default());
+        Self { few, many }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Seen<K> {
+    /// Adds an identity; false if it is there already.
+    pub(super) fn insert(&mut self, id: K) -> bool {
+        if !self.many.is_empty() {
+            return self.many.insert(id);
+        }
+        if self.few.contains(&id) {
+            return false;
+        }
+        match self.few.len() < FEW {
+            true => self.few.push(id),
+            false => self.many.extend(self.few.drain(..).chain([id])),
+        }
+        true
+    }
+}
+
 /// Folds words into a state by multiplication; the high half depends on every bit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct IdHasher(u64);
@@ -51,5 +86,22 @@ impl Hasher for IdHasher {
         const ODD: u128 = 0x9e37_79b9_7f4a_7c15;
         let product = u128::from(self.0 ^ word) * ODD;
         self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::Seen;
+
+    #[test]
+    fn few_and_many_identities_are_each_new_once() {
+        let (mut seen, mut model) = (Seen::default(), HashSet::new());
+        for round in 1..30 {
+            for id in (0..round).rev() {
+                assert_eq!(seen.insert(id), model.insert(id), "{id} in round {round}");
+            }
+        }
     }
 }

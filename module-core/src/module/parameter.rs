@@ -95,8 +95,10 @@ impl Parameter {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The result of `f` on the value: the one that this thread sees instead, or the parameter's own.
-    fn of_value<R>(&self, f: impl FnOnce(&Tensor) -> R) -> R {
+    /// The result of `f` on the value: the one that this thread sees instead, or the parameter's own. `f` must not use
+    /// this parameter, which is locked.
+    #[doc(hidden)]
+    pub fn of_value<R>(&self, f: impl FnOnce(&Tensor) -> R) -> R {
         match overrides::get(self.id()) {
             Some(value) => f(&value),
             None => f(&self.read().value),

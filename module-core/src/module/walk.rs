@@ -1,6 +1,7 @@
 //! Walks over the tree of a module, in PyTorch's order.
 
-use super::{Buffer, IdSet, Module, ModuleId, Parameter, TensorId, Training, Visitor};
+use super::identity::Seen;
+use super::{Buffer, Module, ModuleId, Parameter, TensorId, Training, Visitor};
 
 /// The options of a walk: PyTorch's `recurse`, `remove_duplicate` and `prefix`.
 ///
@@ -109,7 +110,7 @@ pub(crate) fn members(module: &dyn Module) -> Vec<(String, MemberRef<'_>)> {
 
 /// The child modules of one module; for one that it holds twice, the first name.
 pub(crate) fn children(module: &dyn Module) -> Vec<(String, &dyn Module)> {
-    let mut seen = IdSet::default();
+    let mut seen = Seen::default();
     let members = members(module).into_iter();
     let found = members.filter_map(|(name, member)| match member {
         MemberRef::Module(child) if seen.insert(child.id()) => Some((name, child)),
@@ -121,7 +122,7 @@ pub(crate) fn children(module: &dyn Module) -> Vec<(String, &dyn Module)> {
 /// Pre-order, root first.
 pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a dyn Module)> {
     let mut found = Vec::new();
-    let mut seen = walk.remove_duplicate.then(IdSet::default);
+    let mut seen = walk.remove_duplicate.then(Seen::default);
     enter(
         root,
         walk.prefix.clone(),
@@ -133,14 +134,14 @@ pub(crate) fn modules<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a
 }
 
 struct Children<'s, 'a> {
-    path: String,
-    seen: &'s mut Option<IdSet<ModuleId>>,
+    path: &'s str,
+    seen: &'s mut Option<Seen<ModuleId>>,
     found: &'s mut Vec<(String, &'a dyn Module)>,
 }
 
 impl<'a> Visitor<'a> for Children<'_, 'a> {
     fn module(&mut self, name: &str, module: &'a dyn Module) {
-        enter(module, join(&self.path, name), true, self.seen, self.found);
+        enter(module, join(self.path, name), true, self.seen, self.found);
     }
 }
 
@@ -148,16 +149,20 @@ fn enter<'a>(
     module: &'a dyn Module,
     path: String,
     recurse: bool,
-    seen: &mut Option<IdSet<ModuleId>>,
+    seen: &mut Option<Seen<ModuleId>>,
     found: &mut Vec<(String, &'a dyn Module)>,
 ) {
     if seen.as_mut().is_some_and(|seen| !seen.insert(module.id())) {
         return;
     }
-    found.push((path.clone(), module));
+    // It gets its path when those of its children have been made of it.
+    let index = found.len();
+    found.push((String::new(), module));
     if recurse {
+        let path = &path;
         module.visit(&mut Children { path, seen, found });
     }
+    found[index].0 = path;
 }
 
 struct Parameters<'s, 'a> {
@@ -181,7 +186,7 @@ pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, 
         });
     }
     if walk.remove_duplicate {
-        let mut seen = IdSet::default();
+        let mut seen = Seen::default();
         found.retain(|(_, parameter)| seen.insert(parameter.id()));
     }
     found
@@ -190,8 +195,8 @@ pub(crate) fn parameters<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, 
 /// Shows every parameter of a tree once, in no particular order.
 pub(crate) fn each_parameter<'a>(root: &'a dyn Module, f: &mut dyn FnMut(&'a Parameter)) {
     struct Each<'f, 'a> {
-        modules: IdSet<ModuleId>,
-        parameters: IdSet<TensorId>,
+        modules: Seen<ModuleId>,
+        parameters: Seen<TensorId>,
         f: &'f mut dyn FnMut(&'a Parameter),
     }
 
@@ -209,11 +214,13 @@ pub(crate) fn each_parameter<'a>(root: &'a dyn Module, f: &mut dyn FnMut(&'a Par
         }
     }
 
-    root.visit(&mut Each {
-        modules: IdSet::from_iter([root.id()]),
-        parameters: IdSet::default(),
+    let mut each = Each {
+        modules: Seen::default(),
+        parameters: Seen::default(),
         f,
-    });
+    };
+    each.modules.insert(root.id());
+    root.visit(&mut each);
 }
 
 /// The number of elements of the parameters to be counted.
@@ -248,7 +255,7 @@ pub(crate) fn buffers<'a>(root: &'a dyn Module, walk: &Walk) -> Vec<(String, &'a
         });
     }
     if walk.remove_duplicate {
-        let mut seen = IdSet::default();
+        let mut seen = Seen::default();
         found.retain(|(_, buffer)| seen.insert(buffer.id()));
     }
     found

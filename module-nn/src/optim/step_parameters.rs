@@ -148,12 +148,18 @@ impl StepParameters {
             let Some(grad) = gradient(parameter) else {
                 continue;
             };
-            let value = parameter.detach();
-            check_like("step", path, "gradient", &grad, &value)?;
-            if let Some(tensor) = state_of(index) {
-                check_like("step", path, "state", tensor, &value)?;
-            }
-            gradients.push((index, grad.detach()));
+            parameter.of_value(|value| {
+                check_like("step", path, "gradient", &grad, value)?;
+                match state_of(index) {
+                    Some(tensor) => check_like("step", path, "state", tensor, value),
+                    None => Ok(()),
+                }
+            })?;
+            let grad = match grad.requires_grad() {
+                true => grad.detach(),
+                false => grad,
+            };
+            gradients.push((index, grad));
         }
         match gradients.is_empty() {
             true => Err(OptimizerError::NoGradients { op: "step" }.into()),

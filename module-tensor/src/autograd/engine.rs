@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::pending::Pending;
 use super::{BackwardOptions, anomaly, watch};
 use crate::tensor::{
-    Asked, Backward, Edge, Input, Node, NodeKind, Op, Reached, Tensor, check_gradient, lock,
+    Asked, Backward, Edge, Input, Node, NodeKind, Op, Tensor, check_gradient, lock,
     outside_autocast, post_accumulate_hooks_exist, with_grad_mode,
 };
 use crate::{AutogradError, Result};
@@ -20,7 +20,9 @@ pub(super) fn backward(root: &Edge, grad: &Tensor, options: BackwardOptions) -> 
     let _watched = watch::begin([root].into_iter(), None);
     in_modes(options, || {
         let found = Pass::new(Wanted::Leaves, options).run(&roots)?;
-        keep(found.iter().rev())
+        check_sums(found.iter().rev())?;
+        let mut found = found.into_iter().rev();
+        found.try_for_each(|(edge, grad)| edge.accumulate(grad).map(drop))
     })
 }
 
@@ -33,7 +35,9 @@ pub(super) fn gradients(
     let _watched = watch::begin(roots.iter().map(|(root, _)| root), Some(inputs));
     in_modes(options, || {
         let found = Pass::new(Wanted::new(roots, inputs), options).run(roots)?;
-        keep(found.iter().rev().filter(|(edge, _)| !edge.is_leaf()))?;
+        let mut kept = found.iter().rev().filter(|(edge, _)| !edge.is_leaf());
+        check_sums(kept.clone())?;
+        kept.try_for_each(|(edge, grad)| edge.accumulate(grad.clone()).map(drop))?;
         let position = |edge: &Edge| (Reverse(edge.node.order), edge.output);
         let of = |input: &Edge| {
             let found = found.as_slice();
@@ -53,13 +57,10 @@ fn key(edge: &Edge) -> (u64, usize) {
     (edge.node.order, edge.output)
 }
 
-/// Adds gradients where they are kept: at the end of a pass, so that one that fails changes none.
-fn keep<'g>(mut grads: impl Iterator<Item = &'g (Edge, Tensor)> + Clone) -> Result<()> {
-    // Whatever could keep a gradient from being added is found before the first one is.
-    grads
-        .clone()
-        .try_for_each(|(edge, grad)| check_sum(edge, grad))?;
-    grads.try_for_each(|(edge, grad)| edge.accumulate(grad).map(drop))
+/// Checks that gradients can be added to what is kept: all of them at the end of a pass, before the first is added, so
+/// that one that fails changes none.
+fn check_sums<'g>(mut grads: impl Iterator<Item = &'g (Edge, Tensor)>) -> Result<()> {
+    grads.try_for_each(|(edge, grad)| check_sum(edge, grad))
 }
 
 /// Checks that a gradient can be added to what is kept.
@@ -106,12 +107,13 @@ impl Wanted {
         Self::At { outputs, through }
     }
 
-    fn keeps(&self, edge: &Edge) -> bool {
+    fn keeps(&self, node: &Node, output: usize) -> bool {
+        let keeps_grad = || node.slot(output).is_some();
         match self {
-            Self::Leaves => edge.keeps_grad(),
+            Self::Leaves => keeps_grad(),
             Self::At { outputs, .. } => {
-                let retains = !edge.is_leaf() && edge.keeps_grad();
-                outputs.binary_search(&key(edge)).is_ok() || (retains && self.passes(&edge.node))
+                let retains = || !node.is_leaf() && keeps_grad() && self.passes(node);
+                outputs.binary_search(&(node.order, output)).is_ok() || retains()
             }
         }
     }
@@ -236,25 +238,44 @@ impl Pass {
             self.add(&root.node, root.output, grad.clone())?;
         }
         let mut found = Found::new();
-        while let Some((node, mut reached)) = self.pending.pop_last() {
-            if !self.wanted.wants(&node) {
-                continue;
-            }
-            for (output, slot) in reached.iter_mut().enumerate() {
-                let Some(grad) = slot.take() else { continue };
-                let node = node.clone();
-                let edge = Edge { node, output };
-                let grad = edge.after_hooks(grad, |grad| self.check(grad))?;
-                if self.wanted.keeps(&edge) {
-                    self.deliver_gradient(&mut found, edge, grad.clone())?;
-                }
-                *slot = Some(grad);
-            }
-            if let (NodeKind::Op(op), true) = (&node.kind, self.wanted.passes(&node)) {
-                self.step(&node, op, reached, &mut found)?;
+        while let Some((node, slot)) = self.pending.pop_last() {
+            match self.wanted.wants(&node) {
+                true => self.visit(node, slot, &mut found)?,
+                false => self.pending.release(slot),
             }
         }
         Ok(found)
+    }
+
+    /// Delivers the complete gradients of a node where they are kept, and carries them on.
+    fn visit(&mut self, node: Arc<Node>, slot: usize, found: &mut Found) -> Result<()> {
+        if node.is_leaf() {
+            let grad = self.pending.at(slot).of(0).take();
+            self.pending.release(slot);
+            return grad.map_or(Ok(()), |grad| self.deliver(Edge::first(node), grad, found));
+        }
+        for output in 0..self.pending.at(slot).len() {
+            // Most gradients are neither seen nor kept on their way.
+            if !node.has_grad_hooks(output) && !self.wanted.keeps(&node, output) {
+                continue;
+            }
+            let Some(mut grad) = self.pending.at(slot).of(output).take() else {
+                continue;
+            };
+            node.run_grad_hooks(output, &mut grad, &|grad| self.check(grad))?;
+            if self.wanted.keeps(&node, output) {
+                let node = node.clone();
+                found.push((Edge { node, output }, grad.clone()));
+            }
+            *self.pending.at(slot).of(output) = Some(grad);
+        }
+        match self.wanted.passes(&node) {
+            true => self.step(node, slot, found),
+            false => {
+                self.pending.release(slot);
+                Ok(())
+            }
+        }
     }
 
     /// Counts how many gradients each leaf with hooks will be given.
@@ -268,28 +289,30 @@ impl Pass {
         }
     }
 
-    /// Delivers a complete gradient: at once to a leaf with post-accumulate hooks, otherwise to `found`, whose
+    /// Delivers the complete gradient of a leaf: at once to one with post-accumulate hooks, otherwise to `found`, whose
     /// gradients are added at the end of the pass.
-    fn deliver_gradient(&self, found: &mut Found, edge: Edge, grad: Tensor) -> Result<()> {
-        if matches!(self.wanted, Wanted::Leaves) && edge.has_post_accumulate_hooks() {
-            check_sum(&edge, &grad)?;
-            return match edge.accumulate(&grad)? {
-                true => edge.run_post_accumulate_hooks(),
+    fn deliver(&self, leaf: Edge, mut grad: Tensor, found: &mut Found) -> Result<()> {
+        leaf.node
+            .run_grad_hooks(0, &mut grad, &|grad| self.check(grad))?;
+        if !self.wanted.keeps(&leaf.node, 0) {
+            return Ok(());
+        }
+        if matches!(self.wanted, Wanted::Leaves) && leaf.has_post_accumulate_hooks() {
+            check_sum(&leaf, &grad)?;
+            return match leaf.accumulate(grad)? {
+                true => leaf.run_post_accumulate_hooks(),
                 false => Ok(()),
             };
         }
-        found.push((edge, grad));
+        found.push((leaf, grad));
         Ok(())
     }
 
     /// Carries the gradients of one operation to its inputs.
-    fn step(
-        &mut self,
-        node: &Arc<Node>,
-        op: &Op,
-        reached: Reached,
-        found: &mut Found,
-    ) -> Result<()> {
+    fn step(&mut self, node: Arc<Node>, slot: usize, found: &mut Found) -> Result<()> {
+        let NodeKind::Op(op) = &node.kind else {
+            return Ok(());
+        };
         let function = {
             let mut slot = lock(&op.function);
             // Taken at once, so that its saved tensors are freed as the pass goes on.
@@ -299,11 +322,13 @@ impl Pass {
             }
         };
         let function = function.ok_or(AutogradError::GraphFreed { op: op.name })?;
-        let Some(ctx) = Backward::new(reached, node.clone(), self.wanted.asked_of(op)) else {
-            return Ok(());
-        };
-        let grads = function.backward(&ctx)?;
-        drop((ctx, function));
+        let (reached, asked) = (self.pending.at(slot), self.wanted.asked_of(op));
+        let ctx = Backward::new(reached, node.clone(), asked);
+        self.pending.release(slot);
+        let Some(ctx) = ctx else { return Ok(()) };
+        let mut grads = function.backward(&ctx)?;
+        drop(ctx);
+        drop(function);
         if grads.len() != op.inputs.len() {
             let (expected, got) = (op.inputs.len(), grads.len());
             return Err(AutogradError::GradientCount {
@@ -313,35 +338,32 @@ impl Pass {
             }
             .into());
         }
-        for (i, (input, grad)) in op.inputs.iter().zip(grads).enumerate() {
+        for (i, (input, grad)) in op.inputs.iter().zip(&mut grads).enumerate() {
             let Some(input) = input else { continue };
-            if let Some(grad) = grad {
+            if let Some(grad) = grad.take() {
                 check_gradient(op.name, &input.shape, input.dtype, &grad)?;
+                let detects_anomaly = self.anomaly;
                 let sum = self.add(&input.node, input.output(), grad)?;
-                if let Some(sum) = sum {
-                    anomaly::check_input(op.name, i, &sum)?;
+                if detects_anomaly {
+                    anomaly::check_input(op.name, i, sum)?;
                 }
             }
             if !self.awaited.is_empty() {
-                self.finish_if_last(&input.edge(), found)?;
+                self.finish_if_last(&input.node, found)?;
             }
         }
         Ok(())
     }
 
     /// Delivers the gradient of a leaf with post-accumulate hooks if no other will be added to it.
-    fn finish_if_last(&mut self, leaf: &Edge, found: &mut Found) -> Result<()> {
-        let order = leaf.node.order;
+    fn finish_if_last(&mut self, leaf: &Node, found: &mut Found) -> Result<()> {
+        let order = leaf.order;
         match self.awaited.get_mut(&order) {
             Some(count) if *count > 1 => *count -= 1,
             Some(_) => {
                 self.awaited.remove(&order);
-                let reached = self.pending.remove(order);
-                if let Some(grad) =
-                    reached.and_then(|(_, grads)| grads.into_iter().flatten().next())
-                {
-                    let grad = leaf.after_hooks(grad, |grad| self.check(grad))?;
-                    self.deliver_gradient(found, leaf.clone(), grad)?;
+                if let Some((leaf, slot)) = self.pending.remove(order) {
+                    self.visit(leaf, slot, found)?;
                 }
             }
             None => {}
@@ -349,21 +371,15 @@ impl Pass {
         Ok(())
     }
 
-    /// Adds to the gradient of an output, and returns the sum if anomalies are looked for.
-    fn add(&mut self, node: &Arc<Node>, output: usize, grad: Tensor) -> Result<Option<Tensor>> {
-        let reached = self.pending.reached(node);
-        if reached.len() <= output {
-            reached.resize_with(output + 1, || None);
-        }
-        let slot = &mut reached[output];
-        let sum = match slot.take() {
+    /// Adds to the gradient of an output, and returns the sum.
+    fn add(&mut self, node: &Arc<Node>, output: usize, grad: Tensor) -> Result<&Tensor> {
+        let sum = self.pending.reached(node).of(output);
+        let next = match sum.take() {
             None => grad,
             Some(before) if before.can_add_in_place(&grad) => before.add_in_place(&grad, 1.0)?,
             Some(before) => before.add(&grad)?,
         };
-        let seen = self.anomaly.then(|| sum.clone());
-        *slot = Some(sum);
-        Ok(seen)
+        Ok(sum.insert(next))
     }
 
     /// Checks a gradient that came from the caller or a hook and not from an operation.

@@ -7,46 +7,63 @@ use crate::tensor::{Node, Reached};
 
 /// Nodes with the gradients that have reached their outputs.
 ///
-/// The order is kept apart from the gradients, so that what a tree moves as it grows is small.
+/// The order is kept apart from the gradients, so that what a tree moves as it grows is small; and gradients stay
+/// in their slot until they are used, because to move all of a node is a call of `memcpy`.
 #[derive(Default)]
 pub(super) struct Pending {
     /// The index of the slot of each node, by the order of the node.
     by_order: BTreeMap<u64, usize>,
-    slots: Vec<Option<Entry>>,
+    slots: Vec<Slot>,
     free: Vec<usize>,
 }
 
-type Entry = (Arc<Node>, Reached);
+struct Slot {
+    /// `None` while the node is visited, and where there is none.
+    node: Option<Arc<Node>>,
+    reached: Reached,
+}
 
 impl Pending {
     /// The gradients that have reached a node so far.
     pub(super) fn reached(&mut self, node: &Arc<Node>) -> &mut Reached {
-        let slots = &mut self.slots;
-        let free = &mut self.free;
+        let (slots, free) = (&mut self.slots, &mut self.free);
         let slot = *self.by_order.entry(node.order).or_insert_with(|| {
-            free.pop().unwrap_or_else(|| {
-                slots.push(None);
-                slots.len() - 1
-            })
+            let node = Some(node.clone());
+            match free.pop() {
+                Some(slot) => {
+                    slots[slot].node = node;
+                    slot
+                }
+                None => {
+                    let reached = Reached::default();
+                    slots.push(Slot { node, reached });
+                    slots.len() - 1
+                }
+            }
         });
-        let entry = self.slots[slot].get_or_insert_with(|| (node.clone(), Reached::new()));
-        &mut entry.1
+        self.at(slot)
     }
 
-    /// Takes the node that was created last.
-    pub(super) fn pop_last(&mut self) -> Option<Entry> {
+    /// Takes the node that was created last, and tells the slot of its gradients.
+    pub(super) fn pop_last(&mut self) -> Option<(Arc<Node>, usize)> {
         let (_, slot) = self.by_order.pop_last()?;
-        self.take(slot)
+        Some((self.slots[slot].node.take()?, slot))
     }
 
-    /// Takes the node of this order, if it is here.
-    pub(super) fn remove(&mut self, order: u64) -> Option<Entry> {
+    /// Takes the node of this order, if it is here, and tells the slot of its gradients.
+    pub(super) fn remove(&mut self, order: u64) -> Option<(Arc<Node>, usize)> {
         let slot = self.by_order.remove(&order)?;
-        self.take(slot)
+        Some((self.slots[slot].node.take()?, slot))
     }
 
-    fn take(&mut self, slot: usize) -> Option<Entry> {
+    /// The gradients in a slot.
+    pub(super) fn at(&mut self, slot: usize) -> &mut Reached {
+        &mut self.slots[slot].reached
+    }
+
+    /// Makes a slot free for another node.
+    pub(super) fn release(&mut self, slot: usize) {
+        self.at(slot).clear();
         self.free.push(slot);
-        self.slots.get_mut(slot)?.take()
     }
 }

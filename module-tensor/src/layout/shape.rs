@@ -39,6 +39,11 @@ impl Shape {
         self.0.iter().product()
     }
 
+    /// Exchanges the sizes of two dimensions.
+    pub(super) fn swap(&mut self, a: usize, b: usize) {
+        self.0.swap(a, b);
+    }
+
     /// The number of elements, after checking that it and the number of bytes are addressable and that there are at most
     /// [`MAX_RANK`] dimensions. Every function that makes a tensor calls this first.
     ///

@@ -14,6 +14,17 @@ impl Layout {
         }
     }
 
+    /// With two dimensions exchanged.
+    pub(crate) fn transpose(&self, a: usize, b: usize) -> Self {
+        let mut transposed = self.clone();
+        // A scalar has none to exchange with itself.
+        if a != b {
+            transposed.shape.swap(a, b);
+            transposed.strides.swap(a, b);
+        }
+        transposed
+    }
+
     /// A dimension of size 1 before `dim`.
     pub(crate) fn unsqueeze(&self, dim: usize) -> Self {
         let mut sizes = DimVec::from_slice(&self.shape);

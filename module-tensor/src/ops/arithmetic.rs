@@ -302,7 +302,7 @@ impl Function for AddScaled {
         two(
             ctx,
             || ctx.grad().sum_to(&self.a),
-            || ctx.grad().mul(self.alpha)?.sum_to(&self.b),
+            || ctx.grad().mul(self.alpha)?.into_sum_to(&self.b),
         )
     }
 }
@@ -321,7 +321,7 @@ impl Function for Sub {
         two(
             ctx,
             || ctx.grad().sum_to(&self.a),
-            || ctx.grad().neg()?.sum_to(&self.b),
+            || ctx.grad().neg()?.into_sum_to(&self.b),
         )
     }
 }
@@ -339,7 +339,7 @@ impl Function for Mul {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { a, b, shapes } = self;
-        let slope = |shape| move |factor: &Tensor| ctx.grad().mul(factor)?.sum_to(shape);
+        let slope = |shape| move |factor: &Tensor| ctx.grad().mul(factor)?.into_sum_to(shape);
         let first = by_saved(ctx, 0, b.as_ref(), slope(&shapes[0]))?;
         Ok([first, by_saved(ctx, 1, a.as_ref(), slope(&shapes[1]))?].into())
     }
@@ -358,9 +358,14 @@ impl Function for Div {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { a, from, b } = self;
-        let first = || ctx.grad().div(b)?.sum_to(from);
+        let first = || ctx.grad().div(b)?.into_sum_to(from);
         let first = ctx.needs(0).then(first).transpose()?;
-        let second = |a: &Tensor| ctx.grad().neg()?.mul(&a.div(b)?.div(b)?)?.sum_to(b.shape());
+        let second = |a: &Tensor| {
+            ctx.grad()
+                .neg()?
+                .mul(&a.div(b)?.div(b)?)?
+                .into_sum_to(b.shape())
+        };
         Ok([first, by_saved(ctx, 1, a.as_ref(), second)?].into())
     }
 }

@@ -1,6 +1,9 @@
 //! `linear`, an affine map.
 
+use std::borrow::Cow;
+
 use super::{AutocastPolicy, by_saved};
+use crate::backend::Operand;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Result, Shape};
 
@@ -70,10 +73,7 @@ impl Tensor {
         }
         let shape: Shape = leading.iter().copied().chain([out_features]).collect();
         shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        let (a, b) = (
-            self.detach().as_rows()?.plain(NAME)?,
-            weight.detach().t()?.plain(NAME)?,
-        );
+        let (a, b) = (self.rows_operand(NAME)?, weight.transposed_operand());
         let backend = self.device().backend();
         let storage = match bias {
             Some(bias) => backend.addmm(bias.plain(NAME)?, a, b)?,
@@ -104,11 +104,30 @@ impl Tensor {
     }
 
     /// All dimensions but the last as one.
-    pub(super) fn as_rows(&self) -> Result<Self> {
+    pub(super) fn as_rows(&self) -> Result<Cow<'_, Self>> {
         match self.shape().split_last() {
-            Some(_) if self.rank() == 2 => Ok(self.clone()),
-            Some((&last, leading)) => self.reshape_to(&[leading.iter().product(), last].into()),
-            None => self.reshape_to(&[1, 1].into()),
+            Some(_) if self.rank() == 2 => Ok(Cow::Borrowed(self)),
+            Some((&last, leading)) => {
+                let shape = [leading.iter().product(), last].into();
+                self.reshape_to(&shape).map(Cow::Owned)
+            }
+            None => self.reshape_to(&[1, 1].into()).map(Cow::Owned),
+        }
+    }
+
+    /// [`as_rows`](Self::as_rows) as an operand; packed elements are reported as an error of `op`.
+    pub(super) fn rows_operand(&self, op: &'static str) -> Result<Operand> {
+        match self.rank() {
+            2 => self.plain(op),
+            _ => self.detach().as_rows()?.plain(op),
+        }
+    }
+
+    /// A matrix with its dimensions exchanged, as an operand.
+    fn transposed_operand(&self) -> Operand {
+        Operand {
+            storage: self.storage.clone(),
+            layout: self.layout.transpose(0, 1),
         }
     }
 }
@@ -125,12 +144,12 @@ impl Function for Linear {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let grad = ctx.grad();
-        let mut gradients = Gradients::new();
+        let mut gradients = Gradients::with_capacity(ctx.input_count());
         gradients.push(by_saved(ctx, 0, self.weight.as_ref(), |weight| {
             grad.matmul(weight)
         })?);
         gradients.push(by_saved(ctx, 1, self.x.as_ref(), |x| {
-            grad.as_rows()?.t()?.matmul(&x.as_rows()?)
+            grad.as_rows()?.t()?.matmul(&*x.as_rows()?)
         })?);
         if ctx.input_count() == 3 {
             let bias = || grad.as_rows()?.sum(0);

@@ -206,6 +206,14 @@ impl Tensor {
             .collect();
         self.sum_keepdim(dims.as_slice())?.reshape_to(shape)
     }
+
+    /// [`sum_to`](Self::sum_to) of a tensor that nobody needs any more.
+    fn into_sum_to(self, shape: &crate::Shape) -> Result<Self> {
+        match self.shape() == shape {
+            true => Ok(self),
+            false => self.sum_to(shape),
+        }
+    }
 }
 
 /// The gradient of input `i` computed from what was saved for it, if it needs one.

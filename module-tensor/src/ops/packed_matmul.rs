@@ -48,7 +48,7 @@ impl Tensor {
         }
         let shape: Shape = leading.iter().copied().chain([n]).collect();
         shape.checked_numel(op, self.dtype().size_in_bytes())?;
-        let a = self.detach().as_rows()?.plain(op)?;
+        let a = self.rows_operand(op)?;
         let added = row.map(|row| row.plain(op)).transpose()?;
         let backend = self.device().backend();
         let storage = backend.packed_matmul(added, a, b.operand())?;

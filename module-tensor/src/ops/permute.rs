@@ -81,13 +81,14 @@ impl Tensor {
             self.shape().dim("transpose", dim0)?,
             self.shape().dim("transpose", dim1)?,
         );
-        let mut order: SmallVec<[usize; 4]> = (0..self.rank()).collect();
-        if !order.is_empty() {
-            order.swap(a, b);
-        }
-        Ok(self
-            .with_layout(self.layout.permute(&order))
-            .record([self], |_| Permute { order }))
+        let transposed = self.with_layout(self.layout.transpose(a, b));
+        Ok(transposed.record([self], |_| {
+            let mut order: SmallVec<[usize; 4]> = (0..self.rank()).collect();
+            if a != b {
+                order.swap(a, b);
+            }
+            Permute { order }
+        }))
     }
 
     /// The transpose of a matrix; a tensor of fewer dimensions is returned unchanged.

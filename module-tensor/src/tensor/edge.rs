@@ -24,7 +24,7 @@ impl Edge {
     }
 
     pub(crate) fn is_leaf(&self) -> bool {
-        matches!(self.node.kind, NodeKind::Leaf(_))
+        self.node.is_leaf()
     }
 
     fn slot(&self) -> Option<&Mutex<Slot>> {
@@ -42,7 +42,7 @@ impl Edge {
 
     /// Adds to the gradient that is accumulated here, under its lock, so that threads add up, and returns true; returns
     /// false if none is accumulated or the leaf is paused.
-    pub(crate) fn accumulate(&self, grad: &Tensor) -> Result<bool> {
+    pub(crate) fn accumulate(&self, grad: Tensor) -> Result<bool> {
         let Some(slot) = self.slot() else {
             return Ok(false);
         };
@@ -52,16 +52,16 @@ impl Edge {
         }
         let before = slot.grad.take();
         let sum = match before {
-            Some(before) if before.can_add_in_place(grad) => {
-                slot.grad = Some(before.add_in_place(grad, 1.0)?);
+            Some(before) if before.can_add_in_place(&grad) => {
+                slot.grad = Some(before.add_in_place(&grad, 1.0)?);
                 return Ok(true);
             }
             Some(before) => {
-                let sum = before.add(grad);
+                let sum = before.add(&grad);
                 slot.grad = Some(before);
                 sum?
             }
-            None => grad.clone(),
+            None => grad,
         };
         let before = slot.grad.replace(sum);
         drop(slot);
@@ -87,6 +87,7 @@ impl Edge {
 
 impl Input {
     /// A tensor as an input, if it needs a gradient.
+    #[inline]
     pub(crate) fn of(tensor: &Tensor) -> Option<Self> {
         let edge = tensor.edge.clone()?;
         Some(Self::new(edge, tensor.shape().clone(), tensor.dtype()))

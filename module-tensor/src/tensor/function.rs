@@ -1,3 +1,4 @@
+use std::mem::take;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -64,7 +65,36 @@ pub trait Function: Send + Sync + 'static {
 }
 
 /// The gradients that have reached the outputs of a node.
-pub(crate) type Reached = SmallVec<[Option<Tensor>; 1]>;
+#[derive(Default)]
+pub(crate) struct Reached {
+    /// That of the first output, which is the only one of most operations.
+    first: Option<Tensor>,
+    /// Those of the outputs behind it, up to the last that has one.
+    others: Vec<Option<Tensor>>,
+}
+
+impl Reached {
+    /// The number of outputs up to the last that has a gradient.
+    pub(crate) fn len(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// That of an output.
+    pub(crate) fn of(&mut self, output: usize) -> &mut Option<Tensor> {
+        let Some(i) = output.checked_sub(1) else {
+            return &mut self.first;
+        };
+        if self.others.len() <= i {
+            self.others.resize_with(output, || None);
+        }
+        &mut self.others[i]
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.first = None;
+        self.others.clear();
+    }
+}
 
 /// The argument of [`Function::backward`]: the gradients of the outputs.
 pub struct Backward {
@@ -73,7 +103,7 @@ pub struct Backward {
     grad: Tensor,
     first: usize,
     /// Those of the following outputs.
-    others: Reached,
+    others: Vec<Option<Tensor>>,
     /// Which inputs the pass requests, if not all that need a gradient.
     asked: Option<Asked>,
 }
@@ -82,15 +112,19 @@ pub struct Backward {
 pub(crate) type Asked = SmallVec<[bool; 4]>;
 
 impl Backward {
-    /// `None` if no gradient has reached any output.
-    pub(crate) fn new(mut reached: Reached, node: Arc<Node>, asked: Option<Asked>) -> Option<Self> {
-        let first = reached.iter().position(Option::is_some)?;
-        let grad = reached[first].take()?;
-        // Nothing is moved for an operation with one output.
-        let others = match reached.len() - first {
-            1 => Reached::new(),
-            _ => reached.drain(first + 1..).collect(),
-        };
+    /// Takes the gradients that have reached a node; `None` if there are none.
+    #[inline]
+    pub(crate) fn new(
+        reached: &mut Reached,
+        node: Arc<Node>,
+        asked: Option<Asked>,
+    ) -> Option<Self> {
+        let first = (0..reached.len()).find(|&output| reached.of(output).is_some())?;
+        let grad = reached.of(first).take()?;
+        let mut others = take(&mut reached.others);
+        if first > 0 {
+            others.drain(..first);
+        }
         Some(Self {
             node,
             grad,

@@ -69,20 +69,31 @@ impl fmt::Debug for GradHookHandle {
     }
 }
 
-impl Edge {
-    /// The gradient of this edge's tensor after its current hooks; `check` sees their replacements.
-    pub(crate) fn after_hooks(
+impl Node {
+    /// Runs the current hooks on the gradient of an output; `check` sees their replacements.
+    #[inline]
+    pub(crate) fn run_grad_hooks(
         &self,
-        mut grad: Tensor,
-        check: impl Fn(&Tensor) -> Result<()>,
-    ) -> Result<Tensor> {
-        let Some(hooks) = self.node.grad_hooks_of(self.output) else {
-            return Ok(grad);
-        };
+        output: usize,
+        grad: &mut Tensor,
+        check: &dyn Fn(&Tensor) -> Result<()>,
+    ) -> Result<()> {
+        match self.grad_hooks_of(output) {
+            None => Ok(()),
+            Some(hooks) => self.run_each(hooks, grad, check),
+        }
+    }
+
+    fn run_each(
+        &self,
+        hooks: &GradHooks,
+        grad: &mut Tensor,
+        check: &dyn Fn(&Tensor) -> Result<()>,
+    ) -> Result<()> {
         let hooks = lock(&hooks.hooks).clone();
         for hook in hooks {
             let replace = || {
-                let new = (hook.callback)(&grad)?;
+                let new = (hook.callback)(grad)?;
                 if let Some(new) = &new {
                     check_gradient("register_hook", grad.shape(), grad.dtype(), new)?;
                     grad.check_device("register_hook", new)?;
@@ -92,18 +103,18 @@ impl Edge {
             };
             match replace() {
                 Ok(None) => {}
-                Ok(Some(new)) => grad = new,
+                Ok(Some(new)) => *grad = new,
                 Err(source) => {
                     return Err(AutogradError::Hook {
                         place: hook.location.to_string(),
-                        of: self.node.name(),
+                        of: self.name(),
                         source: Box::new(source),
                     }
                     .into());
                 }
             }
         }
-        Ok(grad)
+        Ok(())
     }
 }
 

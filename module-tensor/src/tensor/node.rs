@@ -78,6 +78,7 @@ impl Node {
         Self::new(kind, outputs)
     }
 
+    #[inline]
     pub(super) fn new(kind: NodeKind, outputs: usize) -> Arc<Self> {
         let mut grad_hooks = SmallVec::from_buf([OnceLock::new()]);
         if outputs != 1 {
@@ -88,6 +89,15 @@ impl Node {
             kind,
             grad_hooks,
         })
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(self.kind, NodeKind::Leaf(_))
+    }
+
+    /// Whether an output has hooks on its gradient, or retains it.
+    pub(crate) fn has_grad_hooks(&self, output: usize) -> bool {
+        self.grad_hooks_of(output).is_some()
     }
 
     /// The name of the operation, `leaf` for a leaf.

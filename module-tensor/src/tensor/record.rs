@@ -105,7 +105,7 @@ fn tracked(inputs: &mut dyn Iterator<Item = &Tensor>) -> Option<Inputs> {
         }
         untracked += 1;
     };
-    let mut kept = Inputs::new();
+    let mut kept = Inputs::with_capacity(untracked + 1 + inputs.size_hint().0);
     kept.resize_with(untracked, || None);
     kept.push(Input::of(first));
     kept.extend(inputs.map(Input::of));

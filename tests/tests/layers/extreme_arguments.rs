@@ -17,6 +17,7 @@ use draw::Draw;
 use module_nn::prelude::*;
 use module_tests::golden::{self, lay_out};
 use module_tests::layers::{Arguments, Built, Entry, RoundTrip, find, registry};
+use module_tests::processes::ran_in_a_child;
 use serde_json::{Value, json};
 
 /// The environment variable that gives a child the file for its current attempt.
@@ -25,7 +26,10 @@ const CHILD: &str = "EXTREME_ARGUMENTS_ATTEMPT";
 /// The child's address space in KiB: the program's own needs, and room for small layers.
 const ADDRESS_SPACE: usize = 512 << 10;
 
-/// The number of attempts for each layer.
+/// The child's seconds of a processor, many times those that it takes: an endless loop ends with them.
+const PROCESSOR_SECONDS: usize = 240;
+
+/// How often each layer is tried.
 const ATTEMPTS: u64 = 100;
 
 /// Building and calling a layer that fits in memory takes moments; endless loops take longer than this.
@@ -149,7 +153,7 @@ fn run_with_little_memory(test: &str) {
     let file = std::env::temp_dir().join(file);
     let program = std::env::current_exe().expect("this program");
     let limited = format!(
-        "ulimit -v {ADDRESS_SPACE} && exec \"$0\" --exact extreme_arguments::{test} --nocapture"
+        "ulimit -v {ADDRESS_SPACE} && ulimit -t {PROCESSOR_SECONDS} && exec \"$0\" --exact extreme_arguments::{test} --nocapture"
     );
     let output = Command::new("sh")
         .args(["-c", &limited])
@@ -222,6 +226,10 @@ fn counts_beyond_memory_are_refused_or_take_none() {
 
 #[test]
 fn errors_of_counts_say_what_is_too_large() {
+    // A count that is taken ends the process.
+    if ran_in_a_child("extreme_arguments::errors_of_counts_say_what_is_too_large") {
+        return;
+    }
     let classes = 1_usize << 36;
     let errors = [
         module_nn::metrics::ConfusionMatrixConfig::new(classes)
@@ -248,10 +256,15 @@ fn errors_of_counts_say_what_is_too_large() {
 fn a_pass_of_endless_steps_is_refused() {
     let linear = json!({"layer": "Linear", "kwargs": {"in_features": 2, "out_features": 2}});
     let norm = |steps: u64| json!({"norm": "spectral_norm", "module": linear, "n_power_iterations": steps});
-    let entry = find("ParametrizedLinear");
-    entry.build(&norm(3)).map(|_| ()).unwrap();
+    let build = |kwargs| find("ParametrizedLinear").build(&kwargs).map(|_| ());
+    build(norm(3)).unwrap();
     for steps in [0, 1 << 40] {
-        let error = entry.build(&norm(steps)).map(|_| ()).unwrap_err();
+        // On a thread of its own, which nobody joins if it never ends.
+        let (built, outcome) = std::sync::mpsc::channel();
+        let kwargs = norm(steps);
+        std::thread::spawn(move || built.send(build(kwargs)));
+        let outcome = outcome.recv_timeout(LONGEST);
+        let error = outcome.expect("the end of the loop").unwrap_err();
         let quote = format!("n_power_iterations = {steps}");
         assert!(error.to_string().contains(&quote), "{error}");
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use module_nn::prelude::*;
 use module_nn::{Backward, Function, Gradients};
-use module_tests::processes::ran_in_a_child;
+use module_tests::processes::{ran_in_a_child, resident_bytes};
 
 /// A step of the graph that shows whether it is still alive.
 struct Probe {
@@ -20,13 +20,6 @@ impl Function for Probe {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         Ok(Gradients::from_iter([Some(ctx.grad().clone())]))
     }
-}
-
-/// The memory of this process, in bytes.
-fn resident() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * 4096)
 }
 
 #[test]
@@ -52,9 +45,9 @@ fn ten_thousand_extractions_keep_memory_flat() {
         }
     };
     run(500);
-    let before = resident();
+    let before = resident_bytes();
     run(10_000);
-    if let (Some(before), Some(after)) = (before, resident()) {
+    if let (Some(before), Some(after)) = (before, resident_bytes()) {
         // One kept feature each would be 160 MB.
         let grown = after.saturating_sub(before);
         assert!(grown < 8 << 20, "memory grew by {grown} bytes");

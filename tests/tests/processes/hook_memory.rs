@@ -6,15 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use module_nn::prelude::*;
-use module_tests::processes::ran_in_a_child;
-
-/// The resident memory of the process in bytes.
-fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
-    kilobytes.parse::<usize>().unwrap() * 1024
-}
+use module_tests::processes::{ran_in_a_child, resident_bytes};
 
 #[test]
 fn ten_thousand_captures_keep_memory_flat() {
@@ -52,9 +44,9 @@ fn ten_thousand_captures_keep_memory_flat() {
         }
     };
     (0..500).for_each(pass);
-    let before = resident();
+    let before = resident_bytes().unwrap();
     (0..PASSES).for_each(pass);
-    let grown = resident().saturating_sub(before);
+    let grown = resident_bytes().unwrap().saturating_sub(before);
     // One feature is 4 KiB and a graph more: a leak of either would be 40 MB.
     assert!(grown < 4 << 20, "{grown} bytes");
 }

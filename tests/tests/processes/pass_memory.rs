@@ -3,15 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use module_nn::prelude::*;
-use module_tests::processes::ran_in_a_child;
-
-/// The resident memory of the process in bytes.
-fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kilobytes = line.unwrap().split_whitespace().nth(1).unwrap();
-    kilobytes.parse::<usize>().unwrap() * 1024
-}
+use module_tests::processes::{ran_in_a_child, resident_bytes};
 
 #[test]
 fn fifty_thousand_steps_keep_memory_flat() {
@@ -32,9 +24,9 @@ fn fifty_thousand_steps_keep_memory_flat() {
         optimizer.zero_grad(&net);
     };
     (0..2_000).for_each(&mut pass);
-    let before = resident();
+    let before = resident_bytes().unwrap();
     (0..PASSES).for_each(pass);
-    let grown = resident().saturating_sub(before);
+    let grown = resident_bytes().unwrap().saturating_sub(before);
     // 80 bytes a pass.
     assert!(grown < 4_000_000, "{grown} bytes");
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Running, embeddings, options, owned, refusal, tiny, within_a_minute};
+use crate::deadline::{run_async_in_time, wait_for};
+use crate::support::{Running, embeddings, options, owned, refusal, tiny};
 
 /// Fails unless the service embeds as ever.
 async fn check_alive(running: &Running, after: &str) {
@@ -21,7 +22,7 @@ async fn check_alive(running: &Running, after: &str) {
 
 #[test]
 fn bodies_and_paths_that_are_wrong_are_refused_by_name() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let running = Running::start(Service::from_dir(&tiny(), options())).await;
         let json = |texts: &[&str]| json!({"texts": texts}).to_string().into_bytes();
         let embed = |body: Vec<u8>, status, kind| (Method::POST, "/embed", body, status, kind);
@@ -80,15 +81,14 @@ async fn exchange(running: &Running, bytes: &[u8]) -> String {
     // The server may close before it has read all.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
-    let reading = stream.read_to_end(&mut answer);
-    let closed = tokio::time::timeout(Duration::from_secs(10), reading).await;
-    let _ = closed.expect("the connection is closed");
+    let closed = stream.read_to_end(&mut answer);
+    let _ = wait_for("the end of the connection", closed).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
 #[test]
 fn bytes_that_are_no_request_close_the_connection_only() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let mut short = options();
         short.timeout = Duration::from_millis(500);
         let running = Running::start(Service::from_dir(&tiny(), short)).await;
@@ -188,7 +188,7 @@ fn bytes_that_are_no_request_close_the_connection_only() {
 
 #[test]
 fn connections_beyond_the_limit_wait() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let mut two = options();
         two.max_connections = 2;
         two.header_timeout = Duration::from_secs(30);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::support::{Mode, difference, embeddings, options, start_gated, within_a_minute};
+use crate::deadline::run_async_in_time;
+use crate::support::{Mode, difference, embeddings, options, start_gated};
 
 /// Of unequal lengths, so that a batch has padding.
 const TEXTS: [&[&str]; 4] = [
@@ -17,7 +18,7 @@ const TEXTS: [&[&str]; 4] = [
 
 #[test]
 fn a_batch_gives_the_embeddings_of_single_requests() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let (running, gate) = start_gated(options()).await;
         let mut single = Vec::new();
         for texts in TEXTS {
@@ -28,9 +29,7 @@ fn a_batch_gives_the_embeddings_of_single_requests() {
         // While one is computed, the others come together.
         gate.set(Mode::Closed);
         let first = running.embed(&["first"]);
-        while gate.batches.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        gate.wait_for_batch().await;
         let mut answers = Vec::new();
         let mut waiting = 0;
         for texts in TEXTS {
@@ -55,13 +54,11 @@ fn a_batch_gives_the_embeddings_of_single_requests() {
 
 #[test]
 fn batches_are_whole_requests_in_their_order() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let (running, gate) = start_gated(options()).await;
         gate.set(Mode::Closed);
         let mut answers = vec![running.embed(&["first"])];
-        while gate.batches.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        gate.wait_for_batch().await;
         // Of at most 8 texts: 4 + 3, then 4 + 4, then 1.
         let mut waiting = 0;
         for (count, text) in [(4, "a"), (3, "a a"), (4, "a a a"), (4, "a a a a"), (1, "a")] {
@@ -81,7 +78,7 @@ fn batches_are_whole_requests_in_their_order() {
 
 #[test]
 fn the_first_of_a_batch_waits_for_others_no_longer_than_it_is_told() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let mut patient = options();
         patient.batch.max_wait = Duration::from_secs(2);
         let (running, gate) = start_gated(patient).await;

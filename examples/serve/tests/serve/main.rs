@@ -3,6 +3,7 @@
 
 mod bad_requests;
 mod batching;
+mod deadline;
 mod embeddings;
 mod metrics;
 mod overload;

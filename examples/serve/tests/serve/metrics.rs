@@ -5,11 +5,12 @@ use std::time::Duration;
 use module_serve::options::Options;
 use module_serve::service::Service;
 
-use crate::support::{Running, options, owned, tiny, within_a_minute};
+use crate::deadline::run_async_in_time;
+use crate::support::{Running, options, owned, tiny};
 
 #[test]
 fn metrics_count_what_was_done() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let running = Running::start(Service::from_dir(&tiny(), options())).await;
         let mut client = running.client().await;
         for texts in [["a", "a a"], ["a", "a a a"]] {

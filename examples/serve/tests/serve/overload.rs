@@ -4,25 +4,14 @@ use std::time::Duration;
 
 use hyper::header;
 
-use crate::support::{Gate, Mode, embeddings, options, refusal, start_gated, within_a_minute};
-
-async fn wait_for_batch(gate: &Gate) {
-    while gate.batches.lock().unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
+use crate::deadline::run_async_in_time;
+use crate::support::{Mode, embeddings, options, refusal, start_gated};
 
 #[test]
 fn a_full_queue_refuses_at_once_and_keeps_what_it_has() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let (running, gate) = start_gated(options()).await;
-        gate.set(Mode::Closed);
-        let mut accepted = vec![running.embed(&["a"])];
-        wait_for_batch(&gate).await;
-        for count in 1..=4 {
-            accepted.push(running.embed(&["a"; 4]));
-            running.wait_for_queue(4 * count).await;
-        }
+        let accepted = running.fill_queue(&gate).await;
         for _ in 0..3 {
             let answer = running.embed(&["a"]).await.unwrap();
             assert_eq!(refusal(&answer), (503, "queue_full".to_owned()));
@@ -38,13 +27,13 @@ fn a_full_queue_refuses_at_once_and_keeps_what_it_has() {
 
 #[test]
 fn texts_that_come_too_late_are_not_embedded() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let mut hasty = options();
         hasty.timeout = Duration::from_millis(300);
         let (running, gate) = start_gated(hasty).await;
         gate.set(Mode::Closed);
         let first = running.embed(&["a"]);
-        wait_for_batch(&gate).await;
+        gate.wait_for_batch().await;
         // As many as may wait.
         let late = [(); 4].map(|()| running.embed(&["a a"; 4]));
         for answer in [first].into_iter().chain(late) {
@@ -67,7 +56,7 @@ fn texts_that_come_too_late_are_not_embedded() {
 
 #[test]
 fn a_model_that_fails_or_panics_is_asked_again() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let (running, gate) = start_gated(options()).await;
         for mode in [Mode::Failing, Mode::Panicking] {
             gate.set(mode);

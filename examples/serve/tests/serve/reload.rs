@@ -8,12 +8,12 @@ use hyper::{Method, StatusCode};
 use module_examples::models::bert::Bert;
 use module_examples::models::pretrained::Pretrained;
 use module_nn::prelude::*;
-use module_serve::client::{Client, read_json};
+use module_serve::client::read_json;
 use module_serve::service::Service;
 
+use crate::deadline::run_async_in_time;
 use crate::support::{
-    Mode, Running, difference, embeddings, options, owned, refusal, start_gated, tiny,
-    within_a_minute,
+    Client, Mode, Running, difference, embeddings, options, owned, refusal, start_gated, tiny,
 };
 
 /// A copy of the tiny model, removed with it.
@@ -75,7 +75,7 @@ const TEXTS: [&str; 3] = [
 
 #[test]
 fn reloads_under_load_lose_no_request_and_mix_no_weights() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let dir = Dir::new("load");
         let running = Running::start(Service::from_dir(&dir.0, options())).await;
         let mut client = running.client().await;
@@ -95,7 +95,7 @@ fn reloads_under_load_lose_no_request_and_mix_no_weights() {
             let (address, texts) = (running.address, texts.clone());
             let (odd, even, ended) = (odd.clone(), even.clone(), Arc::clone(&ended));
             tokio::spawn(async move {
-                let mut client = Client::connect(address).await.unwrap();
+                let mut client = Client::connect(address).await;
                 let mut versions = Vec::new();
                 while !ended.load(Ordering::Relaxed) {
                     let (rows, version) = embeddings(&client.embed(&texts).await.unwrap());
@@ -136,7 +136,7 @@ fn reloads_under_load_lose_no_request_and_mix_no_weights() {
 
 #[test]
 fn a_reload_that_fails_changes_nothing() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let dir = Dir::new("failed");
         let running = Running::start(Service::from_dir(&dir.0, options())).await;
         let mut client = running.client().await;
@@ -230,7 +230,7 @@ fn a_reload_that_fails_changes_nothing() {
 
 #[test]
 fn weights_of_another_width_are_refused() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let dir = Dir::new("width");
         let running = Running::start(Service::from_dir(&dir.0, options())).await;
         // A whole model of half the width, with its own configuration.
@@ -253,16 +253,13 @@ fn weights_of_another_width_are_refused() {
 
 #[test]
 fn one_reload_at_a_time_and_requests_go_on() {
-    within_a_minute(async {
+    run_async_in_time(async || {
         let (running, gate) = start_gated(options()).await;
         // The probe of the new weights waits at the gate.
         gate.set(Mode::Closed);
         let address = running.address;
-        let first =
-            tokio::spawn(async move { reload(&mut Client::connect(address).await.unwrap()).await });
-        while gate.batches.lock().unwrap().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        let first = tokio::spawn(async move { reload(&mut Client::connect(address).await).await });
+        gate.wait_for_batch().await;
         let mut client = running.client().await;
         let second = reload(&mut client).await;
         assert_eq!(refusal(&second), (409, "reload_busy".to_owned()));

@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use hyper::{Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use module_nn::{Error, Result};
 use module_serve::DATA;
 use module_serve::batcher::BatchOptions;
-use module_serve::client::{Client, read_json};
+use module_serve::client::{self, ClientError, read_json};
 use module_serve::options::Options;
 use module_serve::sentence_encoder::SentenceEncoder;
 use module_serve::sentence_tokenizer::SentenceTokenizer;
@@ -23,18 +23,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::deadline::{wait_for, wait_until};
+
 pub(crate) fn tiny() -> PathBuf {
     PathBuf::from(DATA).join("tiny")
-}
-
-/// Runs a test, which fails if it takes longer than a minute.
-pub(crate) fn within_a_minute(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build().unwrap();
-    let test = async { tokio::time::timeout(Duration::from_secs(60), test).await };
-    runtime.block_on(test).expect("a test takes a minute");
-    // What a failed test left waiting is not waited for.
-    runtime.shutdown_background();
 }
 
 /// Limits that a test reaches soon.
@@ -82,29 +74,72 @@ impl Running {
     }
 
     pub(crate) async fn client(&self) -> Client {
-        Client::connect(self.address).await.unwrap()
+        Client::connect(self.address).await
     }
 
     /// Sends a request on a connection of its own.
     pub(crate) fn embed(&self, texts: &[&str]) -> JoinHandle<Response<Bytes>> {
         let (address, texts) = (self.address, owned(texts));
         tokio::spawn(async move {
-            let mut client = Client::connect(address).await.unwrap();
+            let mut client = Client::connect(address).await;
             client.embed(&texts).await.unwrap()
         })
     }
 
     /// Waits until so many texts wait in the queue.
     pub(crate) async fn wait_for_queue(&self, texts: usize) {
-        while self.service.gauges().waiting != texts {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        let wait = || self.service.gauges().waiting == texts;
+        wait_until(format!("{texts} texts in the queue"), wait).await;
+    }
+
+    /// Closes the gate, and sends a request that waits there and as many others as the queue holds.
+    pub(crate) async fn fill_queue(&self, gate: &Gate) -> Vec<JoinHandle<Response<Bytes>>> {
+        gate.set(Mode::Closed);
+        let mut accepted = vec![self.embed(&["a"])];
+        gate.wait_for_batch().await;
+        for count in 1..=4 {
+            accepted.push(self.embed(&["a"; 4]));
+            self.wait_for_queue(4 * count).await;
         }
+        accepted
     }
 
     /// Says that the service is to stop, and hands out what tells that it has.
     pub(crate) fn stop(self) -> JoinHandle<std::io::Result<()>> {
         self.stop.send(()).unwrap();
         self.served
+    }
+}
+
+/// A client that does not wait long for an answer.
+pub(crate) struct Client(client::Client);
+
+impl Client {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        let connected = client::Client::connect(address);
+        Self(wait_for("a connection", connected).await.unwrap())
+    }
+
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Response<Bytes>, ClientError> {
+        let answer = format!("an answer to {method} {path}");
+        wait_for(answer, self.0.send(method, path, body)).await
+    }
+
+    pub(crate) async fn embed(&mut self, texts: &[String]) -> Result<Response<Bytes>, ClientError> {
+        wait_for("an answer to /embed", self.0.embed(texts)).await
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Result<Response<Bytes>, ClientError> {
+        self.send(Method::GET, path, Bytes::new()).await
+    }
+
+    pub(crate) async fn metric(&mut self, name: &str) -> Result<Option<f64>, ClientError> {
+        wait_for("an answer to /metrics", self.0.metric(name)).await
     }
 }
 
@@ -154,6 +189,11 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// Waits until a batch has come.
+    pub(crate) async fn wait_for_batch(&self) {
+        wait_until("a batch", || !self.batches.lock().unwrap().is_empty()).await;
+    }
+
     pub(crate) fn set(&self, mode: Mode) {
         *self.mode.lock().unwrap() = mode;
         self.changed.notify_all();

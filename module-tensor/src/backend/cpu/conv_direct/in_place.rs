@@ -1,24 +1,22 @@
-//! Maps that are read where they lie, without zeros around them.
+//! Inputs that are read in place, without zero padding.
 //!
-//! Tiles leave out every product with padding if it is that of a whole line, or of the first or the last place of a tile;
-//! what lies there in memory, the end of another line, is then not read.
+//! If tiles skip all products with padding, the memory where the padding would be, the end of another line, is not read.
 
 use super::taps::Reach;
 
-/// Where a map has what a kernel sees, from some elements before the map on.
+/// Offsets of what a kernel reads, counted from `margin` elements before the input.
 pub(super) struct InPlace {
-    /// These elements.
     pub(super) margin: usize,
-    /// What the elements of the kernel see from the first place, in the first channel.
+    /// What each kernel element reads for the first output position, in the first channel.
     pub(super) starts: Vec<usize>,
-    /// The lines of places.
+    /// The lines of the output.
     pub(super) lines: Vec<usize>,
     /// The elements between channels.
     pub(super) channel_step: usize,
 }
 
 impl InPlace {
-    /// With places that are neighbors in the map; nothing if they are not.
+    /// `None` if neighboring outputs do not read neighboring inputs.
     pub(super) fn new(
         reaches: &[Vec<Reach>; 3],
         places: [usize; 3],
@@ -49,7 +47,7 @@ impl InPlace {
         })
     }
 
-    /// The same from more elements before the map on.
+    /// The same with a larger margin.
     pub(super) fn from_margin(mut self, margin: usize) -> Self {
         let more = margin - self.margin;
         self.starts.iter_mut().for_each(|start| *start += more);
@@ -57,15 +55,15 @@ impl InPlace {
     }
 }
 
-/// Some maps that follow each other among others, with what tiles read before and after them.
+/// Consecutive inputs with the elements that tiles read before and after them.
 pub(super) struct Margins {
     before: usize,
-    /// All elements that are read.
+    /// The number of elements that are read.
     pub(super) len: usize,
 }
 
 impl Margins {
-    /// For `maps` elements, from `before` on, of which tiles read `len` in all.
+    /// For inputs of `maps` elements after `before` others, where tiles read `len` elements in all.
     pub(super) fn new(before: usize, len: usize, maps: usize) -> Self {
         Self {
             before,
@@ -73,12 +71,12 @@ impl Margins {
         }
     }
 
-    /// What is read for the maps from an element of `all` on; nothing if it is more than there is.
+    /// What is read for the inputs from `start` on; `None` if that reaches beyond `all`.
     pub(super) fn find<'a, T>(&self, all: &'a [T], start: usize) -> Option<&'a [T]> {
         all.get(start.checked_sub(self.before)?..)?.get(..self.len)
     }
 
-    /// Copies maps to memory for all that is read.
+    /// Copies inputs to memory that has their margins too.
     pub(super) fn copy<T: Copy>(&self, maps: &[T], memory: &mut [T]) {
         memory[self.before..][..maps.len()].copy_from_slice(maps);
     }

@@ -1,9 +1,9 @@
-//! Direct convolutions: products whose windows are read where the planes of the input have them.
+//! Direct convolutions: products whose windows are read in place.
 //!
-//! The columns of a tile are output channels, its rows are places that follow each other in a line of the output: an
-//! element of the kernel sees neighbors in a plane, so that nothing is copied but the weight, once, and the tile, which
-//! is transposed as it is written. For the gradient of the weight the rows are neighbors in the kernel, and the sums
-//! are over places.
+//! The columns of a tile are output channels, and its rows are neighboring positions in a line of the output. A kernel
+//! element reads neighboring inputs for them, so that only the weight is packed, and only tiles are transposed, when
+//! they are written. For the gradient of the weight, the rows are neighbors in the kernel, and the sums run over output
+//! positions.
 
 mod finished_lines;
 mod forward;

@@ -12,14 +12,14 @@ use crate::Result;
 /// A grid of places of the output. A convolution has one with all of them; the gradient of its input has one for each
 /// remainder of a place by the stride.
 pub(super) struct Phase {
-    /// What the elements of the kernel see, along each dimension.
+    /// What each kernel element reads, along each dimension.
     reaches: [Vec<Reach>; 3],
-    /// Where the planes have what each element of the kernel sees from the first place, in the first of the channels
-    /// that are summed.
+    /// The offset of what each kernel element reads for the first output position, in the first of the channels that are
+    /// summed.
     starts: Vec<u32>,
-    /// Where the weight has these elements.
+    /// The offset of each kernel element in the weight.
     pub(super) elements: Vec<usize>,
-    /// The channels that are summed, and how far they are apart in planes and in the weight.
+    /// The number of channels that are summed, and the distances between them in the input and in the weight.
     pub(super) channels: usize,
     pub(super) channel_steps: [usize; 2],
     /// Where the planes have each line of the grid, from the first place on.

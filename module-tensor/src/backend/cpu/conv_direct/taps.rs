@@ -1,7 +1,7 @@
-//! The products of tiles, without those in the padding.
+//! The products that tiles compute, without those with padding.
 //!
-//! A product with padding adds zero, unless the other factor is not finite. It is left out where it is one of a whole
-//! line, or of the first or the last column of a tile; sums keep their bits, but for the sign of a zero after underflow.
+//! A product with padding adds zero, unless the other factor is infinite or NaN. It is skipped if it belongs to a whole
+//! line of a tile, or to its first or last column. Sums keep their bits, except for the sign of a zero after underflow.
 
 use super::super::float::Float;
 use super::super::gemm::DEPTH;
@@ -11,9 +11,9 @@ use super::super::window::Window;
 use super::shapes::{Shape, narrowed};
 use crate::Result;
 
-/// How what an element of a kernel sees moves along one dimension.
+/// The input positions that one kernel element reads along one dimension.
 pub(super) struct Reach {
-    /// What it sees from the first place, which may lie before the input, and the steps between places.
+    /// The position that it reads for the first output, which may lie before the input, and the step to the next.
     pub(super) first: isize,
     pub(super) step: usize,
     /// The size of the input.
@@ -21,7 +21,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Of the elements of a kernel along each dimension.
+    /// Those of all kernel elements, for each dimension.
     pub(super) fn all(window: &Window) -> [Vec<Self>; 3] {
         let reach = |d: usize, element: usize| Self {
             first: (element * window.dilation[d]) as isize - window.padding[d] as isize,
@@ -35,15 +35,15 @@ impl Reach {
         })
     }
 
-    /// Whether it sees the input, and not padding, from a place.
+    /// Whether it reads the input, not padding, for an output position.
     fn sees_input(&self, place: usize) -> bool {
         let at = self.first + (place * self.step) as isize;
         usize::try_from(at).is_ok_and(|at| at < self.end)
     }
 
-    /// The number of places from which it sees the input.
+    /// The number of output positions for which it reads the input.
     fn count(&self, places: usize) -> usize {
-        // The first place that is not before what `at` names.
+        // The first output position that reads `at` or a later position.
         let place = |at: isize| {
             let steps = at.saturating_sub(self.first).max(0) as usize;
             steps.div_ceil(self.step).min(places)
@@ -52,7 +52,7 @@ impl Reach {
     }
 }
 
-/// The share of all products that are not with padding, for so many places in each dimension.
+/// The share of products that read the input, not padding, for the given output size.
 pub(super) fn share_of_input(reaches: &[Vec<Reach>; 3], places: [usize; 3]) -> f64 {
     let shares = reaches.iter().zip(places).map(|(reaches, places)| {
         let seen = reaches.iter().map(|reach| reach.count(places) as f64);
@@ -61,11 +61,11 @@ pub(super) fn share_of_input(reaches: &[Vec<Reach>; 3], places: [usize; 3]) -> f
     shares.product()
 }
 
-/// The greatest share of products with the input for which those with padding are left out; else lists of what is left
-/// take more time than they save.
+/// Above this share of products that read the input, products with padding are not skipped: the lists of the remaining
+/// products would cost more time than they save.
 pub(super) const MOST_OF_INPUT: f64 = 0.97;
 
-/// The tiles of a shape over so many places.
+/// The tiles of a shape that cover an output.
 pub(super) fn tiles_of(
     reaches: &[Vec<Reach>; 3],
     [depth, height, width]: [usize; 3],
@@ -80,18 +80,19 @@ pub(super) fn tiles_of(
     ]
 }
 
-/// Which products tiles need along one dimension, of which many need the same.
+/// The products that tiles need along one dimension; many tiles need the same ones.
 pub(super) struct TilesAlong {
-    /// For each kind of tile and each reach, whether the tile's first and last places see padding; nothing if all do.
+    /// For each kind of tile and each reach: whether the first and the last position of the tile read padding, or `None`
+    /// if all of them do.
     kinds: Vec<Vec<Option<[bool; 2]>>>,
     /// The kind of each tile.
     of_tiles: Vec<usize>,
-    /// Whether no place within a tile sees padding, if its first and last ones are left out.
+    /// Whether tiles skip all padding, because no position between their first and last reads any.
     pub(super) skips_all: bool,
 }
 
 impl TilesAlong {
-    /// The tiles of `len` places; if padding is not skipped they are all alike.
+    /// Tiles of `len` positions; all are of one kind if padding is not skipped.
     pub(super) fn new(reaches: &[Reach], places: usize, len: usize, skip: bool) -> Self {
         let (mut kinds, mut of_tiles, mut skips_all) = (Vec::new(), Vec::new(), skip);
         for start in (0..places).step_by(len) {
@@ -125,29 +126,29 @@ impl TilesAlong {
         self.of_tiles.len()
     }
 
-    /// What the reaches see from a tile.
+    /// What each reach reads for a tile.
     pub(super) fn of_tile(&self, tile: usize) -> &[Option<[bool; 2]>] {
         &self.kinds[self.of_tiles[tile]]
     }
 }
 
-/// The products of a tile with one channel, and which of them are summed at a time.
+/// The products of a tile with one channel, and the parts in which the products with all channels are summed.
 pub(super) struct TapList {
     pub(super) taps: Vec<Tap>,
     pub(super) parts: Vec<Part>,
 }
 
-/// Products that are summed at a time.
+/// Products that one sum adds up.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub(super) channel: usize,
-    /// The first of them among those of the channel, and their number.
+    /// The index of the first product in the channel's list, and the number of products.
     pub(super) first: usize,
     pub(super) count: usize,
 }
 
 impl TapList {
-    /// `starts` are where the planes have what the elements of the kernel see from the first place.
+    /// `starts` are the offsets of what the kernel elements read for the first output position.
     fn new(starts: &[u32], channels: usize, seen: [&[Option<[bool; 2]>]; 3]) -> Self {
         let [z, y, x] = seen;
         let mut taps = Vec::new();
@@ -173,7 +174,7 @@ impl TapList {
             }
         }
         let rows = starts.len();
-        // The products before a row of the whole weight.
+        // The number of products before a row of the whole weight.
         let before = |row: usize| {
             let of_channel = taps.partition_point(|tap| (tap.row as usize) < row % rows);
             row / rows * taps.len() + of_channel
@@ -199,8 +200,7 @@ pub(super) struct TapLists {
 }
 
 impl TapLists {
-    /// `starts` are where the data has what the elements of the kernel see from the first place, in the first of the
-    /// channels.
+    /// `starts` are the offsets of what the kernel elements read for the first output position, in the first channel.
     pub(super) fn new(along: [TilesAlong; 3], starts: &[u32], channels: usize) -> Self {
         let mut lists = Vec::new();
         for z in &along[0].kinds {
@@ -213,7 +213,7 @@ impl TapLists {
         Self { lists, along }
     }
 
-    /// The products of a tile, by its indices.
+    /// The products of the tile with these indices.
     pub(super) fn of_tile(&self, tile: [usize; 3]) -> &TapList {
         let mut list = 0;
         for (along, tile) in self.along.iter().zip(tile) {

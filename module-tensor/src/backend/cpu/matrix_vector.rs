@@ -183,7 +183,9 @@ struct ColumnsByVector<'a, T> {
 impl<T: Number> Loop for ColumnsByVector<'_, T> {
     type Output = ();
 
+    // By index: the compiler makes vector instructions only if it sees that all slices are of one length.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)]
     fn run(self) {
         let rows = self.out.len();
         let column = |i: usize| &self.columns[i * self.step..][..rows];

@@ -126,7 +126,7 @@ impl<'a> Forward<'a> {
                 .unwrap_or(0);
             let phases = std::mem::take(&mut self.phases).into_iter().zip(in_place);
             self.phases = phases
-                .map(|(phase, in_place)| phase.read_in_place(in_place.from_margin(before)))
+                .map(|(phase, in_place)| phase.read_in_place(in_place.with_margin(before)))
                 .collect::<Result<_>>()?;
             let len = self.phases.iter().map(Phase::reach).max().unwrap_or(0);
             margins = Some(Margins::new(before, len, self.window.input_len()));

@@ -48,7 +48,7 @@ impl InPlace {
     }
 
     /// The same with a larger margin.
-    pub(super) fn from_margin(mut self, margin: usize) -> Self {
+    pub(super) fn with_margin(mut self, margin: usize) -> Self {
         let more = margin - self.margin;
         self.starts.iter_mut().for_each(|start| *start += more);
         Self { margin, ..self }

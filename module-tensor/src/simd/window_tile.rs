@@ -19,6 +19,7 @@ pub(crate) struct Tap {
 
 /// The lines and columns of a tile that lie in the padding of a map, whose elements are zero.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) struct Padding {
     pub(crate) first_line: bool,
     pub(crate) last_line: bool,

@@ -13,13 +13,12 @@ pub(crate) struct Tap {
     pub(crate) offset: u32,
     /// The row of the panel.
     pub(crate) row: u32,
-    /// The rows of the tile whose factor is padding, and whose product may be left out.
+    /// The rows of the tile that skip this product, because their factor would be padding.
     pub(crate) padding: Padding,
 }
 
 /// The lines and columns of a tile that lie in the padding of a map, whose elements are zero.
 #[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) struct Padding {
     pub(crate) first_line: bool,
     pub(crate) last_line: bool,
@@ -261,21 +260,31 @@ fn add_rows<T: Copy + Default + std::ops::AddAssign, const LANES: usize, const V
     fused: impl Fn(T, T, T) -> T,
 ) {
     let panel: &[[[T; LANES]; VECTORS]] = product.panel.as_chunks().0.as_chunks().0;
+    let lines = out.len() / width;
     for (group, out) in out.chunks_mut(FEW).enumerate() {
         let mut sums = [[[T::default(); LANES]; VECTORS]; FEW];
         // What is missing is computed from the last row and not written.
-        let row = |i: usize| group * FEW + i.min(out.len() - 1);
-        let at: [usize; FEW] =
-            std::array::from_fn(|i| row(i) / width * product.line_step + row(i) % width);
+        let place = |i: usize| {
+            let row = group * FEW + i.min(out.len() - 1);
+            (row / width, row % width)
+        };
+        let places: [(usize, usize); FEW] = std::array::from_fn(place);
         let mut walk = product.walk();
         for _ in 0..product.count {
-            let Some((offset, row, _)) = walk.step(product) else {
+            let Some((offset, row, padding)) = walk.step(product) else {
                 break;
             };
-            let Some(line) = panel.get(row) else { break };
-            for (sums, at) in zip_mut(&mut sums, &at) {
-                let window = product.data[offset + at];
-                for (sum, &v) in zip_mut(sums.as_flattened_mut(), line.as_flattened()) {
+            let Some(weights) = panel.get(row) else { break };
+            for (sums, &(line, column)) in zip_mut(&mut sums, &places) {
+                if (padding.first_line && line == 0)
+                    || (padding.last_line && line == lines - 1)
+                    || (padding.first_column && column == 0)
+                    || (padding.last_column && column == width - 1)
+                {
+                    continue;
+                }
+                let window = product.data[offset + line * product.line_step + column];
+                for (sum, &v) in zip_mut(sums.as_flattened_mut(), weights.as_flattened()) {
                     *sum = fused(window, v, *sum);
                 }
             }

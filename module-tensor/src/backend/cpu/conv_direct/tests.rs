@@ -159,7 +159,12 @@ fn tile<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
     let tap = |row: u32| Tap {
         offset: row * 7 % 60,
         row,
-        padding: Padding::default(),
+        padding: Padding {
+            first_line: LINES > 1 && row == 1,
+            last_line: LINES > 1 && row == 2,
+            first_column: row == 3,
+            last_column: row == 4,
+        },
     };
     let taps: Vec<Tap> = (0..8).map(tap).collect();
     let product = WindowProduct {

@@ -12,6 +12,31 @@
 
 use std::sync::OnceLock;
 
+/// Calls a macro for each type of number in registers of AVX-512: the type, its numbers in a register, the name of a function,
+/// the register, and the intrinsics that make one of zeros and one of equal numbers, and multiply and add.
+macro_rules! avx512_numbers {
+    ($make:ident) => {
+        $make!(
+            f32,
+            16,
+            tile_f32,
+            __m512,
+            _mm512_setzero_ps,
+            _mm512_set1_ps,
+            _mm512_fmadd_ps
+        );
+        $make!(
+            f64,
+            8,
+            tile_f64,
+            __m512d,
+            _mm512_setzero_pd,
+            _mm512_set1_pd,
+            _mm512_fmadd_pd
+        );
+    };
+}
+
 mod coded_blocks;
 mod half;
 #[cfg(test)]

@@ -70,24 +70,7 @@ macro_rules! high_tile {
     };
 }
 
-high_tile!(
-    f32,
-    16,
-    tile_f32,
-    __m512,
-    _mm512_setzero_ps,
-    _mm512_set1_ps,
-    _mm512_fmadd_ps
-);
-high_tile!(
-    f64,
-    8,
-    tile_f64,
-    __m512d,
-    _mm512_setzero_pd,
-    _mm512_set1_pd,
-    _mm512_fmadd_pd
-);
+avx512_numbers!(high_tile);
 
 fn one_by_one<T: Copy + Default, const COLUMNS: usize>(
     rows: &[&[T]; ROWS],

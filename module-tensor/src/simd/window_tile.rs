@@ -20,10 +20,10 @@ pub(crate) struct Tap {
 /// The lines and columns of a tile that lie in the padding of a map, whose elements are zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Padding {
-    pub(crate) first_line: bool,
-    pub(crate) last_line: bool,
-    pub(crate) first_column: bool,
-    pub(crate) last_column: bool,
+    /// The first line and the last.
+    pub(crate) lines: [bool; 2],
+    /// The first column and the last.
+    pub(crate) columns: [bool; 2],
 }
 
 /// A factor of a product, whose elements lie at the offsets of taps, and the other, a panel.
@@ -156,7 +156,7 @@ macro_rules! window_tile {
                 for i in 0..LINES {
                     // Where a tile has one line, no product of it is in the padding as a whole.
                     if LINES > 1
-                        && ((i == 0 && padding.first_line) || (i == LINES - 1 && padding.last_line))
+                        && ((i == 0 && padding.lines[0]) || (i == LINES - 1 && padding.lines[1]))
                     {
                         continue;
                     }
@@ -166,8 +166,7 @@ macro_rules! window_tile {
                         continue;
                     };
                     for j in 0..WIDTH {
-                        if (j == 0 && padding.first_column)
-                            || (j == WIDTH - 1 && padding.last_column)
+                        if (j == 0 && padding.columns[0]) || (j == WIDTH - 1 && padding.columns[1])
                         {
                             continue;
                         }
@@ -193,24 +192,7 @@ macro_rules! window_tile {
     };
 }
 
-window_tile!(
-    f32,
-    16,
-    tile_f32,
-    __m512,
-    _mm512_setzero_ps,
-    _mm512_set1_ps,
-    _mm512_fmadd_ps
-);
-window_tile!(
-    f64,
-    8,
-    tile_f64,
-    __m512d,
-    _mm512_setzero_pd,
-    _mm512_set1_pd,
-    _mm512_fmadd_pd
-);
+avx512_numbers!(window_tile);
 
 /// The rows that are summed at a time where there are fewer registers.
 const FEW: usize = 3;
@@ -276,10 +258,10 @@ fn add_rows<T: Copy + Default + std::ops::AddAssign, const LANES: usize, const V
             };
             let Some(weights) = panel.get(row) else { break };
             for (sums, &(line, column)) in zip_mut(&mut sums, &places) {
-                if (padding.first_line && line == 0)
-                    || (padding.last_line && line == lines - 1)
-                    || (padding.first_column && column == 0)
-                    || (padding.last_column && column == width - 1)
+                if (padding.lines[0] && line == 0)
+                    || (padding.lines[1] && line == lines - 1)
+                    || (padding.columns[0] && column == 0)
+                    || (padding.columns[1] && column == width - 1)
                 {
                     continue;
                 }

@@ -130,11 +130,10 @@ impl<'a> Forward<'a> {
                 .collect::<Result<_>>()?;
             let len = self.phases.iter().map(Phase::reach).max().unwrap_or(0);
             margins = Some(Margins::new(before, len, self.window.input_len()));
-        } else if !is_finite
-            || self
-                .phases
-                .iter()
-                .all(|phase| phase.share_of_input() > MOST_OF_INPUT)
+        } else if self
+            .phases
+            .iter()
+            .all(|phase| phase.share_of_input() > MOST_OF_INPUT)
         {
             all = tiles(false).collect();
         }

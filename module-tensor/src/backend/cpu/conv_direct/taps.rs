@@ -158,18 +158,11 @@ impl TapList {
                 row / x.len() % y.len(),
                 row % x.len(),
             );
-            if let (Some(_), Some([first_line, last_line]), Some([first_column, last_column])) =
-                (z[slice], y[line], x[column])
-            {
+            if let (Some(_), Some(lines), Some(columns)) = (z[slice], y[line], x[column]) {
                 taps.push(Tap {
                     offset,
                     row: row as u32,
-                    padding: Padding {
-                        first_line,
-                        last_line,
-                        first_column,
-                        last_column,
-                    },
+                    padding: Padding { lines, columns },
                 });
             }
         }

@@ -160,10 +160,8 @@ fn tile<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
         offset: row * 7 % 60,
         row,
         padding: Padding {
-            first_line: LINES > 1 && row == 1,
-            last_line: LINES > 1 && row == 2,
-            first_column: row == 3,
-            last_column: row == 4,
+            lines: [1, 2].map(|padded| LINES > 1 && row == padded),
+            columns: [3, 4].map(|padded| row == padded),
         },
     };
     let taps: Vec<Tap> = (0..8).map(tap).collect();

@@ -25,8 +25,8 @@ const PLANE_ELEMENTS: usize = 1 << 18;
 pub(super) struct WeightGradient<'a> {
     sizes: &'a ConvSizes,
     planes: &'a Planes,
-    /// How the input is read where it lies; nothing if planes are read.
-    in_place: Option<InPlace>,
+    /// The elements before the input that offsets count from if it is read in place; `None` if planes are read.
+    margin: Option<usize>,
     /// Where the data has what the elements of the kernel see from the first place, in the first channel.
     starts: Vec<usize>,
     /// Where it has each line of places, and the elements between channels and samples.
@@ -65,10 +65,11 @@ impl<'a> WeightGradient<'a> {
             along = tiles_of(&places, window.kernel, shape, false);
         }
         let kernel: usize = window.kernel.iter().product();
-        let (starts, lines, channel_step, sample_step) = match &in_place {
+        let margin = in_place.as_ref().map(|in_place| in_place.margin);
+        let (starts, lines, channel_step, sample_step) = match in_place {
             Some(in_place) => (
-                in_place.starts.clone(),
-                in_place.lines.clone(),
+                in_place.starts,
+                in_place.lines,
                 in_place.channel_step,
                 window.input_len() * sizes.groups,
             ),
@@ -84,7 +85,7 @@ impl<'a> WeightGradient<'a> {
         Self {
             sizes,
             planes,
-            in_place,
+            margin,
             starts,
             lines,
             channel_step,
@@ -117,12 +118,12 @@ impl<'a> WeightGradient<'a> {
         // Tiles are wider and higher than the last of the kernel.
         let beyond = self.shape.lines * step + self.shape.columns;
         let last = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
-        let margins = self.in_place.as_ref().map(|in_place| {
+        let margins = self.margin.map(|margin| {
             let channels = (window.channels - 1) * self.channel_step;
             let of_sample = channels + last(&self.starts) + last(&self.lines) + window.output[2];
             let before = (samples - 1) * self.sample_step;
             Margins::new(
-                in_place.margin,
+                margin,
                 before + of_sample + beyond,
                 before + window.input_len(),
             )
@@ -310,16 +311,11 @@ impl<'a> WeightGradient<'a> {
                     }
                     let padding = of_line.zip(*of_column).filter(|_| is_seen);
                     if let (Some(places), Some(padding)) = (places.last_mut(), padding) {
-                        let ([first_line, last_line], [first_column, last_column]) = padding;
+                        let (lines, columns) = padding;
                         places.push(Tap {
                             offset: start + column as u32,
                             row: (place - block.start) as u32,
-                            padding: Padding {
-                                first_line,
-                                last_line,
-                                first_column,
-                                last_column,
-                            },
+                            padding: Padding { lines, columns },
                         });
                     }
                     place += 1;

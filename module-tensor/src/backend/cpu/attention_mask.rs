@@ -1,17 +1,15 @@
 //! What attention reads where it lies: matrices, and the mask that it adds to its scores.
 
-use std::borrow::Cow;
-
 use super::float::Float;
 use super::lanes::update;
-use super::view::{array_view, to_cow};
+use super::view::{RowMajor, array_view, to_row_major};
 use super::{Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, offsets};
 
 /// The mask where it lies: what is expanded is neither copied nor read twice from memory.
-pub(super) struct Mask<'a, T: Clone> {
-    values: Cow<'a, [T]>,
+pub(super) struct Mask<'a, T: Float> {
+    values: RowMajor<'a, T>,
     /// The offset of each element of the batch.
     starts: Vec<usize>,
     query_stride: usize,
@@ -21,8 +19,8 @@ pub(super) struct Mask<'a, T: Clone> {
 
 /// Matrices `[batch, rows, columns]` where they lie: those that are parts of larger memory are not copied, as long as
 /// the rows of each follow each other.
-pub(super) struct Matrices<'a, T: Clone> {
-    values: Cow<'a, [T]>,
+pub(super) struct Matrices<'a, T: Float> {
+    values: RowMajor<'a, T>,
     start: usize,
     stride: usize,
     numel: usize,
@@ -41,9 +39,13 @@ impl<'a, T: Float> Matrices<'a, T> {
             true => {
                 // Checks that the layout lies within the memory.
                 array_view::<T>(&x.storage, &x.layout)?;
-                (Cow::from(elements::<T>(x)?), x.layout.offset(), stride)
+                (
+                    RowMajor::Borrowed(elements::<T>(x)?),
+                    x.layout.offset(),
+                    stride,
+                )
             }
-            false => (to_cow::<T>(x)?, 0, numel),
+            false => (to_row_major::<T>(x)?, 0, numel),
         };
         Ok(Self {
             values,
@@ -67,10 +69,10 @@ impl<'a, T: Float> Mask<'a, T> {
         array_view::<T>(&mask.storage, &mask.layout)?;
         let contiguous;
         let (values, layout) = match mask.layout.strides().last() {
-            Some(0 | 1) => (Cow::from(elements::<T>(mask)?), &mask.layout),
+            Some(0 | 1) => (RowMajor::Borrowed(elements::<T>(mask)?), &mask.layout),
             _ => {
                 contiguous = Layout::contiguous(mask.layout.shape().clone());
-                (to_cow::<T>(mask)?, &contiguous)
+                (to_row_major::<T>(mask)?, &contiguous)
             }
         };
         let (shape, strides) = (layout.shape(), layout.strides());

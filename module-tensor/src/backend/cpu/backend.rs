@@ -59,7 +59,7 @@ impl Backend for CpuBackend {
     fn download(&self, x: &Operand) -> Result<HostData> {
         let dtype = x.storage.dtype();
         if !dtype.is_storage_only() {
-            return dispatch_computed!("to_vec", dtype, T => Ok(T::into_host(view::to_vec::<T>(x)?)));
+            return dispatch_computed!("to_vec", dtype, T => Ok(T::into_host(view::to_plain_vec::<T>(x)?)));
         }
         // Elements that are only stored are put in order as those of another dtype.
         let x = match x.layout.is_contiguous() {
@@ -71,7 +71,8 @@ impl Backend for CpuBackend {
         };
         dispatch!(dtype, T => {
             let values = view::slice::<T>(&x)?.unwrap_or_default();
-            Ok(T::into_host(view::copied(values)?))
+            check_allocatable::<T>(values.len())?;
+            Ok(T::into_host(values.to_vec()))
         })
     }
 

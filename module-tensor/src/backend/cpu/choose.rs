@@ -1,5 +1,6 @@
 //! Choices between elements.
 
+use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
 use super::view::{BLOCK, next, run};
 use super::{Element, Operand, elements};
@@ -48,7 +49,7 @@ pub(super) fn choose<T: Element>(
     condition: &Operand,
     a: Branch<'_, T>,
     b: Branch<'_, T>,
-) -> Result<Vec<T>> {
+) -> Result<AlignedVec<T>> {
     let mut values = scratch(condition.layout.shape().numel())?;
     let (c_data, mut c_buffer) = (elements::<bool>(condition)?, Vec::new());
     let (a_data, a_layout, mut a_buffer) = a.memory(condition)?;

@@ -1,6 +1,7 @@
 //! Products of few rows with a matrix of codes of 4 bits, computed from the codes.
 
-use super::memory::{Workspace, scratch};
+use super::aligned_vec::Workspace;
+use super::memory::scratch;
 use super::simd::{CODED_BYTES, CodedBlocks, CodedInputs, Level};
 use super::threads::{Items, parallel_for};
 use super::{CodeOrder, CodedRows};

@@ -6,7 +6,7 @@ use super::gemm::{Matrix, MatrixMut, multiply};
 use super::map::{FloatKernel, run_float};
 use super::memory::{filled, scratch};
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::window::{Window, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
@@ -140,7 +140,7 @@ impl FloatKernel for Convolution<'_> {
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self { op, a, b, sizes } = self;
-        let (a, b) = (to_cow::<T>(a)?, to_cow::<T>(b)?);
+        let (a, b) = (to_row_major::<T>(a)?, to_row_major::<T>(b)?);
         let empty = sizes.batch == 0 || a.is_empty() || b.is_empty();
         if op == ConvOp::Input
             && !empty

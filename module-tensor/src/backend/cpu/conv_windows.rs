@@ -7,11 +7,11 @@
 use std::ops::Range;
 
 use super::ConvOp;
+use super::aligned_vec::Workspace;
 use super::conv::ConvSizes;
 use super::conv_planes::{Planes, copy_line};
 use super::float::Float;
 use super::gemm::{DEPTH, Factor, Lines, Matrix, MatrixMut, multiply_factors, multiply_transposed};
-use super::memory::Workspace;
 use super::simd::{Level, Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::transpose::lines_of_columns;

@@ -1,5 +1,6 @@
 //! Copies of elements that do not lie in row-major order.
 
+use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
 use super::threads::{Items, parallel_for};
 use super::{Element, Operand, elements};
@@ -13,21 +14,27 @@ const SIDE: usize = 16;
 const FEW: usize = 8;
 
 /// The elements of an operand in row-major order, wherever they lie.
-pub(super) fn copy<T: Element>(x: &Operand) -> Result<Vec<T>> {
-    let numel = x.layout.shape().numel();
-    let mut out = scratch::<T>(numel)?;
+pub(super) fn copy<T: Element>(x: &Operand) -> Result<AlignedVec<T>> {
+    let mut out = scratch(x.layout.shape().numel())?;
+    copy_to(x, &mut out)?;
+    Ok(out)
+}
+
+/// Writes the elements of an operand in row-major order to `out`, which has room for exactly these.
+pub(super) fn copy_to<T: Element>(x: &Operand, out: &mut [T]) -> Result<()> {
+    let numel = out.len();
     let data = elements::<T>(x)?;
     let data = data.get(x.layout.offset()..).unwrap_or_default();
     let dims = merge_dims(&x.layout);
     let [first, inner @ ..] = &*dims else {
         out.copy_from_slice(data.get(..numel).unwrap_or_default());
-        return Ok(out);
+        return Ok(());
     };
     if numel == 0 {
-        return Ok(out);
+        return Ok(());
     }
     let item = numel / first.size;
-    parallel_for(first.size, item, Items(&mut out, item), &|range, out| {
+    parallel_for(first.size, item, Items(out, item), &|range, out| {
         let mut dims = vec![MergedDim {
             size: range.len(),
             stride: first.stride,
@@ -37,7 +44,7 @@ pub(super) fn copy<T: Element>(x: &Operand) -> Result<Vec<T>> {
         copy_dims(data, &dims, out.0);
         Ok(())
     })?;
-    Ok(out)
+    Ok(())
 }
 
 /// Whether reading in row-major order jumps, while another dimension's elements lie side by side.
@@ -185,7 +192,7 @@ mod tests {
             storage: CpuStorage::wrap(data),
             layout,
         };
-        assert_eq!(copy::<i32>(&x).unwrap(), expected, "{sizes:?} {order:?}");
+        assert_eq!(*copy::<i32>(&x).unwrap(), expected, "{sizes:?} {order:?}");
     }
 
     #[test]

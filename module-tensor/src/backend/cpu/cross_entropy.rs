@@ -3,6 +3,7 @@
 // As in `softmax.rs`.
 #![allow(clippy::needless_range_loop)]
 
+use super::aligned_vec::AlignedVec;
 use super::compute::saved_elements;
 use super::float::Float;
 use super::lanes::{number, split, sum_of2};
@@ -12,7 +13,7 @@ use super::memory::filled;
 use super::simd::{Loop, run_at_best_level};
 use super::softmax::Lanes;
 use super::threads::{Items, parallel_for};
-use super::view::{to_cow, to_vec};
+use super::view::{to_row_major, to_vec};
 use super::{
     CpuStorage, CrossEntropyGeometry, CrossEntropyInputs, Operand, Saved, Storage,
     check_allocatable,
@@ -70,12 +71,12 @@ impl CrossEntropyGeometry {
 }
 
 /// The weights of the classes, 1 for each if there are none.
-fn weights<T: Float>(weight: Option<&Operand>, classes: usize) -> Result<Vec<T>> {
+fn weights<T: Float>(weight: Option<&Operand>, classes: usize) -> Result<AlignedVec<T>> {
     match weight {
         Some(weight) => to_vec(weight),
         None => {
             check_allocatable::<T>(classes)?;
-            Ok(vec![T::one(); classes])
+            Ok(vec![T::one(); classes].into())
         }
     }
 }
@@ -91,7 +92,10 @@ impl FloatKernel for CrossEntropy<'_> {
 
     fn run<T: Float>(self) -> Result<(Storage, Saved)> {
         let Self(inputs, geometry) = self;
-        let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
+        let (x, target) = (
+            to_row_major::<T>(&inputs.x)?,
+            to_row_major::<i64>(&inputs.target)?,
+        );
         let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;
         let lanes = geometry.lanes();
         check_allocatable::<[f64; 2]>(target.len())?;
@@ -163,8 +167,11 @@ impl FloatKernel for Gradient<'_> {
 
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(grad, inputs, saved, geometry) = self;
-        let (x, target) = (to_cow::<T>(&inputs.x)?, to_cow::<i64>(&inputs.target)?);
-        let grad = to_cow::<T>(grad)?;
+        let (x, target) = (
+            to_row_major::<T>(&inputs.x)?,
+            to_row_major::<i64>(&inputs.target)?,
+        );
+        let grad = to_row_major::<T>(grad)?;
         let [log] = saved.storages(NAME)?;
         let log = saved_elements::<f64>(log, target.len(), NAME)?;
         let weight = weights::<T>(inputs.weight.as_ref(), geometry.classes)?;

@@ -1,5 +1,6 @@
 //! Elementwise kernels.
 
+use super::aligned_vec::AlignedVec;
 use super::choose::{Branch, choose};
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
@@ -19,20 +20,20 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
 
 /// What a binary operation is applied to.
 trait Operands {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>>;
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>>;
 
     /// The same with all the vector instructions that the processor has.
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>>;
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>>;
 }
 
 struct Pair<'a>(&'a Operand, &'a Operand);
 
 impl Operands for Pair<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
         map2(self.0, self.1, f)
     }
 
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
         map2_wide(self.0, self.1, f)
     }
 }
@@ -40,12 +41,12 @@ impl Operands for Pair<'_> {
 struct WithNumber<'a>(&'a Operand, Scalar);
 
 impl Operands for WithNumber<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
         let number = T::from_scalar(self.1);
         map1(self.0, move |v| f(v, number))
     }
 
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Vec<T>> {
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
         let number = T::from_scalar(self.1);
         map1_wide(self.0, move |v| f(v, number))
     }

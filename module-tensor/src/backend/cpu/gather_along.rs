@@ -1,10 +1,11 @@
 //! Copies in which each dimension is indexed by a function of its own: flips and padding.
 
+use super::aligned_vec::AlignedVec;
 use super::dispatch::dispatch_moved;
 use super::map::{NumberKernel, by_width, run_number, through_wide};
-use super::memory::{filled, vec_with_capacity};
+use super::memory::filled;
 use super::number::Number;
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{
     CpuStorage, Element, GatherAlongGeometry, GatherDim, LinearOp, Operand, Storage,
     check_allocatable,
@@ -114,9 +115,9 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
     let plan = Plan::new(geometry)?;
-    let values = to_cow::<T>(x)?;
+    let values = to_row_major::<T>(x)?;
     check_allocatable::<T>(plan.numel)?;
-    let mut out = vec_with_capacity(plan.numel)?;
+    let mut out = AlignedVec::with_capacity(plan.numel)?;
     if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
         for start in &plan.starts {
             let row = &values[*start..];
@@ -152,7 +153,7 @@ impl NumberKernel for Backward<'_> {
             return Ok(CpuStorage::wrap(out));
         }
         let plan = Plan::new(geometry)?;
-        let values = to_cow::<T>(&x)?;
+        let values = to_row_major::<T>(&x)?;
         let mut rest = &*values;
         plan.for_each(|to, length| {
             let (stretch, after) = rest.split_at(length);

@@ -10,7 +10,7 @@ use super::matmul::{addmm, matmul};
 use super::matrix_vector::{add_half_rows_by_vector, add_rows_by_vector};
 use super::memory::filled;
 use super::threads::{Items, parallel_for};
-use super::view::{into_vec, to_cow};
+use super::view::{into_vec, to_row_major};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
 use crate::layout::Layout;
 use crate::{DType, Result};
@@ -71,7 +71,12 @@ fn by_rows<H: Element>(
     let data = elements::<H>(b)?
         .get(b.layout.offset()..)
         .unwrap_or_default();
-    add(data, b.layout.strides()[1], &to_cow(&vector)?, &mut out)?;
+    add(
+        data,
+        b.layout.strides()[1],
+        &to_row_major(&vector)?,
+        &mut out,
+    )?;
     rounded(CpuStorage::wrap(out), dtype)
 }
 
@@ -103,7 +108,7 @@ fn by_blocks(row: Option<Operand>, a: Operand, b: &Operand) -> Result<Storage> {
             let layout = Layout::contiguous([rows, count].into());
             let storage = product;
             let product = Operand { storage, layout };
-            out.at(i)[..rows * count].copy_from_slice(&to_cow(&product)?);
+            out.at(i)[..rows * count].copy_from_slice(&to_row_major(&product)?);
         }
         Ok(())
     })?;

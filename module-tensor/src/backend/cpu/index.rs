@@ -5,7 +5,7 @@ use super::map::{NumberKernel, by_width, run_number};
 use super::memory::{filled, scratch};
 use super::number::Number;
 use super::threads::{Items, parallel_for};
-use super::view::{into_vec, next, to_cow};
+use super::view::{into_vec, next, to_row_major};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::layout::{Layout, Shape};
 use crate::zip::zip_mut;
@@ -30,7 +30,7 @@ impl Split {
 
 /// The elements of an index tensor, each checked to be below `size`.
 fn checked_indices(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
-    let index = to_cow::<i64>(index)?;
+    let index = to_row_major::<i64>(index)?;
     check_allocatable::<usize>(index.len())?;
     let check = |&index: &i64| {
         let checked = usize::try_from(index).ok().filter(|&index| index < size);
@@ -123,9 +123,9 @@ fn steps(x: &Shape, dim: usize) -> [usize; 2] {
 }
 
 pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
-    let (shape, values) = (x.layout.shape(), to_cow::<T>(x)?);
+    let (shape, values) = (x.layout.shape(), to_row_major::<T>(x)?);
     let index_shape = index.layout.shape();
-    let index = to_cow::<i64>(index)?;
+    let index = to_row_major::<i64>(index)?;
     let (size, steps) = (shape[dim], steps(shape, dim));
     check_allocatable::<T>(index.len())?;
     let mut out = filled(index.len(), T::default())?;
@@ -154,7 +154,7 @@ fn put<T: Element>(
 ) -> Result<Storage> {
     let shape = x.layout.shape().clone();
     let index_shape = index.layout.shape();
-    let (index, source) = (to_cow::<i64>(index)?, to_cow::<T>(source)?);
+    let (index, source) = (to_row_major::<i64>(index)?, to_row_major::<T>(source)?);
     let (size, steps) = (shape[dim], steps(&shape, dim));
     let mut out = into_vec::<T>(x)?;
     for_each_row(&shape, dim, index_shape, |first, start| {
@@ -276,7 +276,7 @@ fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storag
     let total = outer * indices.len() * inner;
     let mut out = scratch(total)?;
     if total > 0 {
-        let (x, count) = (to_cow::<T>(x)?, indices.len());
+        let (x, count) = (to_row_major::<T>(x)?, indices.len());
         let rows = Items(&mut out, inner);
         parallel_for(outer * count, inner / 4 + 2, rows, &|rows, out| {
             let (mut block, mut at) = (rows.start / count * size, rows.start % count);
@@ -319,7 +319,7 @@ impl NumberKernel for IndexAdd<'_> {
         let Self(x, dim, index, source) = self;
         let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
         let indices = checked_indices("index_add", index, size)?;
-        let (mut out, values) = (into_vec::<T>(x)?, to_cow::<T>(source)?);
+        let (mut out, values) = (into_vec::<T>(x)?, to_row_major::<T>(source)?);
         if values.is_empty() {
             return Ok(CpuStorage::wrap(out));
         }
@@ -349,7 +349,10 @@ pub(super) fn cat(parts: Vec<Operand>, dim: usize) -> Result<Storage> {
 fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
     let mut columns = Vec::with_capacity(parts.len());
     for part in parts {
-        columns.push((Split::new(part.layout.shape(), dim), to_cow::<T>(part)?));
+        columns.push((
+            Split::new(part.layout.shape(), dim),
+            to_row_major::<T>(part)?,
+        ));
     }
     let outer = columns.first().map_or(0, |(split, _)| split.outer);
     let total = columns.iter().map(|(_, values)| values.len()).sum();

@@ -10,7 +10,7 @@ use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::softmax::{Lanes, TILE};
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
 use crate::zip::zip_mut2;
@@ -140,7 +140,7 @@ impl FloatKernel for LogSumExp<'_> {
         let Self(x, dim) = self;
         let lanes = Lanes::new(x.layout.shape(), dim);
         let count = x.layout.shape().reduced(&[dim], true).numel();
-        let x = to_cow::<T>(x)?;
+        let x = to_row_major::<T>(x)?;
         check_allocatable::<f64>(count)?;
         let logs = if x.is_empty() {
             vec![f64::NEG_INFINITY; count]
@@ -165,7 +165,11 @@ impl FloatKernel for LogSumExpGradient<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(grad, x, y, dim) = self;
         let lanes = Lanes::new(x.layout.shape(), dim);
-        let (grad, x, y) = (to_cow::<T>(grad)?, to_cow::<T>(x)?, to_cow::<T>(y)?);
+        let (grad, x, y) = (
+            to_row_major::<T>(grad)?,
+            to_row_major::<T>(x)?,
+            to_row_major::<T>(y)?,
+        );
         check_allocatable::<T>(x.len())?;
         let mut out = scratch(x.len())?;
         let (inner, block) = (lanes.inner.max(1), lanes.block().max(1));

@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
+use super::aligned_vec::AlignedVec;
 use super::gemm::{Matrix, MatrixMut};
 use super::map::{NumberKernel, run_number};
 use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector};
-use super::memory::{filled, scratch, vec_with_capacity};
+use super::memory::{filled, scratch};
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Shape, offsets};
 use crate::zip::zip_mut;
@@ -54,8 +55,8 @@ impl NumberKernel for Product<'_> {
             None if products > SMALL && m > 1 && n > 1 => scratch(len)?,
             None => filled(len, T::zero())?,
             Some(row) => {
-                let row = to_cow::<T>(row)?;
-                let mut rows = vec_with_capacity(len)?;
+                let row = to_row_major::<T>(row)?;
+                let mut rows = AlignedVec::with_capacity(len)?;
                 (0..m).for_each(|_| rows.extend_from_slice(&row));
                 rows
             }

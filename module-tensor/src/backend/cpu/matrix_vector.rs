@@ -5,9 +5,9 @@
 
 use half::bf16;
 
+use super::aligned_vec::Workspace;
 use super::half_precision::{Half, widen};
 use super::lanes::{WIDE_LANES, sum_of_lanes};
-use super::memory::Workspace;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};

@@ -1,12 +1,13 @@
 //! Max pooling as passes along one dimension after the other. The last dimension comes first, which keeps the order
 //! in which the elements of a window meet.
 
+use super::aligned_vec::Workspace;
 use super::interleave::split_pairs;
 use super::max_lines::Line;
 use super::max_loops::{
     Locate, Maxima, MaximaMut, Meet, MeetMore, MeetPairs, MeetRows, Offset, greater,
 };
-use super::memory::{Workspace, check_allocatable};
+use super::memory::check_allocatable;
 use super::number::Number;
 use super::pool_windows::Windows;
 use super::regular_windows::RegularWindows;

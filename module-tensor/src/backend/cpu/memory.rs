@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::aligned_vec::AlignedVec;
 use super::dispatch::dispatch;
 use super::{Element, HostData};
 use crate::{DType, Result, ShapeError};
@@ -40,13 +41,12 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
     Ok(block)
 }
 
-/// An empty vector with room for `len` elements, from a block that a tensor has given back if one
-/// fits.
+/// An empty block with room for `len` elements: one that a tensor has given back, if one fits.
 ///
 /// A training step asks for the same blocks again and again. The system's allocator gives megabytes
 /// back to the system, whose fresh pages cost more to touch than most kernels take.
 #[inline]
-pub(super) fn vec_with_capacity<T: Element>(len: usize) -> Result<Vec<T>> {
+pub(super) fn reserve_block<T: Element>(len: usize) -> Result<Vec<T>> {
     match reused_block(len) {
         Some(mut block) => {
             block.clear();
@@ -66,11 +66,25 @@ fn reused_block<T: Element>(len: usize) -> Option<Vec<T>> {
     found.flatten().and_then(T::from_host)
 }
 
+/// A block of `len` elements of unspecified value, or one that has room for them.
+#[inline]
+pub(super) fn allocate<T: Element>(len: usize) -> Vec<T> {
+    if let Some(block) = reused_block::<T>(len) {
+        return block;
+    }
+    if len.saturating_mul(size_of::<T>()) < REUSED_SIZES.start {
+        // The allocator has small blocks at hand, but not zeros.
+        return Vec::with_capacity(len);
+    }
+    // Zeros come from the allocator without being written.
+    vec![T::default(); len]
+}
+
 /// Returns `len` elements of unspecified value, for a caller that overwrites them all.
 #[inline]
-pub(crate) fn scratch<T: Element>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn scratch<T: Element>(len: usize) -> Result<AlignedVec<T>> {
     check_allocatable::<T>(len)?;
-    Ok(block(len))
+    Ok(AlignedVec::unspecified(len))
 }
 
 impl HostData {
@@ -80,62 +94,18 @@ impl HostData {
     ///
     /// Not enough memory.
     pub fn unspecified(dtype: DType, len: usize) -> Result<Self> {
-        dispatch!(dtype, T => Ok(T::into_host(scratch::<T>(len)?)))
+        dispatch!(dtype, T => {
+            check_allocatable::<T>(len)?;
+            let mut block = allocate(len);
+            block.resize(len, T::default());
+            Ok(T::into_host(block))
+        })
     }
 }
 
-/// As [`scratch`], for sizes that are known to be small.
-#[inline]
-fn block<T: Element>(len: usize) -> Vec<T> {
-    if let Some(mut block) = reused_block::<T>(len) {
-        // Most often the block was as long before.
-        block.resize(len, T::default());
-        return block;
-    }
-    if len.saturating_mul(size_of::<T>()) < REUSED_SIZES.start {
-        // The allocator has small blocks at hand, but not zeros.
-        let mut block = Vec::with_capacity(len);
-        block.resize(len, T::default());
-        return block;
-    }
-    // Zeros come from the allocator without being written.
-    vec![T::default(); len]
-}
-
-/// Memory of a kernel for what it computes on the way; the next kernel is given the same.
-#[derive(Default)]
-pub(super) struct Workspace<T: Element>(Vec<T>);
-
-impl<T: Element> Workspace<T> {
-    pub(super) const fn new() -> Self {
-        Self(Vec::new())
-    }
-
-    /// `len` elements of it, from the start of a cache line: what they are is not said.
-    pub(super) fn of(&mut self, len: usize) -> &mut [T] {
-        let spare = LINE / size_of::<T>();
-        if self.0.len() < len + spare {
-            let old = std::mem::replace(&mut self.0, block(len + spare));
-            give_back(T::into_host(old));
-        }
-        // An interpreter may not know.
-        let start = self.0.as_ptr().align_offset(LINE).min(spare);
-        &mut self.0[start..start + len]
-    }
-}
-
-/// The bytes of a cache line, and of the longest vector: one that lies across two takes twice the time.
-pub(super) const LINE: usize = 64;
-
-impl<T: Element> Drop for Workspace<T> {
-    fn drop(&mut self) {
-        give_back(T::into_host(std::mem::take(&mut self.0)));
-    }
-}
-
-/// `len` elements of one value, as [`vec_with_capacity`].
-pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<Vec<T>> {
-    let mut block = vec_with_capacity(len)?;
+/// `len` elements of one value.
+pub(super) fn filled<T: Element>(len: usize, value: T) -> Result<AlignedVec<T>> {
+    let mut block = AlignedVec::with_capacity(len)?;
     block.resize(len, value);
     Ok(block)
 }

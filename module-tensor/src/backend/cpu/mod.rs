@@ -1,5 +1,6 @@
 //! The CPU backend: host memory, and the kernels on it.
 
+mod aligned_vec;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;

@@ -1,12 +1,12 @@
 //! Indices of nonzero elements.
 
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
 
 /// The indices of the nonzero elements, `[count, rank]`, and their count.
 pub(super) fn nonzero(mask: &Operand) -> Result<(Storage, usize)> {
-    let chosen = to_cow::<bool>(mask)?;
+    let chosen = to_row_major::<bool>(mask)?;
     let shape = mask.layout.shape();
     let count = chosen.iter().filter(|chosen| **chosen).count();
     let len = count.saturating_mul(shape.rank());

@@ -7,15 +7,13 @@
 mod columns;
 mod gradient;
 
-use std::borrow::Cow;
-
 use super::float::Float;
 use super::lanes::{BLOCK, deviations, number, split, sum, sum_of};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{to_cow, to_vec};
+use super::view::{RowMajor, to_plain_vec, to_row_major};
 use super::{
     CpuStorage, NormGeometry, NormInputs, NormOver, Normalized, Operand, Saved, Storage,
     check_allocatable,
@@ -47,13 +45,13 @@ impl FloatKernel for Normalize<'_> {
 
     fn run<T: Float>(self) -> Result<Normalized> {
         let Self(inputs, geometry) = self;
-        let x = to_cow::<T>(&inputs.x)?;
+        let x = to_row_major::<T>(&inputs.x)?;
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
         let bias = parameter::<T>(inputs.bias.as_ref(), geometry, T::zero())?;
         let mut statistics = match &inputs.statistics {
             Some([mean, var]) => Statistics {
-                mean: to_vec(mean)?,
-                var: to_vec(var)?,
+                mean: to_plain_vec(mean)?,
+                var: to_plain_vec(var)?,
             },
             None => Statistics::allocate(geometry)?,
         };
@@ -105,20 +103,7 @@ impl FloatKernel for Normalize<'_> {
             if geometry.in_columns() {
                 affine.columns(&mut out, rows, &statistics)?;
             } else {
-                let row = geometry.row();
-                parallel_for(
-                    x.len() / row,
-                    row,
-                    Items(&mut out, row),
-                    &|rows, mut out| {
-                        for (at, i) in rows.enumerate() {
-                            let own = i % geometry.groups;
-                            let (mean, var) = (statistics.mean[own], statistics.var[own]);
-                            affine.row(out.at(at), &x[i * row..][..row], i, mean, var);
-                        }
-                        Ok(())
-                    },
-                )?;
+                affine.rows(&mut out, &x, &statistics)?;
             }
         }
         let results = geometry.with_statistics.then(|| statistics.rounded::<T>());
@@ -136,13 +121,13 @@ fn parameter<'a, T: Float>(
     x: Option<&'a Operand>,
     geometry: &NormGeometry,
     absent: T,
-) -> Result<Cow<'a, [T]>> {
+) -> Result<RowMajor<'a, T>> {
     match x {
-        Some(x) => to_cow(x),
+        Some(x) => to_row_major(x),
         None => {
             let len = geometry.groups * geometry.channels;
             check_allocatable::<T>(len)?;
-            Ok(vec![absent; len].into())
+            Ok(RowMajor::Copied(vec![absent; len].into()))
         }
     }
 }
@@ -263,17 +248,81 @@ impl<T: Float> Affine<'_, T> {
         });
     }
 
+    /// Rows whose statistics repeat with the groups.
+    fn rows(&self, out: &mut [T], x: &[T], statistics: &Statistics) -> Result<()> {
+        let (row, groups) = (self.geometry.row(), self.geometry.groups);
+        let of_groups = (self.geometry.channels == 1).then(|| self.of_groups(statistics));
+        let items = Items(out, row);
+        parallel_for(x.len() / row, row, items, &|rows, mut out| {
+            if let Some([means, scales, shifts]) = &of_groups {
+                run_at_best_level(Planes {
+                    out: out.0,
+                    x: &x[rows.start * row..rows.end * row],
+                    inner: row,
+                    first: rows.start,
+                    of_groups: [means, scales, shifts],
+                });
+                return Ok(());
+            }
+            for (at, i) in rows.enumerate() {
+                let (mean, var) = (statistics.mean[i % groups], statistics.var[i % groups]);
+                self.row(out.at(at), &x[i * row..][..row], i, mean, var);
+            }
+            Ok(())
+        })
+    }
+
     /// Rows with statistics down the columns.
     fn columns(&self, out: &mut [T], x: Rows<'_, T>, statistics: &Statistics) -> Result<()> {
-        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(x.width));
+        let [means, scales, shifts] = self.of_groups(statistics);
+        columns::normalize(out, x, [&means, &scales, &shifts])
+    }
+
+    /// The mean of each group of one channel, and the scale and the shift of what differs from it.
+    fn of_groups(&self, statistics: &Statistics) -> [Vec<T>; 3] {
+        let groups = statistics.mean.len();
+        let [mut means, mut scales, mut shifts] = [(); 3].map(|()| Vec::with_capacity(groups));
         for (i, (&mean, &var)) in zip(&statistics.mean, &statistics.var).enumerate() {
             let (high, low) = split::<T>(mean);
             let scale = number::<T>(scale(var, self.geometry.eps)).times(self.weight[i]);
             means.push(high);
             scales.push(scale);
+            // What is left of the mean is in the shift.
             shifts.push(self.bias[i].minus(low.times(scale)));
         }
-        columns::normalize(out, x, [&means, &scales, &shifts])
+        [means, scales, shifts]
+    }
+}
+
+/// Planes of `inner` elements, each of the group after that of the one before.
+struct Planes<'a, T> {
+    out: &'a mut [T],
+    x: &'a [T],
+    inner: usize,
+    /// The index of the first plane.
+    first: usize,
+    of_groups: [&'a [T]; 3],
+}
+
+impl<T: Float> Loop for Planes<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let [means, scales, shifts] = self.of_groups;
+        let outs = self.out.chunks_exact_mut(self.inner);
+        let mut group = self.first % means.len();
+        for (out, x) in outs.zip(self.x.chunks_exact(self.inner)) {
+            let (mean, scale, shift) = (means[group], scales[group], shifts[group]);
+            for (out, &x) in zip_mut(out, x) {
+                *out = x.minus(mean).times(scale).plus(shift);
+            }
+            group += 1;
+            if group == means.len() {
+                group = 0;
+            }
+        }
     }
 }
 

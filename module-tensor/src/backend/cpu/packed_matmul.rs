@@ -3,16 +3,17 @@
 
 use std::ops::Range;
 
+use super::aligned_vec::Workspace;
 use super::cast::cast;
 use super::coded_rows;
 use super::compute::rounded;
 use super::gemm::{Factor, Lines, Matrix, MatrixMut, multiply_factors};
 use super::int8_product;
 use super::map::wide;
-use super::memory::{Workspace, filled, scratch};
+use super::memory::{filled, scratch};
 use super::packed_rows::{PackedMatrix, add_dots};
 use super::simd::Level;
-use super::view::{into_vec, to_cow};
+use super::view::{into_vec, to_row_major};
 use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
 use crate::{DType, Result};
@@ -33,7 +34,7 @@ pub(super) fn packed_matmul(
     };
     let (m, n) = (a.layout.shape()[0], b.layout.shape()[1]);
     let a = single(a)?;
-    let a = to_cow::<f32>(&a)?;
+    let a = to_row_major::<f32>(&a)?;
     let row = row.map(|row| into_vec::<f32>(single(row)?)).transpose()?;
     let few = matrix.transposed && m <= FEW;
     let int8 = matrix.rounding_inputs();
@@ -41,7 +42,7 @@ pub(super) fn packed_matmul(
         // Products of more rows overwrite.
         None if !few && int8.is_none() && !a.is_empty() => scratch(m * n)?,
         None => filled(m * n, 0.0)?,
-        Some(row) => row.repeat(m),
+        Some(row) => row.repeat(m).into(),
     };
     if !out.is_empty() && !a.is_empty() {
         match int8 {

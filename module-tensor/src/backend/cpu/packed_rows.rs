@@ -5,9 +5,10 @@
 
 use std::ops::Range;
 
+use super::aligned_vec::Workspace;
 use super::gemm::Matrix;
 use super::lanes::{WIDE_LANES, sum_of_lanes};
-use super::memory::{Workspace, scratch};
+use super::memory::scratch;
 use super::simd::has_loop_of_blocks;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};

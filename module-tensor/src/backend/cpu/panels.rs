@@ -4,6 +4,7 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::memory::filled;
 use super::simd::{Loop, run_at_best_level};
@@ -22,8 +23,8 @@ const TALL: usize = 6;
 const SIDE_BY_SIDE: usize = 4;
 
 /// A matrix `[depth, width]`, laid out as panels of some columns, with zeros behind the last.
-pub(super) struct Panels<T> {
-    data: Vec<T>,
+pub(super) struct Panels<T: Float> {
+    data: AlignedVec<T>,
     depth: usize,
     width: usize,
 }
@@ -134,7 +135,7 @@ impl<T: Float> Loop for RowProduct<'_, T> {
 }
 
 /// The product of some rows, more than one.
-struct Product<'a, T> {
+struct Product<'a, T: Float> {
     panels: &'a Panels<T>,
     a: &'a [T],
     out: &'a mut [T],

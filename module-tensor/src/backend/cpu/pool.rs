@@ -5,6 +5,7 @@ mod tests;
 
 use std::ops::Range;
 
+use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::map::{self, FloatKernel, run_float};
 use super::max_loops::Offset;
@@ -13,7 +14,7 @@ use super::memory::scratch;
 use super::number::Number;
 use super::pool_windows::{self, Windows};
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{CpuStorage, Operand, PoolGeometry, Storage};
 use crate::zip::zip;
 use crate::{DType, Result, Shape, ShapeError};
@@ -91,8 +92,8 @@ impl MaxPool {
     }
 
     /// The maxima, and their places unless offsets are nothing.
-    fn run<T: Number, O: Offset>(&self, x: &Operand) -> Result<(Storage, Vec<i64>)> {
-        let values = to_cow::<T>(x)?;
+    fn run<T: Number, O: Offset>(&self, x: &Operand) -> Result<(Storage, AlignedVec<i64>)> {
+        let values = to_row_major::<T>(x)?;
         let len = self.planes * self.output;
         let places_of_plane = if size_of::<O>() == 0 { 0 } else { self.output };
         let mut maxima = scratch::<T>(len)?;
@@ -154,7 +155,10 @@ impl FloatKernel for Backward<'_> {
     }
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let (grad, indices) = (to_cow::<T>(self.grad)?, to_cow::<i64>(self.indices)?);
+        let (grad, indices) = (
+            to_row_major::<T>(self.grad)?,
+            to_row_major::<i64>(self.indices)?,
+        );
         let PoolGeometry { input, output, .. } = self.geometry;
         let planes = count(input, 0..2);
         let [input, output] = [input, output].map(|shape| count(shape, 2..shape.rank()));

@@ -10,15 +10,14 @@ mod weights;
 
 pub(super) use gradient::recurrent_backward;
 
-use std::borrow::Cow;
-
+use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::panels::Panels;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{to_cow, to_vec};
+use super::view::{RowMajor, to_row_major, to_vec};
 use super::{CpuStorage, RecurrentGeometry, RecurrentInputs, RecurrentOp, RecurrentStates, Saved};
 use crate::Result;
 use crate::zip::zip_mut;
@@ -107,13 +106,16 @@ impl FloatKernel for Recurrent<'_> {
         let Self { inputs, geometry } = self;
         let sizes = RowSizes::of(inputs, geometry);
         let (rows, batch) = (geometry.rows(), geometry.batch());
-        let input = to_cow::<T>(&inputs.gates)?;
-        let weight =
-            Panels::from_transposed(&to_cow::<T>(&inputs.weight)?, sizes.width, sizes.gates)?;
-        let bias: Option<Cow<'_, [T]>> = inputs.bias.as_ref().map(to_cow).transpose()?;
+        let input = to_row_major::<T>(&inputs.gates)?;
+        let weight = Panels::from_transposed(
+            &to_row_major::<T>(&inputs.weight)?,
+            sizes.width,
+            sizes.gates,
+        )?;
+        let bias: Option<RowMajor<'_, T>> = inputs.bias.as_ref().map(to_row_major).transpose()?;
         let projection = match &inputs.projection {
             Some(matrix) => Some(Panels::from_transposed(
-                &to_cow::<T>(matrix)?,
+                &to_row_major::<T>(matrix)?,
                 sizes.hidden,
                 sizes.width,
             )?),
@@ -122,7 +124,7 @@ impl FloatKernel for Recurrent<'_> {
         let mut h = to_vec::<T>(&inputs.hidden)?;
         let mut c = match &inputs.cell {
             Some(cell) => to_vec::<T>(cell)?,
-            None => Vec::new(),
+            None => AlignedVec::new(),
         };
         let mut states = scratch(rows * sizes.width)?;
         let mut cells = scratch(rows * sizes.cell)?;
@@ -187,7 +189,7 @@ impl FloatKernel for Recurrent<'_> {
 }
 
 /// One step of some sequences.
-struct Step<'a, T> {
+struct Step<'a, T: Float> {
     sizes: RowSizes,
     input: &'a [T],
     bias: Option<&'a [T]>,
@@ -229,7 +231,7 @@ impl<T: Float> Step<'_, T> {
 }
 
 /// The cells of a step, from their sums.
-struct Cells<'s, 'a, T>(&'s mut Step<'a, T>);
+struct Cells<'s, 'a, T: Float>(&'s mut Step<'a, T>);
 
 impl<T: Float> Loop for Cells<'_, '_, T> {
     type Output = ();

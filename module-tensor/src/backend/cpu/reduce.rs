@@ -3,12 +3,10 @@
 //! Every fold is one of two loops: over rows, where the reduced dimensions come last in memory, and
 //! down columns, where they come first. Any other order is copied into rows.
 
-use std::borrow::Cow;
-
 use super::lanes::{sum, sum_of_squares};
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
-use super::view::{slice, to_cow};
+use super::view::{slice, to_row_major};
 use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
 use crate::zip::zip_mut;
@@ -45,7 +43,7 @@ impl NumberKernel for Reduce<'_> {
         }
         let width = dims.iter().map(|&dim| shape[dim]).product();
         let x = reduced_last(&x, dims);
-        let values = to_cow::<T>(&x)?;
+        let values = to_row_major::<T>(&x)?;
         let fold: fn(&[T]) -> T = match op {
             ReduceOp::Sum => sum,
             ReduceOp::Prod => |row| row.iter().fold(T::one(), |product, &v| product.times(v)),
@@ -53,7 +51,7 @@ impl NumberKernel for Reduce<'_> {
             ReduceOp::Min => |row| extreme(row, T::smaller),
         };
         Ok(CpuStorage::wrap(
-            values.chunks_exact(width).map(fold).collect(),
+            values.chunks_exact(width).map(fold).collect::<Vec<_>>(),
         ))
     }
 }
@@ -86,9 +84,9 @@ impl NumberKernel for SumSquares<'_> {
             return Ok(CpuStorage::wrap(sums));
         }
         let x = reduced_last(&x, dims);
-        let rows = to_cow::<T>(&x)?;
+        let rows = to_row_major::<T>(&x)?;
         let sums = rows.chunks_exact(width).map(sum_of_squares);
-        Ok(CpuStorage::wrap(sums.collect()))
+        Ok(CpuStorage::wrap(sums.collect::<Vec<_>>()))
     }
 }
 
@@ -156,11 +154,11 @@ impl NumberKernel for ArgReduce {
         };
         let width = x.layout.shape()[dim];
         let x = reduced_last(&x, &[dim]);
-        let values: Cow<'_, [T]> = to_cow(&x)?;
+        let values = to_row_major::<T>(&x)?;
         let indices = values
             .chunks_exact(width.max(1))
             .map(|row| index_of_extremum(row, is_better));
-        Ok(CpuStorage::wrap(indices.collect()))
+        Ok(CpuStorage::wrap(indices.collect::<Vec<_>>()))
     }
 }
 

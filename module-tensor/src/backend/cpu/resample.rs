@@ -6,13 +6,14 @@ mod tests;
 
 use std::cmp::Ordering;
 
+use super::aligned_vec::Workspace;
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::memory::{Workspace, filled, scratch};
+use super::memory::{filled, scratch};
 use super::resample_axis::{ResampleAxis, for_direction};
 use super::sum_passes::SumPass;
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{
     CpuStorage, LinearOp, Operand, PoolDivisor, PoolGeometry, ResampleGeometry, Storage,
     check_allocatable,
@@ -71,7 +72,7 @@ impl FloatKernel for Resample<'_> {
             passes.push(SumPass::new(&axes[d], outer, inner));
             sizes[d] = axes[d].ranges.len();
         }
-        let (values, plane) = (to_cow::<T>(x)?, sizes.iter().product());
+        let (values, plane) = (to_row_major::<T>(x)?, sizes.iter().product());
         check_allocatable::<T>(planes * plane)?;
         let mut out = scratch(planes * plane)?;
         let (input, room) = (

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{CpuStorage, Operand, Outside, SampleGeometry, SampleOp, Storage};
 use crate::Result;
 use crate::zip::{zip_mut, zip_mut2, zip3};
@@ -50,11 +51,11 @@ impl FloatKernel for Operands<'_> {
     }
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let (a, b) = (to_cow::<T>(self.a)?, to_cow::<T>(self.b)?);
+        let (a, b) = (to_row_major::<T>(self.a)?, to_row_major::<T>(self.b)?);
         let sample = Sample {
             a: &a,
             b: &b,
-            locations: &to_cow::<T>(self.locations)?,
+            locations: &to_row_major::<T>(self.locations)?,
             geometry: self.geometry,
         };
         let out = match self.op {
@@ -83,7 +84,7 @@ struct Tap<'a, T> {
 }
 
 impl<T: Float> Sample<'_, T> {
-    fn forward(&self) -> Result<Vec<T>> {
+    fn forward(&self) -> Result<AlignedVec<T>> {
         let inner = self.geometry.inner();
         self.over_planes(self.geometry.locations, |tap, plane, out| {
             let x = &self.a[plane * inner..][..inner];
@@ -97,7 +98,7 @@ impl<T: Float> Sample<'_, T> {
         })
     }
 
-    fn input(&self) -> Result<Vec<T>> {
+    fn input(&self) -> Result<AlignedVec<T>> {
         let locations = self.geometry.locations;
         self.over_planes(self.geometry.inner(), |tap, plane, out| {
             let grad = &self.a[plane * locations..][tap.block.clone()];
@@ -114,7 +115,7 @@ impl<T: Float> Sample<'_, T> {
         &self,
         len: usize,
         add: impl Fn(&Tap<'_, T>, usize, &mut [T]) + Sync,
-    ) -> Result<Vec<T>> {
+    ) -> Result<AlignedVec<T>> {
         let &SampleGeometry {
             batch,
             channels,
@@ -146,7 +147,7 @@ impl<T: Float> Sample<'_, T> {
         Ok(out)
     }
 
-    fn weight(&self) -> Result<Vec<T>> {
+    fn weight(&self) -> Result<AlignedVec<T>> {
         let &SampleGeometry {
             batch,
             channels,

@@ -12,7 +12,7 @@ use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
 use crate::{Result, Shape};
 
@@ -79,7 +79,7 @@ impl FloatKernel for Softmax<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
         let lanes = Lanes::new(x.layout.shape(), dim);
-        let x = to_cow::<T>(x)?;
+        let x = to_row_major::<T>(x)?;
         check_allocatable::<T>(x.len())?;
         let mut out = scratch(x.len())?;
         let block = lanes.block();
@@ -253,7 +253,7 @@ impl FloatKernel for SoftmaxGradient<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, grad, y, dim) = self;
         let lanes = Lanes::new(grad.layout.shape(), dim);
-        let (grad, y) = (to_cow::<T>(grad)?, to_cow::<T>(y)?);
+        let (grad, y) = (to_row_major::<T>(grad)?, to_row_major::<T>(y)?);
         let block = lanes.block().max(1);
         let mut out = scratch(grad.len())?;
         let count = grad.len() / block;

@@ -2,8 +2,8 @@
 
 use half::{bf16, f16};
 
-use super::memory::vec_with_capacity;
-use super::view::to_cow;
+use super::aligned_vec::AlignedVec;
+use super::view::to_row_major;
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable};
 use crate::Result;
 
@@ -58,7 +58,7 @@ pub(super) fn argsort<T: Ranked>(x: &Operand, count: usize, descending: bool) ->
     let Some(&width) = x.layout.shape().last() else {
         return Ok(CpuStorage::wrap(vec![0_i64]));
     };
-    let values = to_cow::<T>(x)?;
+    let values = to_row_major::<T>(x)?;
     let rows = if count == 0 {
         0
     } else {
@@ -111,7 +111,7 @@ impl Order {
     fn sort_keys<K: Key>(&self, fill: &dyn Fn(usize, &mut Vec<K>)) -> Result<Storage> {
         let count = self.count;
         check_allocatable::<i64>(self.rows * count)?;
-        let mut out = vec_with_capacity(self.rows * count)?;
+        let mut out = AlignedVec::with_capacity(self.rows * count)?;
         if self.rows == 0 {
             return Ok(CpuStorage::wrap(out));
         }

@@ -1,5 +1,6 @@
 //! Host memory: elements that a tensor owns, or bytes of a file that it borrows.
 
+use super::aligned_vec::{AlignedVec, Origin};
 use super::dispatch::dispatch;
 use super::{Device, Element, HostData, Operand, SharedBytes, Storage, StorageData, memory};
 use crate::{DType, DTypeError, DeviceError, Result};
@@ -8,7 +9,8 @@ use crate::{DType, DTypeError, DeviceError, Result};
 pub(in crate::backend) struct CpuStorage(Memory);
 
 enum Memory {
-    Owned(HostData),
+    /// Elements from an index on.
+    Owned(HostData, usize, Origin),
     /// Elements read directly from shared bytes with the memory layout of the dtype; never written.
     Borrowed(SharedBytes, DType),
     /// The elements of another storage as those of another dtype of the same width; never written.
@@ -16,19 +18,20 @@ enum Memory {
 }
 
 /// Host elements as a CPU storage; they are there already, so nothing can fail.
-pub(crate) fn cpu_storage<T: Element>(values: Vec<T>) -> Storage {
+pub(crate) fn cpu_storage<T: Element>(values: impl Into<AlignedVec<T>>) -> Storage {
     CpuStorage::wrap(values)
 }
 
 impl CpuStorage {
     #[inline]
     pub(super) fn of(data: HostData) -> Storage {
-        Storage::new(Self(Memory::Owned(data)))
+        Storage::new(Self(Memory::Owned(data, 0, Origin::Caller)))
     }
 
     #[inline]
-    pub(in crate::backend) fn wrap<T: Element>(values: Vec<T>) -> Storage {
-        Self::of(T::into_host(values))
+    pub(in crate::backend) fn wrap<T: Element>(values: impl Into<AlignedVec<T>>) -> Storage {
+        let (data, start, origin) = values.into().into_parts();
+        Storage::new(Self(Memory::Owned(data, start, origin)))
     }
 
     /// Makes a storage that reads its elements directly from shared bytes; `None` if the bytes do not have
@@ -64,7 +67,7 @@ impl CpuStorage {
     #[inline]
     pub(super) fn values<T: Element>(&self) -> Option<&[T]> {
         match &self.0 {
-            Memory::Owned(data) => T::host(data).map(Vec::as_slice),
+            Memory::Owned(data, start, _) => T::host(data)?.get(*start..),
             Memory::Borrowed(bytes, dtype) if *dtype == T::DTYPE => T::in_bytes(bytes.as_ref()),
             Memory::Viewed(storage, dtype) if *dtype == T::DTYPE => {
                 T::in_bytes(bytes(storage).ok()??)
@@ -75,10 +78,22 @@ impl CpuStorage {
 
     /// The elements to be written, if they are of this type and the memory's own.
     #[inline]
-    pub(super) fn values_mut<T: Element>(&mut self) -> Option<&mut Vec<T>> {
+    pub(super) fn values_mut<T: Element>(&mut self) -> Option<&mut [T]> {
         match &mut self.0 {
-            Memory::Owned(data) => T::host_mut(data),
+            Memory::Owned(data, start, _) => T::host_mut(data)?.get_mut(*start..),
             Memory::Borrowed(..) | Memory::Viewed(..) => None,
+        }
+    }
+
+    /// Takes the elements out, if they are of this type and the memory's own.
+    pub(super) fn take_values<T: Element>(&mut self) -> Option<AlignedVec<T>> {
+        match &mut self.0 {
+            Memory::Owned(data, start, origin) if T::host(data).is_some() => {
+                let nothing = T::into_host(Vec::new());
+                let data = std::mem::replace(data, nothing);
+                AlignedVec::from_parts(data, std::mem::take(start), *origin)
+            }
+            _ => None,
         }
     }
 }
@@ -86,7 +101,7 @@ impl CpuStorage {
 /// The memory is kept for tensors to come.
 impl Drop for CpuStorage {
     fn drop(&mut self) {
-        if let Memory::Owned(data) = &mut self.0 {
+        if let Memory::Owned(data, _, Origin::Kernel) = &mut self.0 {
             memory::give_back(std::mem::replace(data, HostData::U8(Vec::new())));
         }
     }
@@ -95,7 +110,7 @@ impl Drop for CpuStorage {
 impl StorageData for CpuStorage {
     fn dtype(&self) -> DType {
         match &self.0 {
-            Memory::Owned(data) => data.dtype(),
+            Memory::Owned(data, ..) => data.dtype(),
             Memory::Borrowed(_, dtype) | Memory::Viewed(_, dtype) => *dtype,
         }
     }

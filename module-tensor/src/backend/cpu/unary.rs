@@ -13,17 +13,18 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
+use super::aligned_vec::AlignedVec;
 use super::dispatch::types;
 use super::float::Float;
 use super::map::{through_f32, through_wide};
-use super::memory::{give_back, scratch};
+use super::memory::scratch;
 use super::number::{Convert, Number};
 use super::rng::erfinv;
 use super::special::{digamma, polygamma};
 use super::threads::{Items, parallel_for};
 use super::unary_ops;
 use super::vector::{double, single};
-use super::view::{Steps, map1, map1_steps, map1_wide, map2, to_cow};
+use super::view::{Steps, map1, map1_steps, map1_wide, map2, to_row_major};
 use super::{BinaryOp, CpuStorage, Element, Operand, Storage, UnaryOp, elementwise};
 use crate::layout::Layout;
 use crate::zip::zip_mut2;
@@ -63,7 +64,11 @@ pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<St
     })
 }
 
-fn in_pieces<T: Unary + Float>(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<Vec<T>> {
+fn in_pieces<T: Unary + Float>(
+    op: UnaryOp,
+    x: &Operand,
+    factor: &Operand,
+) -> Result<AlignedVec<T>> {
     match op {
         UnaryOp::SigmoidGrad => {
             return map2(x, factor, |y: T, g: T| g * (y * (T::one() - y)));
@@ -72,7 +77,7 @@ fn in_pieces<T: Unary + Float>(op: UnaryOp, x: &Operand, factor: &Operand) -> Re
         _ => {}
     }
     let numel = x.layout.shape().numel();
-    let factors = to_cow::<T>(factor)?;
+    let factors = to_row_major::<T>(factor)?;
     let mut values = scratch(numel)?;
     let (pieces, all) = (numel.div_ceil(PIECE), Items(&mut values, PIECE));
     parallel_for(pieces, 2 * PIECE, all, &|range, out| {
@@ -90,7 +95,6 @@ fn in_pieces<T: Unary + Float>(op: UnaryOp, x: &Operand, factor: &Operand) -> Re
             for (out, &slope, &factor) in zip_mut2(out, &slopes, factors) {
                 *out = factor.times(slope);
             }
-            give_back(T::into_host(slopes));
         }
         Ok(())
     })?;
@@ -99,11 +103,11 @@ fn in_pieces<T: Unary + Float>(op: UnaryOp, x: &Operand, factor: &Operand) -> Re
 
 /// A type in which functions of one element are computed.
 trait Unary: Number {
-    fn unary(op: UnaryOp, x: &Operand) -> Result<Vec<Self>>;
+    fn unary(op: UnaryOp, x: &Operand) -> Result<AlignedVec<Self>>;
 }
 
 impl Unary for i64 {
-    fn unary(op: UnaryOp, x: &Operand) -> Result<Vec<Self>> {
+    fn unary(op: UnaryOp, x: &Operand) -> Result<AlignedVec<Self>> {
         match op {
             UnaryOp::Neg => map1(x, Self::negate),
             UnaryOp::Abs => map1(x, Self::magnitude),
@@ -115,7 +119,7 @@ impl Unary for i64 {
 }
 
 /// A function that is not worth a loop of its own, computed in `f64`.
-fn call<T: Float>(x: &Operand, f: fn(f64) -> f64) -> Result<Vec<T>> {
+fn call<T: Float>(x: &Operand, f: fn(f64) -> f64) -> Result<AlignedVec<T>> {
     map1(x, move |v: T| T::from_scalar(f(v.to_f64()).into()))
 }
 
@@ -160,7 +164,7 @@ macro_rules! kernels {
         $op:ident $({ $($(#[$about:meta])* $number:ident: $of:ty),* $(,)? })? $name:literal => $kernel:expr;
     )*) => {
         impl Unary for $type {
-            fn unary(op: UnaryOp, $x: &Operand) -> Result<Vec<Self>> {
+            fn unary(op: UnaryOp, $x: &Operand) -> Result<AlignedVec<Self>> {
                 use $vector::{erf, exp, gelu, gelu_grad, ln, tanh};
 
                 type $t = $type;

@@ -3,7 +3,7 @@
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::filled;
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::window::{Window, three};
 use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp, check_allocatable};
 use crate::Result;
@@ -62,7 +62,7 @@ impl FloatKernel for Unfold<'_> {
             batch,
             window,
         } = self;
-        let x = to_cow::<T>(x)?;
+        let x = to_row_major::<T>(x)?;
         let (columns, input) = (window.rows() * window.places(), window.input_len());
         let (from, to) = match op {
             UnfoldOp::Unfold => (input, columns),

@@ -5,7 +5,7 @@ use super::lane::Lane;
 use super::update_in_place::{
     Few, LANES, Update, UpdateLoop, to_write, update_chunks, update_in_place,
 };
-use super::view::to_cow;
+use super::view::to_row_major;
 use super::{Device, Operand, Storage, UpdateFormula};
 use crate::{DType, Result};
 
@@ -93,7 +93,7 @@ fn update<T: Float>(
     formula: &dyn UpdateLoop<T>,
 ) -> Result<()> {
     // Whatever can fail does so before the first number changes.
-    let read = read.iter().map(to_cow).collect::<Result<Few<_>>>()?;
+    let read = read.iter().map(to_row_major).collect::<Result<Few<_>>>()?;
     let read: Few<&[T]> = read.iter().map(|x| &**x).collect();
     let written = written.iter_mut().map(|x| to_write(op, x, numel));
     update_in_place(written.collect::<Result<_>>()?, &read, NS, formula)

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
+use super::aligned_vec::AlignedVec;
 use super::float::Float;
-use super::memory::vec_with_capacity;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{SplitAt, parallel_for};
 use super::{CpuStorage, Element, Storage, check_allocatable, elements_of};
@@ -157,7 +157,7 @@ pub(super) fn to_write<'a, T: Element>(
     if !storage.downcast_mut().is_some_and(own) {
         check_allocatable::<T>(numel)?;
         let shared = elements_of::<T>(storage)?;
-        let mut copy = vec_with_capacity(numel)?;
+        let mut copy = AlignedVec::with_capacity(numel)?;
         copy.extend_from_slice(shared.get(..numel).unwrap_or_default());
         *storage = CpuStorage::wrap(copy);
     }

@@ -1,12 +1,13 @@
 //! Operands as slices, and the loops over them.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::{Deref, Range};
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::copy::{copy, is_transposed};
+use super::aligned_vec::{AlignedVec, LINE};
+use super::copy::{copy, copy_to, is_transposed};
 use super::dispatch::dispatch;
-use super::memory::{LINE, scratch, vec_with_capacity};
+use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
@@ -69,32 +70,62 @@ fn layout_error(layout: &Layout, error: &ndarray::ShapeError) -> Error {
 }
 
 /// The elements in row-major order.
-pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
+pub(super) fn to_vec<T: Element>(x: &Operand) -> Result<AlignedVec<T>> {
     match slice(x)? {
         Some(values) => copied(values),
         None => copy(x),
     }
 }
 
+/// A copy of the elements in row-major order, in a vector that a caller can own.
+pub(super) fn to_plain_vec<T: Element>(x: &Operand) -> Result<Vec<T>> {
+    let numel = x.layout.shape().numel();
+    check_allocatable::<T>(numel)?;
+    if let Some(values) = slice(x)? {
+        return Ok(values.to_vec());
+    }
+    let mut values = vec![T::default(); numel];
+    copy_to(x, &mut values)?;
+    Ok(values)
+}
+
 /// A copy of elements that lie side by side.
-pub(super) fn copied<T: Element>(values: &[T]) -> Result<Vec<T>> {
+pub(super) fn copied<T: Element>(values: &[T]) -> Result<AlignedVec<T>> {
     check_allocatable::<T>(values.len())?;
-    let mut copy = vec_with_capacity(values.len())?;
+    let mut copy = AlignedVec::with_capacity(values.len())?;
     copy.extend_from_slice(values);
     Ok(copy)
 }
 
+/// Elements in row-major order: an operand's own, or a copy.
+pub(super) enum RowMajor<'a, T: Element> {
+    Borrowed(&'a [T]),
+    Copied(AlignedVec<T>),
+}
+
+impl<T: Element> Deref for RowMajor<'_, T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Borrowed(values) => values,
+            Self::Copied(values) => values,
+        }
+    }
+}
+
 /// The elements in row-major order, copied only if they lie otherwise.
-pub(super) fn to_cow<T: Element>(x: &Operand) -> Result<Cow<'_, [T]>> {
+pub(super) fn to_row_major<T: Element>(x: &Operand) -> Result<RowMajor<'_, T>> {
     or_copy(slice(x)?, x)
 }
 
 /// What [`slice`] gave for an operand, or a copy of its elements in row-major order.
 #[inline]
-fn or_copy<'a, T: Element>(slice: Option<&'a [T]>, x: &Operand) -> Result<Cow<'a, [T]>> {
+fn or_copy<'a, T: Element>(slice: Option<&'a [T]>, x: &Operand) -> Result<RowMajor<'a, T>> {
     Ok(match slice {
-        Some(values) => Cow::Borrowed(values),
-        None => Cow::Owned(copy(x)?),
+        Some(values) => RowMajor::Borrowed(values),
+        None => RowMajor::Copied(copy(x)?),
     })
 }
 
@@ -106,20 +137,25 @@ fn is_read_whole<T>(slice: Option<&[T]>, x: &Operand) -> bool {
 }
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
-pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<Vec<T>> {
-    match owned(&mut x) {
-        Some(values) => Ok(std::mem::take(values)),
-        None => to_vec(&x),
-    }
+pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<AlignedVec<T>> {
+    let own = owning::<T>(&mut x).and_then(CpuStorage::take_values);
+    own.map_or_else(|| to_vec(&x), Ok)
 }
 
-/// The operand's own memory, if its elements are all that lies there and nobody else holds it.
+/// The operand's own elements, if they are all that lies in its memory and nobody else holds it.
 #[inline]
-pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut Vec<T>> {
+pub(super) fn owned<T: Element>(x: &mut Operand) -> Option<&mut [T]> {
+    owning::<T>(x)?.values_mut()
+}
+
+/// The operand's memory, if nobody else holds it and it has these elements only.
+#[inline]
+fn owning<T: Element>(x: &mut Operand) -> Option<&mut CpuStorage> {
     let numel = x.layout.shape().numel();
     let whole = x.layout.offset() == 0 && x.layout.is_contiguous();
     let memory = x.storage.downcast_mut::<CpuStorage>().filter(|_| whole)?;
-    memory.values_mut().filter(|values| values.len() == numel)
+    let holds_all = memory.values_mut::<T>()?.len() == numel;
+    holds_all.then_some(memory)
 }
 
 /// Returns `length` elements of `data`, one every `step`; none if `data` is too short.
@@ -160,7 +196,7 @@ pub(super) fn run<'a, T: Element>(
 pub(super) fn map1<T: Element, U: Element>(
     x: &Operand,
     f: impl Fn(T) -> U + Copy + Sync,
-) -> Result<Vec<U>> {
+) -> Result<AlignedVec<U>> {
     runs1(x, 1, &|x, out| {
         // A copy of what the function has captured cannot be changed by a write to `out`.
         let own = f;
@@ -174,7 +210,7 @@ pub(super) fn map1<T: Element, U: Element>(
 pub(super) fn map_slices<T: Element, U: Element>(
     x: &Operand,
     f: OfRun<'_, T, U>,
-) -> Result<Vec<U>> {
+) -> Result<AlignedVec<U>> {
     runs1(x, 1, f)
 }
 
@@ -182,7 +218,7 @@ pub(super) fn map_slices<T: Element, U: Element>(
 pub(super) fn map1_wide<T: Element, U: Element>(
     x: &Operand,
     f: impl Fn(T) -> U + Copy + Sync,
-) -> Result<Vec<U>> {
+) -> Result<AlignedVec<U>> {
     runs1(x, 2, &|x, out| run_at_best_level(Each { x, out, f }))
 }
 
@@ -194,7 +230,7 @@ pub(super) trait Steps<T>: Copy + Sync {
 }
 
 /// [`map1_wide`] of such a function.
-pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<Vec<T>> {
+pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<AlignedVec<T>> {
     runs1(x, 2, &|x, out| run_at_best_level(EachOf { x, out, steps }))
 }
 
@@ -241,7 +277,7 @@ pub(super) fn map2<A: Element, B: Element, U: Element>(
     a: &Operand,
     b: &Operand,
     f: impl Fn(A, B) -> U + Copy + Sync,
-) -> Result<Vec<U>> {
+) -> Result<AlignedVec<U>> {
     runs2(a, b, &|a, b, out| {
         // As in `map1`.
         let own = f;
@@ -256,7 +292,7 @@ pub(super) fn map2_wide<A: Element, B: Element, U: Element>(
     a: &Operand,
     b: &Operand,
     f: impl Fn(A, B) -> U + Copy + Sync,
-) -> Result<Vec<U>> {
+) -> Result<AlignedVec<U>> {
     runs2(a, b, &|a, b, out| {
         run_at_best_level(EachPair { a, b, out, f })
     })
@@ -300,7 +336,11 @@ fn head_of<T>(out: &[T]) -> usize {
     }
 }
 
-fn runs1<T: Element, U: Element>(x: &Operand, steps: usize, f: OfRun<'_, T, U>) -> Result<Vec<U>> {
+fn runs1<T: Element, U: Element>(
+    x: &Operand,
+    steps: usize,
+    f: OfRun<'_, T, U>,
+) -> Result<AlignedVec<U>> {
     let numel = x.layout.shape().numel();
     let mut values = scratch(numel)?;
     let slice = slice(x)?;
@@ -333,7 +373,7 @@ fn runs2<A: Element, B: Element, U: Element>(
     a: &Operand,
     b: &Operand,
     f: OfRuns<'_, A, B, U>,
-) -> Result<Vec<U>> {
+) -> Result<AlignedVec<U>> {
     let numel = a.layout.shape().numel();
     let mut values = scratch(numel)?;
     let (a_slice, b_slice) = (slice(a)?, slice(b)?);

@@ -59,8 +59,12 @@ impl<T: HostPacked> Packed for T {
         let numel = HostPacked::numel(self);
         let mut values = super::super::cpu_scratch::<f32>(numel)?;
         self.unpack_run(0..numel, &mut values);
-        let backend = HostPacked::device(self).backend();
-        let storage = backend.upload(HostData::F32(values))?;
+        let device = HostPacked::device(self);
+        let backend = device.backend();
+        let storage = match device == Device::cpu() {
+            true => super::super::cpu_storage(values),
+            false => backend.upload(HostData::F32(values.to_vec()))?,
+        };
         let dtype = HostPacked::dtype(self);
         if dtype == DType::F32 {
             return Ok(storage);

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
-use super::super::memory::Workspace;
 use super::super::simd::{BASELINE_HAS_FMA, Level, Leveled};
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};

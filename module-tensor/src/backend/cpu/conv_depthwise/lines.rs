@@ -1,8 +1,8 @@
 //! Planes whose lines fill vectors, some lines of the output at a time.
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
-use super::super::memory::Workspace;
 use super::super::simd::{BASELINE_HAS_FMA, Level, Leveled};
 use super::super::threads::{Items, parallel_for};
 use super::super::window::Window;

@@ -3,9 +3,9 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv_planes::copy_line;
 use super::super::float::Float;
-use super::super::memory::Workspace;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::transpose::columns_of_lines;
 use super::phase::Phase;

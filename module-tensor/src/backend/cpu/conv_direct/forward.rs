@@ -1,9 +1,9 @@
 //! The output of a direct convolution, and the gradient of its input, where the kernel's elements change sides.
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
-use super::super::memory::Workspace;
 use super::super::simd::WindowProduct;
 use super::super::threads::{Items, num_threads, parallel_for};
 use super::super::transpose::columns_of_lines;

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::gemm::DEPTH;
-use super::super::memory::Workspace;
 use super::super::simd::{Padding, Tap, WindowProduct};
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};

@@ -21,7 +21,7 @@ mod tile;
 
 use std::ops::Range;
 
-use super::memory::Workspace;
+use super::aligned_vec::Workspace;
 use super::simd::Level;
 use super::threads::{SplitRows, parallel_for};
 pub(super) use factor::Factor;

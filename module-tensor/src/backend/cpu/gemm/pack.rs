@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::memory::Workspace;
+use super::super::aligned_vec::Workspace;
 use super::super::simd::Level;
 use super::Tile;
 use super::matrix::{Lines, Matrix};

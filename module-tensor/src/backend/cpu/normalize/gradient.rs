@@ -8,13 +8,14 @@
 //!
 //! where `⟨⟩` is the mean over what shares statistics, and 0 if they were given.
 
+use super::super::aligned_vec::AlignedVec;
 use super::super::compute::saved_elements;
 use super::super::float::Float;
 use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::scratch;
 use super::super::threads::{Items, parallel_for};
-use super::super::view::to_cow;
+use super::super::view::to_row_major;
 use super::super::{
     CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved,
     check_allocatable,
@@ -46,7 +47,7 @@ impl FloatKernel for Gradient<'_> {
 
     fn run<T: Float>(self) -> Result<NormGradients> {
         let Self(grad, inputs, saved, geometry) = self;
-        let (grad, x) = (to_cow::<T>(grad)?, to_cow::<T>(&inputs.x)?);
+        let (grad, x) = (to_row_major::<T>(grad)?, to_row_major::<T>(&inputs.x)?);
         let weight = parameter::<T>(inputs.weight.as_ref(), geometry, T::one())?;
         let [mean, var] = saved.storages(NAME)?;
         let statistics = Statistics {
@@ -86,14 +87,14 @@ impl FloatKernel for Gradient<'_> {
     }
 }
 
-struct Work<'a, T> {
+struct Work<'a, T: Float> {
     geometry: &'a NormGeometry,
     statistics: Statistics,
     scales: Vec<f64>,
     grad: &'a [T],
     x: &'a [T],
     weight: &'a [T],
-    out: Vec<T>,
+    out: AlignedVec<T>,
     /// The gradients of the weight and of the bias.
     sums: [Vec<f64>; 2],
 }

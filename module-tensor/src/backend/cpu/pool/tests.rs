@@ -2,7 +2,7 @@ use super::{MaxPool, max_pool, max_pool_backward, max_pool_with_indices};
 use crate::backend::Element;
 use crate::backend::cpu::max_loops::Offset;
 use crate::backend::cpu::number::Number;
-use crate::backend::cpu::view::to_vec;
+use crate::backend::cpu::view::to_plain_vec;
 use crate::backend::cpu::{CpuStorage, Operand, PoolGeometry, PoolWindow, PoolWindows, Storage};
 use crate::layout::Layout;
 use crate::{DType, Shape};
@@ -31,7 +31,7 @@ fn values<T: Element>(storage: Storage) -> Vec<T> {
     let len: usize = CpuStorage::values::<T>(storage.downcast_ref().unwrap())
         .unwrap()
         .len();
-    to_vec(&Operand {
+    to_plain_vec(&Operand {
         storage,
         layout: Layout::contiguous([len].into()),
     })
@@ -94,7 +94,7 @@ fn check_as<T: Number, O: Offset>(x: &[T], geometry: &PoolGeometry, bits: impl F
     let pool = MaxPool::new(geometry).unwrap();
     let x = operand(x.to_vec(), geometry.input.clone());
     let (maxima, places) = pool.run::<T, O>(&x).unwrap();
-    let x = to_vec::<T>(&x).unwrap();
+    let x = to_plain_vec::<T>(&x).unwrap();
     let want = expected(&x, geometry);
     if size_of::<O>() > 0 {
         assert!(

@@ -7,7 +7,7 @@ use super::super::memory::{filled, scratch};
 use super::super::panels::Panels;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
-use super::super::view::to_cow;
+use super::super::view::to_row_major;
 use super::super::{CpuStorage, Operand, RecurrentGradients, RecurrentNeeds, Saved};
 use super::states::{States, StepGrads};
 use super::weights::WeightGradients;
@@ -76,14 +76,18 @@ impl FloatKernel for Gradient<'_> {
             None => &[],
         };
         let [grad_h, grad_c] = self.grads;
-        let grad_h = grad_h.as_ref().map(to_cow::<T>).transpose()?;
-        let grad_c = grad_c.as_ref().map(to_cow::<T>).transpose()?;
-        let hidden = to_cow::<T>(&inputs.hidden)?;
-        let cell = inputs.cell.as_ref().map(to_cow::<T>).transpose()?;
-        let weight = Panels::new(&to_cow::<T>(&inputs.weight)?, sizes.gates, sizes.width)?;
+        let grad_h = grad_h.as_ref().map(to_row_major::<T>).transpose()?;
+        let grad_c = grad_c.as_ref().map(to_row_major::<T>).transpose()?;
+        let hidden = to_row_major::<T>(&inputs.hidden)?;
+        let cell = inputs.cell.as_ref().map(to_row_major::<T>).transpose()?;
+        let weight = Panels::new(
+            &to_row_major::<T>(&inputs.weight)?,
+            sizes.gates,
+            sizes.width,
+        )?;
         let projection = match &inputs.projection {
             Some(matrix) => Some(Panels::new(
-                &to_cow::<T>(matrix)?,
+                &to_row_major::<T>(matrix)?,
                 sizes.width,
                 sizes.hidden,
             )?),
@@ -174,7 +178,7 @@ impl<T> Before<'_, T> {
 }
 
 /// One step of some sequences.
-struct Step<'a, T> {
+struct Step<'a, T: Float> {
     sizes: RowSizes,
     /// The first of the rows.
     start: usize,
@@ -227,7 +231,7 @@ impl<T: Float> Step<'_, T> {
 }
 
 /// The gradients of a step's cells back to their sums.
-struct Cells<'s, 'a, T>(&'s mut Step<'a, T>);
+struct Cells<'s, 'a, T: Float>(&'s mut Step<'a, T>);
 
 impl<T: Float> Loop for Cells<'_, '_, T> {
     type Output = ();

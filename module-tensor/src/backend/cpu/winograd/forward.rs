@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
 use super::super::gemm::{Matrix, MatrixMut, multiply};
 use super::super::lanes::sum_of;
-use super::super::memory::Workspace;
 use super::super::simd::run_at_best_level;
 use super::super::threads::{Items, num_threads, parallel_for};
 use super::inputs::transform_inputs;

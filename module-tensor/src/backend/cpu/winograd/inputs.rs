@@ -1,7 +1,7 @@
 //! The transformed inputs of a block of tiles, which the output and the gradient of the weight need.
 
+use super::super::aligned_vec::Workspace;
 use super::super::float::Float;
-use super::super::memory::Workspace;
 use super::super::simd::run_at_best_level;
 use super::super::threads::{Items, parallel_for};
 use super::tiles::{Block, Padded, Tiles};

@@ -1,10 +1,10 @@
 //! The gradient of the weight of a convolution by tiles.
 
+use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
 use super::super::gemm::{Matrix, MatrixMut, multiply};
 use super::super::lanes::sum_of;
-use super::super::memory::Workspace;
 use super::super::simd::run_at_best_level;
 use super::super::threads::{Items, parallel_for};
 use super::gradient_transforms::{TransformGradient, TransformWeightGradient};

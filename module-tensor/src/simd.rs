@@ -39,6 +39,7 @@ macro_rules! avx512_numbers {
 
 mod coded_blocks;
 mod half;
+mod int8_dot;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -50,6 +51,7 @@ pub(crate) use coded_blocks::{
     BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,
 };
 pub(crate) use half::widen_f16;
+pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dot};
 pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile};
@@ -143,6 +145,7 @@ impl Level {
         {
             let has_fma = is_x86_feature_detected!("fma");
             if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
                 && has_fma

@@ -1,13 +1,14 @@
 //! Products of a few rows with a large half-precision matrix: it is converted to `f32` a block at a time,
 //! which stays in the caches, where a whole converted matrix would be written to memory and read again.
 
-use half::{bf16, f16};
+use half::f16;
 
+use super::bf16_rows::add_bf16_rows_by_vector;
 use super::cast::cast;
 use super::compute::{Compute, rounded};
 use super::map::wide;
 use super::matmul::{addmm, matmul};
-use super::matrix_vector::{add_half_rows_by_vector, add_rows_by_vector};
+use super::matrix_vector::add_half_rows_by_vector;
 use super::memory::filled;
 use super::threads::{Items, parallel_for};
 use super::view::{into_vec, to_row_major};
@@ -29,7 +30,7 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
         return match a.storage.dtype() {
             // Converting them takes as long as multiplying them, and there is an instruction for many at a time.
             DType::F16 => by_rows(row, a, &b, add_half_rows_by_vector::<f16>),
-            _ => by_rows(row, a, &b, add_rows_by_vector::<bf16, f32>),
+            _ => by_rows(row, a, &b, add_bf16_rows_by_vector),
         };
     }
     let few = a.layout.rank() == 2 && (1..=ROWS).contains(&a.layout.shape()[0]);

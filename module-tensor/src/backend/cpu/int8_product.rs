@@ -9,18 +9,15 @@
 
 use super::Int8Rows;
 use super::memory::scratch;
-use super::simd::{Loop, run_at_best_level};
+use super::simd::{Level, Loop, MOST_INT8, int8_dot, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
 
 /// The greatest rounded input. PyTorch leaves out the eighth bit, because two products of 8 bits overflow 16.
-const MOST: f64 = 127.0;
+const MOST: f64 = MOST_INT8 as f64;
 
 /// A smaller scale counts as this one.
 const LEAST_SCALE: f64 = 6.1e-5;
-
-/// The elements whose products are added in 32 bits, which cannot overflow.
-const PART: usize = 1 << 16;
 
 /// Adds to `out` the products of the rows of `a`, rounded, with the rows of the weight.
 pub(super) fn add(a: &[f32], weight: Int8Rows<'_>, out: &mut [f32]) -> Result<()> {
@@ -29,13 +26,14 @@ pub(super) fn add(a: &[f32], weight: Int8Rows<'_>, out: &mut [f32]) -> Result<()
     let rows: Vec<Row> = a.chunks_exact(len.max(1)).map(Row::of).collect();
     let count = rows.len();
     let mut dots = scratch::<f32>(count * lines)?;
+    let level = Level::highest();
     let items = Items(&mut dots, count);
-    parallel_for(lines, len * count / 24, items, &|range, mut dots| {
+    parallel_for(lines, len * count / 48, items, &|range, mut dots| {
         for (i, line) in range.enumerate() {
             let codes = &weight.codes[line * len..][..len];
             let (scale, sum) = (weight.scales[line], i64::from(weight.sums[line]));
             for (dot, row) in dots.at(i).iter_mut().zip(&rows) {
-                let products = run_at_best_level(Dot(&row.codes, codes));
+                let products = int8_dot(level, &row.codes, codes);
                 let whole = products - i64::from(row.zero_point) * sum;
                 *dot = whole as f32 * (row.scale * scale);
             }
@@ -52,7 +50,7 @@ pub(super) fn add(a: &[f32], weight: Int8Rows<'_>, out: &mut [f32]) -> Result<()
 
 /// A row of inputs as `scale · (codes - zero_point)`.
 struct Row {
-    codes: Vec<i16>,
+    codes: Vec<u8>,
     scale: f32,
     zero_point: i32,
 }
@@ -136,7 +134,7 @@ impl Loop for Range<'_> {
 }
 
 /// Rounds inputs by the inverse of the scale and the zero point.
-struct Round<'a>(&'a [f32], f32, f32, &'a mut [i16]);
+struct Round<'a>(&'a [f32], f32, f32, &'a mut [u8]);
 
 impl Loop for Round<'_> {
     type Output = ();
@@ -146,25 +144,7 @@ impl Loop for Round<'_> {
         let Self(x, inverse, zero, codes) = self;
         for (code, &v) in codes.iter_mut().zip(x) {
             let v = (v * inverse + zero).round_ties_even();
-            *code = v.clamp(0.0, MOST as f32) as i16;
+            *code = v.clamp(0.0, MOST as f32) as u8;
         }
-    }
-}
-
-/// The sum of products of whole numbers.
-struct Dot<'a>(&'a [i16], &'a [i8]);
-
-impl Loop for Dot<'_> {
-    type Output = i64;
-
-    #[inline(always)]
-    fn run(self) -> i64 {
-        let parts = self.0.chunks(PART).zip(self.1.chunks(PART));
-        parts.fold(0, |sum, (a, b)| {
-            let len = a.len().min(b.len());
-            let (a, b) = (&a[..len], &b[..len]);
-            let products = (0..len).map(|i| i32::from(a[i]) * i32::from(b[i]));
-            sum + i64::from(products.fold(0_i32, i32::wrapping_add))
-        })
     }
 }

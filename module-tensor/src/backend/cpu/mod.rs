@@ -5,6 +5,7 @@ mod as_strided_scatter;
 mod attention;
 mod attention_mask;
 mod backend;
+mod bf16_rows;
 mod carrier;
 mod cast;
 mod choose;

@@ -67,7 +67,12 @@ impl FloatKernel for Resample<'_> {
         let planes: usize = shape[..lead].iter().product();
         let mut sizes = shape[lead..].to_vec();
         let mut passes = Vec::with_capacity(axes.len());
-        for d in order(axes) {
+        let mean = ResampleAxis::merge_means(axes);
+        if let Some(mean) = &mean {
+            passes.push(SumPass::new(mean, 1, 1));
+            sizes.fill(1);
+        }
+        for d in order(axes).into_iter().filter(|_| mean.is_none()) {
             let [outer, inner] = [&sizes[..d], &sizes[d + 1..]].map(|x| x.iter().product());
             passes.push(SumPass::new(&axes[d], outer, inner));
             sizes[d] = axes[d].ranges.len();

@@ -37,6 +37,29 @@ impl ResampleAxis {
         }
     }
 
+    /// The mean over all of some dimensions as one axis, if there is only one output: one sum has no others between.
+    pub(super) fn merge_means(axes: &[Self]) -> Option<Self> {
+        let (mut size, mut divisor) = (1, 1.0);
+        for axis in axes {
+            let AxisWeights::OverOutput(divisors) = &axis.weights else {
+                return None;
+            };
+            let [of_axis] = divisors.as_slice() else {
+                return None;
+            };
+            if axis.ranges.first() != Some(&(0..axis.size)) {
+                return None;
+            }
+            size *= axis.size;
+            divisor *= of_axis;
+        }
+        Some(Self {
+            size,
+            ranges: vec![0..size],
+            weights: AxisWeights::OverOutput(vec![divisor]),
+        })
+    }
+
     /// The map with the transposed matrix: it maps gradients of the output to the input.
     fn transposed(self) -> Self {
         // Both ends are nondecreasing, so the outputs that use an input are neighbors as well.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::super::lanes::sum;
 use super::super::number::Number;
 use super::super::regular_windows::RegularWindows;
 use super::super::resample_axis::{AxisWeights, ResampleAxis};
 use super::super::sum_loops::Scale;
 use crate::Scalar;
-use crate::zip::{zip, zip_mut};
+use crate::zip::zip;
 
 /// For each output the sum of neighboring inputs.
 pub(super) struct Sums<T> {
@@ -127,14 +128,19 @@ impl<T: Number> Sums<T> {
     ) {
         let range = self.ranges[output].clone();
         let factors = self.factors(output);
+        if factors.is_none() && self.ranges.len() == 1 {
+            // The mean of a whole line: there is no other sum to compute meanwhile.
+            for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
+                to[output] = self.after[output].of(sum(&from[range.clone()]));
+            }
+            return;
+        }
         for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
             let Some((&first, rest)) = from[range.clone()].split_first() else {
                 to[output] = T::zero();
                 continue;
             };
             let sum = match factors.and_then(<[T]>::split_first) {
-                // Of the mean of a whole line, there is no other sum to compute meanwhile.
-                None if self.ranges.len() == 1 => sum_by_lanes(first, rest),
                 None => rest.iter().fold(first, |sum, &v| sum.plus(v)),
                 Some((factor, factors)) => zip(rest, factors)
                     .fold(first * *factor, |sum, (&v, &factor)| sum.plus(v * factor)),
@@ -142,28 +148,6 @@ impl<T: Number> Sums<T> {
             to[output] = self.after[output].of(sum);
         }
     }
-}
-
-/// The sum of a number and a line, whose blocks of sixteen are added up side by side, because each addition waits for the
-/// one before. Then the halves of the sixteen sums are added, until one is left.
-fn sum_by_lanes<T: Number>(first: T, rest: &[T]) -> T {
-    const LANES: usize = 16;
-    let (blocks, ends) = rest.as_chunks::<LANES>();
-    let mut sums = [T::zero(); LANES];
-    for block in blocks {
-        zip_mut(&mut sums, block).for_each(|(sum, &v)| *sum = sum.plus(v));
-    }
-    let sum = ends.iter().fold(first, |sum, &v| sum.plus(v));
-    if blocks.is_empty() {
-        return sum;
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        let (low, high) = sums.split_at_mut(half);
-        zip_mut(low, &*high).for_each(|(sum, &v)| *sum = sum.plus(v));
-        half /= 2;
-    }
-    sum.plus(sums[0])
 }
 
 /// Division by the numbers, as a product where that is the same: by powers of two.

@@ -1,0 +1,183 @@
+//! A matrix of `bf16` by a vector of `f32`.
+//!
+//! A `bf16` is the upper half of an `f32`, so that two neighbors, read as one number of 32 bits, become `f32` by a shift and
+//! by a mask. The elements of even and of odd index are therefore added up separately.
+
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
+use half::bf16;
+use half::slice::HalfFloatSliceExt;
+
+use super::half_precision::Half;
+use super::lanes::{WIDE_LANES, sum_of_lanes};
+use super::memory::scratch;
+use super::simd::{Loop, run_at_best_level};
+use super::threads::{Items, parallel_for};
+use crate::Result;
+use crate::zip::zip;
+
+/// The pairs of elements that are multiplied side by side.
+const PAIRS: usize = WIDE_LANES / 2;
+
+/// Numbers for the elements of even index, then for those of odd index.
+type EvenAndOdd = [[f32; PAIRS]; 2];
+
+/// Adds the product of each row with the vector to an element of `out`; rows start `step` elements after each other.
+pub(super) fn add_bf16_rows_by_vector(
+    rows: &[bf16],
+    step: usize,
+    vector: &[f32],
+    out: &mut [f32],
+) -> Result<()> {
+    let (chunks, rest) = vector.as_chunks::<WIDE_LANES>();
+    let mut factors = scratch(WIDE_LANES * chunks.len())?;
+    let (factors, _) = factors.as_chunks_mut::<PAIRS>();
+    let (factors, _) = factors.as_chunks_mut::<2>();
+    for ([even, odd], chunk) in factors.iter_mut().zip(chunks) {
+        for (i, &[first, second]) in chunk.as_chunks().0.iter().enumerate() {
+            (even[i], odd[i]) = (first, second);
+        }
+    }
+    let (len, factors) = (vector.len(), &*factors);
+    parallel_for(out.len(), len / 16, Items(out, 1), &|range, out| {
+        run_at_best_level(Rows {
+            rows: rows.get(range.start * step..).unwrap_or_default(),
+            step,
+            len,
+            factors,
+            rest,
+            out: out.0,
+        });
+        Ok(())
+    })
+}
+
+struct Rows<'a> {
+    rows: &'a [bf16],
+    step: usize,
+    len: usize,
+    factors: &'a [EvenAndOdd],
+    /// The factors of the last elements.
+    rest: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Loop for Rows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let row = |i: usize| &self.rows[i * self.step..][..self.len];
+        let (pairs, last) = self.out.as_chunks_mut::<2>();
+        let paired = 2 * pairs.len();
+        for (i, [a, b]) in pairs.iter_mut().enumerate() {
+            let rows = [row(2 * i), row(2 * i + 1)];
+            let [dot_a, dot_b] = dot_pair(rows, self.factors, self.rest);
+            *a += dot_a;
+            *b += dot_b;
+        }
+        if let [out] = last {
+            let rows = [row(paired); 2];
+            *out += dot_pair(rows, self.factors, self.rest)[0];
+        }
+    }
+}
+
+#[inline(always)]
+fn dot_pair(rows: [&[bf16]; 2], factors: &[EvenAndOdd], rest: &[f32]) -> [f32; 2] {
+    let [(a, rest_a), (b, rest_b)] = rows.map(|row| row.as_chunks::<WIDE_LANES>());
+    let mut sums = [[[0.0; PAIRS]; 2]; 2];
+    for ((a, b), factors) in a.iter().zip(b).zip(factors) {
+        add_products(&mut sums[0], a, factors);
+        add_products(&mut sums[1], b, factors);
+    }
+    let dot = |sums: EvenAndOdd, row: &[bf16]| {
+        let rest = zip(row, rest).fold(0.0, |sum, (a, &v)| sum + a.single() * v);
+        let lanes: [f32; WIDE_LANES] = bytemuck::cast(sums);
+        rest + sum_of_lanes(lanes)
+    };
+    [dot(sums[0], rest_a), dot(sums[1], rest_b)]
+}
+
+#[inline(always)]
+fn add_products(sums: &mut EvenAndOdd, row: &[bf16; WIDE_LANES], factors: &EvenAndOdd) {
+    let bits: [u16; WIDE_LANES] = *row
+        .reinterpret_cast()
+        .as_array()
+        .unwrap_or(&[0; WIDE_LANES]);
+    let pairs: [u32; PAIRS] = bytemuck::cast(bits);
+    let [even, odd] = sums;
+    for i in 0..PAIRS {
+        even[i] += f32::from_bits(first_of(pairs[i])) * factors[0][i];
+    }
+    for i in 0..PAIRS {
+        odd[i] += f32::from_bits(second_of(pairs[i])) * factors[1][i];
+    }
+}
+
+/// The bits of the number that comes first in memory, as an `f32`.
+#[inline(always)]
+fn first_of(pair: u32) -> u32 {
+    match cfg!(target_endian = "little") {
+        true => pair << 16,
+        false => pair & 0xffff_0000,
+    }
+}
+
+/// The bits of the number that comes second in memory, as an `f32`.
+#[inline(always)]
+fn second_of(pair: u32) -> u32 {
+    match cfg!(target_endian = "little") {
+        true => pair & 0xffff_0000,
+        false => pair << 16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::bf16;
+
+    use super::add_bf16_rows_by_vector;
+    use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
+    use crate::set_num_threads;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f32> {
+        let number = |i: usize| ((i * 7919 + seed * 104_729) % 1013) as f32 / 512.0 - 1.0;
+        (0..count).map(number).collect()
+    }
+
+    /// The product of a row with the vector as the sums are defined.
+    fn dot(row: &[bf16], vector: &[f32]) -> f32 {
+        let (mut sums, mut rest) = ([0.0; WIDE_LANES], 0.0);
+        let whole = row.len() / WIDE_LANES * WIDE_LANES;
+        for (i, (a, b)) in row.iter().zip(vector).enumerate() {
+            let lane = i % WIDE_LANES;
+            *if i < whole {
+                &mut sums[lane / 2 + lane % 2 * WIDE_LANES / 2]
+            } else {
+                &mut rest
+            } += a.to_f32() * b;
+        }
+        rest + sum_of_lanes(sums)
+    }
+
+    #[test]
+    fn rows_are_multiplied_in_one_order() {
+        for threads in [1, 3] {
+            set_num_threads(threads);
+            for (rows, depth) in [(1, 1), (2, 63), (3, 64), (5, 65), (8, 200), (301, 1000)] {
+                let step = depth + 3;
+                let matrix = numbers(rows * step, 1).into_iter().map(bf16::from_f32);
+                let (matrix, vector) = (matrix.collect::<Vec<_>>(), numbers(depth, 2));
+                let start = numbers(rows, 3);
+                let mut out = start.clone();
+                add_bf16_rows_by_vector(&matrix, step, &vector, &mut out).unwrap();
+                for r in 0..rows {
+                    let sum = start[r] + dot(&matrix[r * step..][..depth], &vector);
+                    assert_eq!(out[r].to_bits(), sum.to_bits(), "{rows} {depth} {r}");
+                }
+            }
+        }
+    }
+}

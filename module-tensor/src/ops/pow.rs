@@ -75,7 +75,10 @@ impl Tensor {
     pub fn square(&self) -> Result<Self> {
         match self.dtype() {
             DType::Bool => self.to_dtype(DType::I64),
-            _ => self.mul(self),
+            _ => {
+                let out = self.binary("square", BinaryOp::Mul, self)?;
+                Ok(out.record([self], |_| Square(self.clone())))
+            }
         }
     }
 }
@@ -98,6 +101,19 @@ impl Function for Pow {
         one(ctx
             .grad()
             .mul(&self.x.pow(self.exponent - 1.0)?.mul(self.exponent)?)?)
+    }
+}
+
+struct Square(Tensor);
+
+impl Function for Square {
+    fn name(&self) -> &'static str {
+        "pow"
+    }
+
+    /// `2 x`
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(self.0.mul(2.0)?.mul(ctx.grad())?)
     }
 }
 

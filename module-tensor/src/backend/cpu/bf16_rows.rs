@@ -10,15 +10,20 @@ use half::bf16;
 use half::slice::HalfFloatSliceExt;
 
 use super::half_precision::Half;
-use super::lanes::{WIDE_LANES, sum_of_lanes};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
-use crate::zip::zip;
+use crate::zip::{zip, zip_mut};
 
-/// The pairs of elements that are multiplied side by side.
-const PAIRS: usize = WIDE_LANES / 2;
+/// The elements of a row that are multiplied side by side.
+const WIDTH: usize = 2 * PAIRS;
+
+/// A register of AVX-512, read as pairs.
+const PAIRS: usize = 16;
+
+/// The rows that are multiplied side by side: a sum takes some cycles, after which the next product can be added.
+const ROWS: usize = 4;
 
 /// Numbers for the elements of even index, then for those of odd index.
 type EvenAndOdd = [[f32; PAIRS]; 2];
@@ -30,8 +35,8 @@ pub(super) fn add_bf16_rows_by_vector(
     vector: &[f32],
     out: &mut [f32],
 ) -> Result<()> {
-    let (chunks, rest) = vector.as_chunks::<WIDE_LANES>();
-    let mut factors = scratch(WIDE_LANES * chunks.len())?;
+    let (chunks, rest) = vector.as_chunks::<WIDTH>();
+    let mut factors = scratch(WIDTH * chunks.len())?;
     let (factors, _) = factors.as_chunks_mut::<PAIRS>();
     let (factors, _) = factors.as_chunks_mut::<2>();
     for ([even, odd], chunk) in factors.iter_mut().zip(chunks) {
@@ -69,43 +74,54 @@ impl Loop for Rows<'_> {
     #[inline(always)]
     fn run(self) {
         let row = |i: usize| &self.rows[i * self.step..][..self.len];
-        let (pairs, last) = self.out.as_chunks_mut::<2>();
-        let paired = 2 * pairs.len();
-        for (i, [a, b]) in pairs.iter_mut().enumerate() {
-            let rows = [row(2 * i), row(2 * i + 1)];
-            let [dot_a, dot_b] = dot_pair(rows, self.factors, self.rest);
-            *a += dot_a;
-            *b += dot_b;
-        }
-        if let [out] = last {
-            let rows = [row(paired); 2];
-            *out += dot_pair(rows, self.factors, self.rest)[0];
+        for (i, outs) in self.out.chunks_mut(ROWS).enumerate() {
+            // Those that are missing after the last row repeat it.
+            let rows = std::array::from_fn(|k| row(ROWS * i + k.min(outs.len() - 1)));
+            let sums = sums(rows, self.factors);
+            for ((out, sums), row) in outs.iter_mut().zip(&sums).zip(rows) {
+                let last = &row[row.len() - self.rest.len()..];
+                *out += total(sums, last, self.rest);
+            }
         }
     }
 }
 
+/// The sums of the products of rows with the vector, but for the last elements.
 #[inline(always)]
-fn dot_pair(rows: [&[bf16]; 2], factors: &[EvenAndOdd], rest: &[f32]) -> [f32; 2] {
-    let [(a, rest_a), (b, rest_b)] = rows.map(|row| row.as_chunks::<WIDE_LANES>());
-    let mut sums = [[[0.0; PAIRS]; 2]; 2];
-    for ((a, b), factors) in a.iter().zip(b).zip(factors) {
-        add_products(&mut sums[0], a, factors);
-        add_products(&mut sums[1], b, factors);
+fn sums(rows: [&[bf16]; ROWS], factors: &[EvenAndOdd]) -> [EvenAndOdd; ROWS] {
+    let rows = rows.map(|row| &row.as_chunks::<WIDTH>().0[..factors.len()]);
+    let mut sums = [[[0.0; PAIRS]; 2]; ROWS];
+    for (i, factors) in factors.iter().enumerate() {
+        for k in 0..ROWS {
+            add_products(&mut sums[k], &rows[k][i], factors);
+        }
     }
-    let dot = |sums: EvenAndOdd, row: &[bf16]| {
-        let rest = zip(row, rest).fold(0.0, |sum, (a, &v)| sum + a.single() * v);
-        let lanes: [f32; WIDE_LANES] = bytemuck::cast(sums);
-        rest + sum_of_lanes(lanes)
-    };
-    [dot(sums[0], rest_a), dot(sums[1], rest_b)]
+    sums
+}
+
+/// The sum of sums, by halves, and of the products of the last elements.
+///
+/// It is no part of the loop: its registers would be those of the loop.
+#[inline(never)]
+fn total(sums: &EvenAndOdd, row: &[bf16], factors: &[f32]) -> f32 {
+    let [mut sums, odd] = *sums;
+    for (sum, odd) in zip_mut(&mut sums, &odd) {
+        *sum += odd;
+    }
+    let mut half = PAIRS / 2;
+    while half > 0 {
+        for i in 0..half {
+            sums[i] += sums[i + half];
+        }
+        half /= 2;
+    }
+    let rest = zip(row, factors).fold(0.0, |sum, (a, &v)| sum + a.single() * v);
+    rest + sums[0]
 }
 
 #[inline(always)]
-fn add_products(sums: &mut EvenAndOdd, row: &[bf16; WIDE_LANES], factors: &EvenAndOdd) {
-    let bits: [u16; WIDE_LANES] = *row
-        .reinterpret_cast()
-        .as_array()
-        .unwrap_or(&[0; WIDE_LANES]);
+fn add_products(sums: &mut EvenAndOdd, row: &[bf16; WIDTH], factors: &EvenAndOdd) {
+    let bits: [u16; WIDTH] = *row.reinterpret_cast().as_array().unwrap_or(&[0; WIDTH]);
     let pairs: [u32; PAIRS] = bytemuck::cast(bits);
     let [even, odd] = sums;
     for i in 0..PAIRS {
@@ -138,8 +154,7 @@ fn second_of(pair: u32) -> u32 {
 mod tests {
     use half::bf16;
 
-    use super::add_bf16_rows_by_vector;
-    use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
+    use super::{PAIRS, WIDTH, add_bf16_rows_by_vector};
     use crate::set_num_threads;
 
     fn numbers(count: usize, seed: usize) -> Vec<f32> {
@@ -149,17 +164,22 @@ mod tests {
 
     /// The product of a row with the vector as the sums are defined.
     fn dot(row: &[bf16], vector: &[f32]) -> f32 {
-        let (mut sums, mut rest) = ([0.0; WIDE_LANES], 0.0);
-        let whole = row.len() / WIDE_LANES * WIDE_LANES;
+        let (mut sums, mut rest) = ([0.0; WIDTH], 0.0);
+        let whole = row.len() / WIDTH * WIDTH;
         for (i, (a, b)) in row.iter().zip(vector).enumerate() {
-            let lane = i % WIDE_LANES;
+            let lane = i % WIDTH;
             *if i < whole {
-                &mut sums[lane / 2 + lane % 2 * WIDE_LANES / 2]
+                &mut sums[lane / 2 + lane % 2 * PAIRS]
             } else {
                 &mut rest
             } += a.to_f32() * b;
         }
-        rest + sum_of_lanes(sums)
+        let mut sums = sums.to_vec();
+        while sums.len() > 1 {
+            let high = sums.split_off(sums.len() / 2);
+            sums = sums.iter().zip(high).map(|(a, b)| a + b).collect();
+        }
+        rest + sums[0]
     }
 
     #[test]

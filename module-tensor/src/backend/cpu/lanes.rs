@@ -17,6 +17,9 @@ pub(super) const WIDE_LANES: usize = 64;
 /// errors of long sums grow with far fewer steps.
 pub(super) const BLOCK: usize = 1024;
 
+/// As [`BLOCK`], for sums in [`WIDE_LANES`], whose lanes take some time to add up.
+const LANES_BLOCK: usize = WIDE_LANES * 64;
+
 /// `Σ xᵢ`
 pub(super) fn sum<T: Number>(x: &[T]) -> T {
     sum_by_blocks(x, |block| run_at_best_level(Sum(block)))
@@ -53,11 +56,11 @@ fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) ->
 const LONG: usize = 1 << 16;
 
 fn sum_of_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T) -> T {
-    let blocks = x.chunks(BLOCK);
+    let blocks = x.chunks(LANES_BLOCK);
     blocks.fold(T::zero(), |sum, x| sum.plus(block(x)))
 }
 
-/// [`sum`] of at most [`BLOCK`] elements, to be run in a loop.
+/// [`sum`] of at most [`LANES_BLOCK`] elements, to be run in a loop.
 pub(super) struct Sum<'a, T>(pub(super) &'a [T]);
 
 impl<T: Number> Loop for Sum<'_, T> {
@@ -70,7 +73,7 @@ impl<T: Number> Loop for Sum<'_, T> {
     }
 }
 
-/// The sum of what a function gives of each of at most [`BLOCK`] elements.
+/// The sum of what a function gives of each of at most [`LANES_BLOCK`] elements.
 struct SumOf<'a, T, F>(&'a [T], F);
 
 impl<T: Number, F: Fn(T) -> T> Loop for SumOf<'_, T, F> {

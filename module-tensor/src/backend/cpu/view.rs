@@ -320,6 +320,9 @@ impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B,
 /// How many elements of a run are gathered at a time.
 pub(super) const BLOCK: usize = 4096;
 
+/// Fewer elements are neither shared among threads nor aligned.
+const FEW: usize = 256;
+
 // The loops below are compiled once for each combination of types; what an operation does with a
 // run is behind a pointer, because there are many operations and a run is long.
 
@@ -346,6 +349,10 @@ fn runs1<T: Element, U: Element>(
     let slice = slice(x)?;
     if is_read_whole(slice, x) {
         let x = or_copy(slice, x)?;
+        if numel < FEW {
+            f(&x, &mut values);
+            return Ok(values);
+        }
         parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
             let x = &x[range];
             let head = head_of(out.0);
@@ -379,6 +386,10 @@ fn runs2<A: Element, B: Element, U: Element>(
     let (a_slice, b_slice) = (slice(a)?, slice(b)?);
     if is_read_whole(a_slice, a) && is_read_whole(b_slice, b) {
         let (a, b) = (or_copy(a_slice, a)?, or_copy(b_slice, b)?);
+        if numel < FEW {
+            f(&a, &b, &mut values);
+            return Ok(values);
+        }
         parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
             let (a, b) = (&a[range.clone()], &b[range]);
             let head = head_of(out.0);

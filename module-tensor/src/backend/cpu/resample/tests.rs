@@ -25,7 +25,7 @@ fn numbers<T: Float>(len: usize, is_odd: bool) -> Vec<T> {
     (0..len).map(value).map(number).collect()
 }
 
-/// The sum of all elements of a line: of each block of 1024, whose elements are added up in 64 lanes and those that fill
+/// The sum of all elements of a line: of each block of 4096, whose elements are added up in 64 lanes and those that fill
 /// no 64 by themselves; then lanes of the same index modulo 8 are added, then these.
 fn line_sum<T: Float>(line: &[T]) -> T {
     let add = |sum: T, v: T| sum.plus(v);
@@ -51,7 +51,7 @@ fn line_sum<T: Float>(line: &[T]) -> T {
         let rest = rest.iter().copied().fold(T::zero(), add);
         rest.plus(eight.fold(T::zero(), add))
     };
-    line.chunks(1024).map(of_block).fold(T::zero(), add)
+    line.chunks(4096).map(of_block).fold(T::zero(), add)
 }
 
 /// Sums one after the other along one dimension of `[outer, size, inner]`, but for those of whole lines.

@@ -21,9 +21,18 @@ use super::loss::reduce_elementwise;
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub fn mse_loss(input: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    reduce_elementwise("mse_loss", [input, target], reduction, |x, y| {
-        x.sub(y)?.square()
-    })
+    // Sums need no tensor of squares, and are then reduced already.
+    let reduce = |x: &Tensor, y: &Tensor| {
+        let difference = x.sub(y)?;
+        match reduction {
+            Reduction::None => difference.square(),
+            Reduction::Sum => difference.sum_squares(..),
+            Reduction::Mean => difference
+                .sum_squares(..)?
+                .div(difference.shape().numel() as f64),
+        }
+    };
+    reduce_elementwise("mse_loss", [input, target], Reduction::None, reduce)
 }
 
 /// The absolute differences: `|x - y|`.

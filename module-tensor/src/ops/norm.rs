@@ -78,7 +78,7 @@ impl Tensor {
         } else if p == 1.0 {
             sum(x.abs()?)?
         } else if p == 2.0 {
-            x.sum_squares(&dims, keepdim)?.sqrt()?
+            x.add_squares(&dims, keepdim)?.sqrt()?
         } else {
             sum(x.abs()?.pow(p)?)?.pow(1.0 / p)?
         };
@@ -92,8 +92,39 @@ impl Tensor {
         .to_dtype(self.dtype())
     }
 
+    /// `Σ x²` over `dims` (`..` for all) of a floating-point tensor, without a tensor of squares.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sum`](Self::sum), and a dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.sum_squares(1)?.to_vec::<f32>()?, [5.0, 25.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn sum_squares(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.sum_squares_over(&dims.into())
+    }
+
+    fn sum_squares_over(&self, dims: &Dims) -> Result<Self> {
+        const NAME: &str = "sum_squares";
+        self.check_floating(NAME)?;
+        let dims = self.shape().dims(NAME, dims)?;
+        let wide = self.widened()?;
+        let out = wide.detach().add_squares(&dims, false)?;
+        let kept = self.shape().reduced(&dims, true);
+        let x = wide.clone();
+        out.record([&wide], |_| SumSquares { x, kept })
+            .to_dtype(self.dtype())
+    }
+
     /// `Σ x²`, untracked.
-    fn sum_squares(&self, dims: &[usize], keepdim: bool) -> Result<Self> {
+    fn add_squares(&self, dims: &[usize], keepdim: bool) -> Result<Self> {
         if dims.is_empty() {
             return self.mul(self);
         }
@@ -196,6 +227,23 @@ pub(super) fn log_of_sum(x: &Tensor) -> Result<Tensor> {
     let most = x.amax_keepdim(1)?;
     let most = most.masked_fill(&most.isinf()?, 0.0)?;
     x.sub(&most)?.exp()?.sum_keepdim(1)?.log()?.add(&most)
+}
+
+struct SumSquares {
+    x: Tensor,
+    kept: Shape,
+}
+
+impl Function for SumSquares {
+    fn name(&self) -> &'static str {
+        "sum_squares"
+    }
+
+    /// `2 x`
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let slope = ctx.grad().mul(2.0)?.reshape_to(&self.kept)?;
+        one(self.x.mul(&slope)?)
+    }
 }
 
 struct Norm {

@@ -108,7 +108,7 @@ struct Square(Tensor);
 
 impl Function for Square {
     fn name(&self) -> &'static str {
-        "pow"
+        "square"
     }
 
     /// `2 x`

@@ -202,6 +202,9 @@ fn check_all() {
         check_unary("pow", |x| x.pow(exponent));
     }
     check_unary("pow", positive(|x| x.pow(1.7)));
+    check_unary("square", Tensor::square);
+    check_unary("sum_squares", |x| x.sum_squares(..));
+    check_unary("sum_squares", |x| x.sum_squares(0));
     check_unary("pow", positive(|x| x.pow(0.5)));
     check_unary("pow", positive(|x| x.pow(-0.5)));
     check_unary("with a number", |x| x.mul(2)?.add(1.5)?.sub(0.5)?.div(-3.0));
@@ -444,6 +447,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("sign::Neg", &["neg"]),
     ("pow::Pow", &["pow"]),
     ("pow::PowOf", &["pow"]),
+    ("pow::Square", &["square"]),
     ("sign::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
@@ -525,6 +529,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ),
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
+    ("norm::SumSquares", &["sum_squares"]),
     (
         "normalize::NormBackward",
         &[

@@ -3,7 +3,7 @@
 use super::fused::gradient;
 use crate::Result;
 use crate::backend::UnaryOp;
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, one};
 
 impl Tensor {
     /// `1/(1 + e⁻ˣ)`, elementwise, of a floating-point tensor.
@@ -87,8 +87,11 @@ impl Tensor {
     /// ```
     pub fn softsign(&self) -> Result<Self> {
         self.check_floating("softsign")?;
-        let x = self.widened()?;
-        x.div(&x.abs()?.add(1.0)?)?.to_dtype(self.dtype())
+        let out = no_grad(|| {
+            let x = self.widened()?;
+            x.div(&x.abs()?.add(1.0)?)?.to_dtype(self.dtype())
+        })?;
+        Ok(out.record([self], |_| Softsign { x: self.clone() }))
     }
 
     /// `x - tanh x`, elementwise, of a floating-point tensor.
@@ -147,5 +150,24 @@ impl Function for Tanh {
             || grad.mul(&y.mul(&y)?.neg()?.add(1.0)?),
         )?;
         one(out.to_dtype(ctx.grad().dtype())?)
+    }
+}
+
+/// `g / (1 + |x|)²`; far from 0, the gradient of the quotient would be a difference of nearly equal numbers.
+struct Softsign {
+    x: Tensor,
+}
+
+impl Function for Softsign {
+    fn name(&self) -> &'static str {
+        "softsign"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
+        let share = x.abs()?.add(1.0)?.reciprocal()?;
+        // As in PyTorch, an infinite argument has no result and no derivative.
+        let slope = share.mul(&share)?.masked_fill(&x.isinf()?, f64::NAN)?;
+        one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
     }
 }

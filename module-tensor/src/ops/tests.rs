@@ -590,6 +590,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("softmax::Softmax", &["softmax"]),
     ("special::Polygamma", &["polygamma"]),
     ("squash::Sigmoid", &["sigmoid"]),
+    ("squash::Softsign", &["softsign"]),
     ("squash::Tanh", &["tanh"]),
     ("trigonometric::Cos", &["cos"]),
     ("trigonometric::Sin", &["sin"]),

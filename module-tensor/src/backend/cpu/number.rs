@@ -336,7 +336,8 @@ macro_rules! floats {
             }
 
             fn atan2(self, other: Self) -> Self {
-                self.atan2(other)
+                // The platform's function for `f32` may be off by more than a unit in the last place.
+                self.to_f64().atan2(other.to_f64()) as Self
             }
 
             fn hypot(self, other: Self) -> Self {

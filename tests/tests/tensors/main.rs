@@ -1,6 +1,7 @@
-//! Tensors: their operations compared with PyTorch and with loops, invalid arguments, other devices, printing.
+//! Tensors: operations compared with PyTorch and with loops, accuracy, invalid arguments, other devices, printing.
 
 mod accepted_arguments;
+mod accuracy;
 mod conveniences;
 mod creation;
 mod golden_ops;

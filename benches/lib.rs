@@ -2,6 +2,7 @@
 //! frameworks, to be run on the same machine within the same minutes.
 
 pub mod derived;
+pub mod rows;
 
 /// Criterion with its defaults, and one thread for each operation unless `THREADS` is set; the peers
 /// do the same.

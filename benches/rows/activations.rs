@@ -3,7 +3,7 @@
 use module_nn::Approximate;
 use module_nn::prelude::*;
 
-use crate::row::Rows;
+use super::row::Rows;
 
 pub(crate) fn add(rows: &mut Rows) {
     let shape: &[usize] = &[128, 3072];

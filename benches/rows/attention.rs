@@ -3,7 +3,7 @@
 use module_nn::AttentionOptions;
 use module_nn::prelude::*;
 
-use crate::row::{Rows, randn};
+use super::row::{Rows, randn};
 
 pub(crate) fn add(rows: &mut Rows) {
     let heads: &[usize] = &[4, 12, 128, 64];

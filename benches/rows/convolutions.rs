@@ -5,7 +5,7 @@ use module_nn::{
     Padding, PoolOptions, UnfoldOptions,
 };
 
-use crate::row::Rows;
+use super::row::Rows;
 
 fn conv<const N: usize>(stride: usize, padding: usize, groups: usize) -> ConvOptions<N> {
     ConvOptions::new()

@@ -3,7 +3,7 @@
 use module_nn::Reduction;
 use module_nn::prelude::*;
 
-use crate::row::{Rows, randn, work};
+use super::row::{Rows, clear, randn, work};
 
 /// Indices below `count`, unordered.
 fn indices<const N: usize>(count: i64, shape: [usize; N]) -> Result<Tensor> {
@@ -31,7 +31,7 @@ pub(crate) fn add(rows: &mut Rows) {
             let (layer, tokens) = (Embedding::new(30000, 256)?, indices(30000, [32, 128])?);
             let grad = randn(&[32, 128, 256])?;
             work(move || {
-                layer.zero_grad();
+                clear(&layer, []);
                 layer
                     .call(tokens.clone())?
                     .backward_with(&grad, Default::default())

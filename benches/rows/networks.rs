@@ -5,7 +5,7 @@ use module_examples::models::resnet::{ResNet, ResNetConfig};
 use module_nn::prelude::*;
 use module_nn::{Approximate, AttentionOptions};
 
-use crate::row::{Rows, randn, work};
+use super::row::{Rows, clear, randn, work};
 
 /// Linear layers of these sizes with ReLU between them.
 pub(crate) fn classifier(sizes: &[usize]) -> Result<Sequential> {
@@ -105,7 +105,7 @@ fn mlp(rows: &mut Rows) {
                     _ => Box::new(AdamW::new(&model, 1e-4)?),
                 };
                 work(move || {
-                    model.zero_grad();
+                    clear(&model, []);
                     let loss = model
                         .call(x.clone())?
                         .cross_entropy(&target, Default::default())?;
@@ -129,8 +129,9 @@ fn gpt2(rows: &mut Rows) {
             let (block, x) = (Gpt2Block::new(768, 12)?, randn(&[batch, 128, 768])?);
             let mut optimizer = AdamW::new(&block, 1e-5)?;
             work(move || {
-                block.zero_grad();
-                block.call(x.clone())?.square()?.mean(..)?.backward()?;
+                clear(&block, []);
+                let loss = block.call(x.clone())?.square()?.mean(..)?;
+                loss.backward()?;
                 optimizer.step(&block)
             })
         });
@@ -156,49 +157,68 @@ fn resnet(rows: &mut Rows) {
         let (net, x, target) = (resnet_18()?, randn(&[8, 3, 224, 224])?, targets(8, 1000)?);
         let mut optimizer = SGD::new(&net, 1e-4)?;
         work(move || {
-            net.zero_grad();
-            net.call(x.clone())?
-                .cross_entropy(&target, Default::default())?
-                .backward()?;
+            clear(&net, []);
+            let loss = net
+                .call(x.clone())?
+                .cross_entropy(&target, Default::default())?;
+            loss.backward()?;
             optimizer.step(&net)
         })
     });
 }
 
-fn encoder(rows: &mut Rows) {
-    let model = || {
-        let layer = TransformerEncoderLayerConfig::new(384, 12)
-            .dim_feedforward(1536)
-            .activation(TransformerActivation::Gelu)
-            .dropout(0.0)
-            .batch_first(true);
-        TransformerEncoderConfig::new(layer, 6).build()
-    };
+/// Layers that are four times as wide between their two linear maps.
+fn encoder(
+    layers: usize,
+    [width, heads]: [usize; 2],
+    norm_first: bool,
+) -> Result<TransformerEncoder> {
+    let layer = TransformerEncoderLayerConfig::new(width, heads)
+        .dim_feedforward(4 * width)
+        .activation(TransformerActivation::Gelu)
+        .dropout(0.0)
+        .batch_first(true)
+        .norm_first(norm_first);
+    TransformerEncoderConfig::new(layer, layers).build()
+}
+
+fn encoders(rows: &mut Rows) {
+    let minilm = || encoder(6, [384, 12], false);
     rows.add(
         "MiniLM's 6 layers of 384, 32x128 tokens, inference",
         move || {
-            let (model, x) = (model()?, randn(&[32, 128, 384])?);
+            let (model, x) = (minilm()?, randn(&[32, 128, 384])?);
             model.eval();
             work(move || no_grad(|| model.call(x.clone())).map(drop))
         },
     );
-    rows.add(
-        "MiniLM's 6 layers of 384, 8x64 tokens, AdamW step",
-        move || {
-            let (model, x) = (model()?, randn(&[8, 64, 384])?);
-            let mut optimizer = AdamW::new(&model, 1e-5)?;
-            work(move || {
-                model.zero_grad();
-                model.call(x.clone())?.square()?.mean(..)?.backward()?;
-                optimizer.step(&model)
-            })
-        },
-    );
+    let name = "MiniLM's 6 layers of 384, 8x64 tokens, AdamW step";
+    encoder_step(rows, name, minilm, [8, 64, 384]);
+    let name = "12 pre-norm layers of 256, 8x128 tokens, AdamW step";
+    encoder_step(rows, name, || encoder(12, [256, 4], true), [8, 128, 256]);
+}
+
+fn encoder_step(
+    rows: &mut Rows,
+    name: &str,
+    model: impl FnOnce() -> Result<TransformerEncoder> + 'static,
+    shape: [usize; 3],
+) {
+    rows.add(name, move || {
+        let (model, x) = (model()?, randn(&shape)?);
+        let mut optimizer = AdamW::new(&model, 1e-5)?;
+        work(move || {
+            clear(&model, []);
+            let loss = model.call(x.clone())?.square()?.mean(..)?;
+            loss.backward()?;
+            optimizer.step(&model)
+        })
+    });
 }
 
 pub(crate) fn add(rows: &mut Rows) {
     mlp(rows);
     gpt2(rows);
     resnet(rows);
-    encoder(rows);
+    encoders(rows);
 }

@@ -2,7 +2,7 @@
 
 use module_nn::Tensor;
 
-use crate::row::Rows;
+use super::row::Rows;
 
 pub(crate) fn add(rows: &mut Rows) {
     rows.both(

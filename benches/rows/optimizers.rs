@@ -2,7 +2,7 @@
 
 use module_nn::prelude::*;
 
-use crate::row::{Rows, randn, work};
+use super::row::{Rows, randn, work};
 
 /// Layers with 7.1 million parameters and gradients for all of them.
 fn model() -> Result<Sequential> {

@@ -4,7 +4,7 @@ use module_nn::BackwardOptions;
 use module_nn::prelude::*;
 use module_nn::quantize::{Scheme, quantize};
 
-use crate::row::{Rows, randn, work};
+use super::row::{Rows, clear, randn, work};
 
 pub(crate) fn add(rows: &mut Rows) {
     for size in [256, 512, 1024, 2048] {
@@ -104,8 +104,7 @@ fn linear(rows: &mut Rows, batch: usize) {
         let (layer, x) = (Linear::new(768, 3072)?, randn(&[batch, 768])?.with_grad()?);
         let grad = randn(&[batch, 3072])?;
         work(move || {
-            layer.zero_grad();
-            x.zero_grad();
+            clear(&layer, [&x]);
             layer
                 .call(x.clone())?
                 .backward_with(&grad, BackwardOptions::default())

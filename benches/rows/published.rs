@@ -11,7 +11,7 @@ use module_examples::models::unet::{UNet, UNetConfig};
 use module_examples::models::vision_transformer::{VisionTransformer, VisionTransformerConfig};
 use module_nn::prelude::*;
 
-use crate::row::{Rows, randn, work};
+use super::row::{Rows, randn, work};
 
 /// A forward pass of eight images.
 fn images<M>(rows: &mut Rows, name: &str, build: impl FnOnce() -> Result<M> + 'static)

@@ -2,7 +2,7 @@
 
 use module_nn::prelude::*;
 
-use crate::row::{Rows, randn, work};
+use super::row::{Rows, clear, randn, work};
 
 pub(crate) fn add(rows: &mut Rows) {
     for batch in [8, 1] {
@@ -15,8 +15,7 @@ pub(crate) fn add(rows: &mut Rows) {
             let (layer, x) = (LSTM::new(256, 256)?, randn(&[64, batch, 256])?.with_grad()?);
             let grad = randn(&[64, batch, 256])?;
             work(move || {
-                layer.zero_grad();
-                x.zero_grad();
+                clear(&layer, [&x]);
                 let (y, _) = layer.call(x.clone())?;
                 y.backward_with(&grad, Default::default())
             })

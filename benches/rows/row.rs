@@ -1,12 +1,14 @@
 //! Rows by name, and their timing.
 
+use std::sync::OnceLock;
+
 use module_nn::prelude::*;
 use module_nn::{BackwardOptions, IndexMap};
 
-use crate::median_time::median_time;
+use super::median_time::median_time;
 
 /// One run of a row's work.
-pub(crate) type Work = Box<dyn FnMut() -> Result<()>>;
+pub type Work = Box<dyn FnMut() -> Result<()>>;
 
 /// A row's work, or the function that prepares it.
 enum Row {
@@ -16,7 +18,7 @@ enum Row {
 
 /// The rows, in order.
 #[derive(Default)]
-pub(crate) struct Rows(IndexMap<String, Option<Row>>);
+pub struct Rows(IndexMap<String, Option<Row>>);
 
 impl Rows {
     /// Adds a row; `make` prepares its tensors and returns the work to measure.
@@ -63,6 +65,7 @@ impl Rows {
             let grad = no_grad(|| f(&leaves)?.ones_like())?;
             work(move || {
                 leaves.iter().for_each(Tensor::zero_grad);
+                cleared();
                 f(&leaves)?.backward_with(&grad, BackwardOptions::default())
             })
         });
@@ -73,24 +76,58 @@ impl Rows {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// The median microseconds of the row's work, run for this long; `None` for an unknown row.
-    pub(crate) fn measure(&mut self, name: &str, milliseconds: f64) -> Result<Option<f64>> {
-        let Some(slot) = self.0.get_mut(name) else {
-            return Ok(None);
-        };
-        let mut work = match slot.take() {
+    /// The work of a row, which has run once; `None` if there is no such row, or if its work has been taken before.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work.
+    pub fn take(&mut self, name: &str) -> Result<Option<Work>> {
+        match self.0.get_mut(name).and_then(Option::take) {
             Some(Row::New(make)) => {
                 let mut work = make()?;
                 work()?;
-                work
+                Ok(Some(work))
             }
-            Some(Row::Made(work)) => work,
-            None => return Ok(None),
+            Some(Row::Made(work)) => Ok(Some(work)),
+            None => Ok(None),
+        }
+    }
+
+    /// The median microseconds of the row's work, run for this long; `None` for an unknown row.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work.
+    pub fn time(&mut self, name: &str, milliseconds: f64) -> Result<Option<f64>> {
+        let Some(mut work) = self.take(name)? else {
+            return Ok(None);
         };
         let micros = median_time(&mut *work, milliseconds * 1e3)?;
-        *slot = Some(Row::Made(work));
+        self.0.insert(name.to_owned(), Some(Row::Made(work)));
         Ok(Some(micros))
     }
+}
+
+static WHEN_CLEARED: OnceLock<fn()> = OnceLock::new();
+
+/// Lets each run of a training row call `f` after it has dropped the gradients of the run before: only parameters, inputs
+/// and the optimizer's state are left then. Only the first function is called.
+pub fn when_cleared(f: fn()) {
+    WHEN_CLEARED.get_or_init(|| f);
+}
+
+/// Says that the gradients of the run before are dropped.
+fn cleared() {
+    if let Some(f) = WHEN_CLEARED.get() {
+        f();
+    }
+}
+
+/// Drops the gradients of a model and of its inputs.
+pub(crate) fn clear<const N: usize>(model: &impl Module, inputs: [&Tensor; N]) {
+    model.zero_grad();
+    inputs.into_iter().for_each(Tensor::zero_grad);
+    cleared();
 }
 
 /// Boxes the work of a row.

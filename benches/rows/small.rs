@@ -2,8 +2,8 @@
 
 use module_nn::prelude::*;
 
-use crate::networks::classifier;
-use crate::row::{Rows, randn, work};
+use super::networks::classifier;
+use super::row::{Rows, clear, randn, work};
 
 pub(crate) fn add(rows: &mut Rows) {
     rows.add("add one element", || {
@@ -23,8 +23,8 @@ pub(crate) fn add(rows: &mut Rows) {
         let mut optimizer = SGD::new(&model, 1e-3)?;
         let (x, y) = (randn(&[8, 2])?, randn(&[8, 1])?);
         work(move || {
+            clear(&model, []);
             let loss = model.call(x.clone())?.sub(&y)?.square()?.mean(..)?;
-            model.zero_grad();
             loss.backward()?;
             optimizer.step(&model)
         })

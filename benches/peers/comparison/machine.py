@@ -16,8 +16,8 @@ def measure(candle):
     """The peak arithmetic and copy rates of the threads, measured with simple loops, or None without the peer."""
     if candle is None:
         return {}
-    peak = statistics.median(candle.time("machine: multiply-adds", 100) for _ in range(5))
-    copy = statistics.median(candle.time("machine: copy", 100) for _ in range(5))
+    peak = statistics.median(candle.measure("machine: multiply-adds", 100) for _ in range(5))
+    copy = statistics.median(candle.measure("machine: copy", 100) for _ in range(5))
     return {"gflops": 2 * MULTIPLY_ADDS / peak / 1e3, "gbytes": BYTES / copy / 1e3}
 
 

@@ -1,4 +1,4 @@
-"""The three programs that are compared: building, starting and querying them in turn."""
+"""The programs that are compared: building, starting and querying them in turn."""
 
 import contextlib
 import json
@@ -29,8 +29,8 @@ class Program:
         """The names of its rows."""
         return self.ask("list").split("\t")
 
-    def time(self, row, milliseconds):
-        """The microseconds of a row, or None if the program does not have it."""
+    def measure(self, row, milliseconds=0):
+        """The microseconds of a row, or its bytes, or None if the program does not have it."""
         answer = self.ask(f"{row}\t{milliseconds}")
         if answer.startswith("error"):
             print(f"{row}: {answer}", file=sys.stderr)
@@ -39,9 +39,9 @@ class Program:
 
 def build(benches, skip):
     """Builds the programs and returns the commands that start them."""
-    built = {"ours": [executable(["cargo", "bench", "-p", "module-benches", "--bench", "rows", "--no-run"], benches, {})]}
+    built = {"ours": bench(benches, "rows")}
     if "torch" not in skip:
-        built["torch"] = [sys.executable, str(benches / "peers" / "rows")]
+        built["torch"] = torch(benches)
     if "candle" not in skip:
         manifest = benches / "peers" / "candle" / "Cargo.toml"
         command = ["cargo", "build", "--release", "--manifest-path", str(manifest)]
@@ -49,6 +49,16 @@ def build(benches, skip):
         flags = "-C target-cpu=native -C target-feature=-prefer-256-bit"
         built["candle"] = [executable(command, benches, {"RUSTFLAGS": flags})]
     return built
+
+
+def bench(benches, name):
+    """The command that starts a bench of this workspace, which is built."""
+    return [executable(["cargo", "bench", "-p", "module-benches", "--bench", name, "--no-run"], benches, {})]
+
+
+def torch(benches):
+    """The command that starts PyTorch's program."""
+    return [sys.executable, str(benches / "peers" / "rows")]
 
 
 def executable(command, directory, environment):
@@ -86,7 +96,7 @@ def take_turns(running, rows, rounds, milliseconds):
         first = turn % len(names)
         for row in rows:
             for name in names[first:] + names[:first]:
-                time = running[name].time(row.name, milliseconds)
+                time = running[name].measure(row.name, milliseconds)
                 if time is not None:
                     times[row.name][name].append(time)
     return times

@@ -99,12 +99,16 @@ def heading(result):
 def text(result):
     """The table for a terminal."""
     lines = [HEADER] + [cells(result, row) for row in result.rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
-    padded = (
+    return "\n".join([align(lines), *summary(result), ""])
+
+
+def align(lines):
+    """Lines of cells as columns, the first on the left."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
         "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
         for line in lines
     )
-    return "\n".join([*padded, *summary(result), ""])
 
 
 def below_goals(result, limits):

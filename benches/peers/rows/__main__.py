@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""PyTorch's side of `benches/run`: performs the work of `benches/rows` under the same names.
+"""PyTorch's side of `benches/run`, and with --memory of `benches/memory`: the work of `benches/rows` under the same names.
 
-Needs a Python with torch, torchvision, timm and transformers. It answers requests like `benches/rows/main.rs`.
+Needs a Python with torch, torchvision, timm and transformers. It answers requests like `benches/rows/mod.rs`.
 """
 
 import os
+import sys
 
 import networks
 import operations
@@ -20,7 +21,7 @@ def main():
     operations.add(rows)
     networks.add(rows)
     published.add(rows)
-    rows.serve()
+    rows.serve(rows.memory if "--memory" in sys.argv else rows.time)
 
 
 if __name__ == "__main__":

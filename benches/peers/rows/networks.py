@@ -3,7 +3,7 @@
 import copy
 
 import torch
-from row import fastest, no_grad
+from row import no_grad
 from torch import nn
 from torch.nn import functional as F
 from torchvision.models import resnet18
@@ -24,16 +24,16 @@ def optimizers(rows):
     ]:
         rows.add(
             f"{name}, 7.1 million parameters",
-            lambda optimizer=optimizer: fastest(*(optimizer(layers(), **o).step for o in WAYS)),
+            lambda optimizer=optimizer: [optimizer(layers(), **o).step for o in WAYS],
         )
     for name in ("Adam", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "Adafactor"):
         optimizer = getattr(torch.optim, name)
         ways = WAYS if name in ("Adam", "Adagrad") else WAYS[1:]
         rows.add(
             f"{name}, 7.1 million parameters",
-            lambda optimizer=optimizer, ways=ways: fastest(*(optimizer(layers(), 1e-6, **o).step for o in ways)),
+            lambda optimizer=optimizer, ways=ways: [optimizer(layers(), 1e-6, **o).step for o in ways],
         )
-    rows.add("clip_grad_norm, 7.1 million parameters", lambda: fastest(clip(True), clip(False)))
+    rows.add("clip_grad_norm, 7.1 million parameters", lambda: [clip(True), clip(False)])
 
 
 def clip(foreach):
@@ -62,7 +62,7 @@ def classifier(*sizes):
 
 
 def step(model, make_optimizer, loss):
-    """Training steps, with the fastest way to run the optimizer."""
+    """Training steps, with each way to run the optimizer."""
 
     def work(model, way):
         optimizer = make_optimizer(model.parameters(), **way)
@@ -74,7 +74,7 @@ def step(model, make_optimizer, loss):
 
         return run
 
-    return fastest(*(work(copy.deepcopy(model), way) for way in WAYS))
+    return [work(copy.deepcopy(model), way) for way in WAYS]
 
 
 def inference(model, x):
@@ -144,9 +144,9 @@ def gpt2(rows):
 
 
 def images(model, x, run):
-    """The faster of PyTorch's two memory formats."""
+    """The work in PyTorch's two memory formats."""
     formats = [torch.contiguous_format, torch.channels_last]
-    return fastest(*(run(copy.deepcopy(model).to(memory_format=f), x.to(memory_format=f)) for f in formats))
+    return [run(copy.deepcopy(model).to(memory_format=f), x.to(memory_format=f)) for f in formats]
 
 
 def resnet(rows):
@@ -160,17 +160,25 @@ def resnet(rows):
     rows.add("ResNet-18, batch 8 of 224x224, SGD step", lambda: images(resnet18(), torch.randn(8, 3, 224, 224), train))
 
 
-def minilm():
-    layer = nn.TransformerEncoderLayer(384, 12, 1536, dropout=0.0, activation="gelu", batch_first=True)
-    return nn.TransformerEncoder(layer, 6)
+def encoder(layers, width, heads, norm_first):
+    """Layers that are four times as wide between their two linear maps."""
+    layer = nn.TransformerEncoderLayer(
+        width, heads, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=norm_first
+    )
+    return nn.TransformerEncoder(layer, layers, enable_nested_tensor=not norm_first)
 
 
-def encoder(rows):
+def encoders(rows):
+    def minilm():
+        return encoder(6, 384, 12, norm_first=False)
+
     name = "MiniLM's 6 layers of 384"
     rows.add(f"{name}, 32x128 tokens, inference", lambda: inference(minilm(), torch.randn(32, 128, 384)))
     rows.add(f"{name}, 8x64 tokens, AdamW step", lambda: step(minilm(), adamw, mean_square(torch.randn(8, 64, 384))))
+    name = "12 pre-norm layers of 256, 8x128 tokens, AdamW step"
+    rows.add(name, lambda: step(encoder(12, 256, 4, norm_first=True), adamw, mean_square(torch.randn(8, 128, 256))))
 
 
 def add(rows):
-    for family in (optimizers, mlp, gpt2, resnet, encoder):
+    for family in (optimizers, mlp, gpt2, resnet, encoders):
         family(rows)

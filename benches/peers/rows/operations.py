@@ -1,7 +1,7 @@
 """Operations on tensors: the peer of the files with these names in `benches/rows`."""
 
 import torch
-from row import backward, fastest, forward, no_grad
+from row import backward, forward, no_grad
 from torch import nn
 from torch.ao.quantization import quantize_dynamic
 from torch.ao.quantization.qconfig import per_channel_dynamic_qconfig
@@ -172,17 +172,17 @@ def convolutions(rows):
 
 
 def both_layouts(rows, name, x, w, f):
-    """The faster of PyTorch's two memory formats; all tensors are converted beforehand."""
+    """The work in PyTorch's two memory formats; all tensors are converted beforehand."""
 
     def inputs(memory_format):
         shapes = [x] if w is None else [x, w]
         return [torch.randn(*shape).to(memory_format=memory_format) for shape in shapes]
 
     formats = [torch.contiguous_format, torch.channels_last]
-    rows.add(name, lambda: fastest(*(forward(f, inputs(layout)) for layout in formats)))
+    rows.add(name, lambda: [forward(f, inputs(layout)) for layout in formats])
     rows.add(
         f"{name}, and backward",
-        lambda: fastest(*(backward(f, [x.requires_grad_() for x in inputs(layout)]) for layout in formats)),
+        lambda: [backward(f, [x.requires_grad_() for x in inputs(layout)]) for layout in formats],
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows by name, and their timing."""
+"""Rows by name, and what is measured of them: the time, or the peak of memory."""
 
 import math
 import statistics
@@ -15,7 +15,7 @@ class Rows:
         self.makers, self.made = {}, {}
 
     def add(self, name, make):
-        """Adds a row; `make` prepares its tensors and returns the work to measure."""
+        """Adds a row; `make` prepares its tensors and returns the work to measure, or a list of equivalent ways to do it."""
         self.makers[name] = make
 
     def both(self, name, shapes, f):
@@ -27,21 +27,24 @@ class Rows:
         self.add(name, lambda: forward(f, inputs()))
         self.add(f"{name}, and backward", lambda: backward(f, [x.requires_grad_() for x in inputs()]))
 
-    def measure(self, name, milliseconds):
+    def time(self, name, milliseconds):
         """The median microseconds of the row's work, run for this long."""
         if name not in self.made:
-            self.made[name] = self.makers[name]()
-            self.made[name]()
-        return median_time(self.made[name], milliseconds / 1e3)
+            self.made[name] = find_fastest(self.makers[name]())
+        return f"{median_time(self.made[name], milliseconds / 1e3):.4f}"
 
-    def serve(self):
+    def memory(self, name, _):
+        """The peak of bytes in the row's work; of several ways to do it, in the one that needs the least."""
+        return min(map(peak_of_memory, ways(self.makers[name]())))
+
+    def serve(self, measure):
         """Answers requests until the input ends: `list`, or a name and milliseconds separated by a tab."""
         for line in sys.stdin:
             name, tab, milliseconds = line.rstrip("\n").partition("\t")
             if not tab:
                 print("\t".join(self.makers), flush=True)
             elif name in self.makers:
-                print(f"{self.measure(name, float(milliseconds)):.4f}", flush=True)
+                print(measure(name, float(milliseconds)), flush=True)
             else:
                 print("none", flush=True)
 
@@ -74,11 +77,40 @@ def backward(f, leaves, parameters=()):
     return run
 
 
-def fastest(*works):
-    """The fastest of several equivalent ways, each tried for a tenth of a second."""
-    for work in works:
+def ways(work):
+    """The ways to do a row's work: one, or a list whose elements may be lists."""
+    return [way for part in work for way in ways(part)] if isinstance(work, list) else [work]
+
+
+def find_fastest(work):
+    """The fastest way to do a row's work, each tried for a tenth of a second."""
+    works = ways(work)
+    for way in works:
+        way()
+    return min(works, key=lambda way: median_time(way, 0.1)) if len(works) > 1 else works[0]
+
+
+def peak_of_memory(work):
+    """The peak of live bytes in a run of `work`, above the fewest: those left when the run before is cleared away.
+
+    The profiler counts what PyTorch's CPU allocator hands out. It knows only what was allocated under it, so both runs are.
+    """
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
         work()
-    return min(works, key=lambda work: median_time(work, 0.1))
+        with torch.profiler.record_function("measured"):
+            work()
+    changes, start, events = [], None, list(profile.profiler.kineto_results.experimental_event_tree())
+    while events:
+        event = events.pop()
+        events.extend(event.children)
+        if event.name == "measured":
+            start = event.start_time_ns
+        elif type(event.extra_fields).__name__ == "_ExtraFields_Allocation":
+            changes.append((event.start_time_ns, event.extra_fields.total_allocated))
+    changes.sort()
+    before = [live for time, live in changes if time < start]
+    live = (before or [0])[-1:] + [live for time, live in changes if time >= start]
+    return max(live) - min(live)
 
 
 def median_time(work, seconds):

@@ -1,5 +1,5 @@
 //! candle's side of `benches/run`: does the work of `benches/rows` under the same names, as far as candle has it.
-//! It answers requests like `benches/rows/main.rs`.
+//! It answers requests like `benches/rows/mod.rs`.
 //!
 //! `RUSTFLAGS="-C target-cpu=native" cargo build --release --manifest-path benches/peers/candle/Cargo.toml`, and
 //! `RAYON_NUM_THREADS` says how many threads it uses.

@@ -124,6 +124,9 @@ const REUSED_SIZES: std::ops::Range<usize> = 1 << 13..1 << 30;
 /// The maximum number of bytes that are kept.
 const MOST: usize = 1 << 29;
 
+/// The number of bytes that are kept even if other sizes are asked for: as many as kernels use for intermediate results.
+const IDLE: usize = 1 << 21;
+
 /// Returns the kept blocks to the system.
 pub(super) fn empty() {
     let blocks = std::mem::take(&mut *pool());
@@ -133,6 +136,7 @@ pub(super) fn empty() {
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     blocks: Vec::new(),
     bytes: 0,
+    lacking: 0,
 });
 
 fn pool() -> std::sync::MutexGuard<'static, Pool> {
@@ -145,6 +149,8 @@ struct Pool {
     /// In ascending order of dtype and size in bytes. A program asks for few sizes.
     blocks: Vec<(Size, Vec<HostData>)>,
     bytes: usize,
+    /// The bytes for which blocks are still to be returned to the system; below 0 if too many were returned.
+    lacking: isize,
 }
 
 /// The dtype and the number of bytes.
@@ -160,13 +166,40 @@ impl Pool {
     fn take(&mut self, dtype: usize, bytes: usize) -> Option<HostData> {
         let (Ok(at) | Err(at)) = self.search((dtype, bytes));
         let last = (dtype, bytes.saturating_add(bytes / 4));
-        let (size, blocks) = self.blocks.get_mut(at).filter(|(size, _)| *size <= last)?;
+        if self.blocks.get(at).is_some_and(|(size, _)| *size <= last) {
+            return self.remove(at);
+        }
+        self.make_room(bytes);
+        None
+    }
+
+    /// Removes one of the blocks at this index.
+    fn remove(&mut self, at: usize) -> Option<HostData> {
+        let (size, blocks) = self.blocks.get_mut(at)?;
         self.bytes -= size.1;
         let block = blocks.pop();
         if blocks.is_empty() {
             self.blocks.remove(at);
         }
         block
+    }
+
+    /// Returns blocks to the system in exchange for `bytes` that no block has room for. Otherwise a program would come to
+    /// hold the most that it ever uses of each size, which may be twice what it uses at any one time.
+    fn make_room(&mut self, bytes: usize) {
+        self.lacking += bytes as isize;
+        while self.lacking > 0 && self.bytes > IDLE {
+            let size = |&at: &usize| self.blocks[at].0.1 as isize;
+            let all = 0..self.blocks.len();
+            let largest = all.clone().filter(|at| size(at) <= self.lacking);
+            let largest = largest.max_by_key(size);
+            let Some(at) = largest.or_else(|| all.min_by_key(size)) else {
+                break;
+            };
+            self.lacking -= size(&at);
+            self.remove(at);
+        }
+        self.lacking = self.lacking.min(0);
     }
 
     /// Keeps a block, unless there are enough.
@@ -185,7 +218,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Pool};
+    use super::{IDLE, MOST, Pool};
     use crate::DType;
     use crate::backend::HostData;
 
@@ -209,6 +242,28 @@ mod tests {
         assert!(pool.take(DType::F32 as usize, 4 * 700).is_none());
         assert!(pool.take(DType::F32 as usize, 4 * 900).is_some());
         assert!(pool.blocks.is_empty());
+    }
+
+    #[test]
+    fn blocks_of_other_sizes_make_room() {
+        let block = || HostData::U8(Vec::new());
+        let mut pool = Pool::default();
+        pool.put(block(), IDLE);
+        assert!(pool.take(DType::U8 as usize, IDLE / 4).is_none());
+        assert_eq!(pool.bytes, IDLE);
+        for bytes in [8 * IDLE, 4 * IDLE] {
+            pool.put(block(), bytes);
+        }
+        // The largest that is no larger, then the smallest, whose surplus is the next one's.
+        assert!(pool.take(DType::F32 as usize, 4 * IDLE).is_none());
+        assert_eq!(pool.bytes, 9 * IDLE);
+        assert!(pool.take(DType::F32 as usize, 2 * IDLE).is_none());
+        assert_eq!(pool.bytes, 0);
+        pool.put(block(), 3 * IDLE);
+        assert!(pool.take(DType::F32 as usize, 7 * IDLE).is_none());
+        assert_eq!(pool.bytes, 3 * IDLE);
+        assert!(pool.take(DType::F32 as usize, IDLE).is_none());
+        assert_eq!(pool.bytes, 0);
     }
 
     #[test]

@@ -198,10 +198,11 @@ impl UpdateRule for AdafactorConfig {
                 (Variance::Full(variance.clone()), variance)
             }
         };
-        let update = estimate
-            .clamp_min(smallest * smallest)?
-            .rsqrt()?
-            .mul(&grad)?;
+        // Each result takes the place of the one before: in one expression all would live until its end.
+        let mut update = estimate.clamp_min(smallest * smallest)?;
+        drop(estimate);
+        update = update.rsqrt()?;
+        update = update.mul(&grad)?;
         let scale = (root_mean_square(&update)? / self.d).max(1.0);
         let step_of_value = DecayAndMove {
             lr: self.lr,

@@ -94,6 +94,7 @@ def folds():
     one = variants("logsumexp", torch.logsumexp)
     one("empty", random([0, 3], 1), dim=0)
     one("large", torch.tensor([[1000.0, 1000.0], [-1000.0, -999.0]]), both=True, dim=1)
+    variants("sum_squares", lambda t, **k: torch.sum(torch.square(t), **k))("empty", random([0, 3], 1), dim=0)
     one = variants("std", torch.std)
     one("biased", x3, dim=1, correction=0)
     one("constant", torch.tensor([[1.5, 1.5, 1.5], [1.0, 2.0, 3.0]]), both=True, dim=1)

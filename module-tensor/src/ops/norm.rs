@@ -108,15 +108,34 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn sum_squares(&self, dims: impl Into<Dims>) -> Result<Self> {
-        self.sum_squares_over(&dims.into())
+        self.sum_squares_over(&dims.into(), false)
     }
 
-    fn sum_squares_over(&self, dims: &Dims) -> Result<Self> {
+    /// [`sum_squares`](Self::sum_squares), with the reduced dimensions kept at size 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sum_squares`](Self::sum_squares).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.sum_squares_keepdim(1)?.shape().to_string(), "[2, 1]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn sum_squares_keepdim(&self, dims: impl Into<Dims>) -> Result<Self> {
+        self.sum_squares_over(&dims.into(), true)
+    }
+
+    fn sum_squares_over(&self, dims: &Dims, keepdim: bool) -> Result<Self> {
         const NAME: &str = "sum_squares";
         self.check_floating(NAME)?;
         let dims = self.shape().dims(NAME, dims)?;
         let wide = self.widened()?;
-        let out = wide.detach().add_squares(&dims, false)?;
+        let out = wide.detach().add_squares(&dims, keepdim)?;
         let kept = self.shape().reduced(&dims, true);
         let x = wide.clone();
         out.record([&wide], |_| SumSquares { x, kept })

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::memory::{allocate, give_back, reserve_block};
+use super::blocks::{allocate, give_back, reserve_block};
 use super::{Element, HostData};
 use crate::Result;
 

@@ -15,7 +15,7 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    as_strided_scatter, cast, conv, elementwise, full, gather_along, half_product, index, memory,
+    as_strided_scatter, blocks, cast, conv, elementwise, full, gather_along, half_product, index,
     nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan, softmax, sort,
     unary, unfold,
 };
@@ -41,7 +41,7 @@ impl Backend for CpuBackend {
     }
 
     fn empty_cache(&self) {
-        memory::empty();
+        blocks::empty();
     }
 
     fn upload(&self, data: HostData) -> Result<Storage> {

@@ -6,6 +6,7 @@ mod attention;
 mod attention_mask;
 mod backend;
 mod bf16_rows;
+mod blocks;
 mod carrier;
 mod cast;
 mod choose;

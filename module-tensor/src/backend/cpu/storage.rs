@@ -2,7 +2,7 @@
 
 use super::aligned_vec::{AlignedVec, Origin};
 use super::dispatch::dispatch;
-use super::{Device, Element, HostData, Operand, SharedBytes, Storage, StorageData, memory};
+use super::{Device, Element, HostData, Operand, SharedBytes, Storage, StorageData, blocks};
 use crate::{DType, DTypeError, DeviceError, Result};
 
 /// Elements in host memory.
@@ -102,7 +102,7 @@ impl CpuStorage {
 impl Drop for CpuStorage {
     fn drop(&mut self) {
         if let Memory::Owned(data, _, Origin::Kernel) = &mut self.0 {
-            memory::give_back(std::mem::replace(data, HostData::U8(Vec::new())));
+            blocks::give_back(std::mem::replace(data, HostData::U8(Vec::new())));
         }
     }
 }

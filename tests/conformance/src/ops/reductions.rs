@@ -42,6 +42,7 @@ fn fold(case: &Case, x: &Tensor) -> Option<Result<Tensor>> {
         "prod" => either!(keep, x, prod / prod_keepdim, dims),
         "logsumexp" => either!(keep, x, logsumexp / logsumexp_keepdim, dims),
         "norm" => either!(keep, x, norm / norm_keepdim, order(&args["p"]), dims),
+        "sum_squares" => either!(keep, x, sum_squares / sum_squares_keepdim, dims),
         "std" => either!(
             keep,
             x,

@@ -55,7 +55,7 @@ impl ResampleAxis {
         }
         Some(Self {
             size,
-            ranges: vec![0..size],
+            ranges: std::iter::once(0..size).collect(),
             weights: AxisWeights::OverOutput(vec![divisor]),
         })
     }

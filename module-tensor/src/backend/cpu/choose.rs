@@ -2,7 +2,7 @@
 
 use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
-use super::view::{BLOCK, next, run};
+use super::runs::{BLOCK, next, run};
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};

@@ -5,8 +5,9 @@ use super::choose::{Branch, choose};
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
+use super::runs::{map1, map1_wide, map2, map2_wide};
 use super::threads::{Items, parallel_for};
-use super::view::{map1, map1_wide, map2, map2_wide, owned, slice};
+use super::view::{owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 

@@ -58,6 +58,7 @@ mod resample;
 mod resample_axes;
 mod resample_axis;
 pub(crate) mod rng;
+mod runs;
 mod sample;
 mod scan;
 mod softmax;

@@ -2,11 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{SplitAt, parallel_for};
-use super::{CpuStorage, Element, Storage, check_allocatable, elements_of};
+use super::view::copied;
+use super::{CpuStorage, Element, Storage, elements_of};
 use crate::{DTypeError, Result};
 
 /// Something of each memory, of which a formula has a few.
@@ -155,11 +155,8 @@ pub(super) fn to_write<'a, T: Element>(
 ) -> Result<&'a mut [T]> {
     let own = |memory: &mut CpuStorage| memory.values_mut::<T>().is_some();
     if !storage.downcast_mut().is_some_and(own) {
-        check_allocatable::<T>(numel)?;
         let shared = elements_of::<T>(storage)?;
-        let mut copy = AlignedVec::with_capacity(numel)?;
-        copy.extend_from_slice(shared.get(..numel).unwrap_or_default());
-        *storage = CpuStorage::wrap(copy);
+        *storage = CpuStorage::wrap(copied(shared.get(..numel).unwrap_or_default())?);
     }
     let (lhs, rhs) = (storage.dtype(), T::DTYPE);
     let memory = storage.downcast_mut::<CpuStorage>();

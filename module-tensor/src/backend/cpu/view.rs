@@ -1,18 +1,14 @@
-//! Operands as slices, and the loops over them.
+//! Operands as slices and vectors.
 
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
-use super::aligned_vec::{AlignedVec, LINE};
+use super::aligned_vec::AlignedVec;
 use super::copy::{copy, copy_to, is_transposed};
 use super::dispatch::dispatch;
-use super::memory::scratch;
-use super::simd::{Loop, run_at_best_level};
-use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
-use crate::layout::{Layout, Runs};
-use crate::zip::{zip_mut, zip_mut2};
+use crate::layout::Layout;
 use crate::{Error, Result};
 
 /// An ndarray view of a storage.
@@ -122,7 +118,10 @@ pub(super) fn to_row_major<T: Element>(x: &Operand) -> Result<RowMajor<'_, T>> {
 
 /// What [`slice`] gave for an operand, or a copy of its elements in row-major order.
 #[inline]
-fn or_copy<'a, T: Element>(slice: Option<&'a [T]>, x: &Operand) -> Result<RowMajor<'a, T>> {
+pub(super) fn or_copy<'a, T: Element>(
+    slice: Option<&'a [T]>,
+    x: &Operand,
+) -> Result<RowMajor<'a, T>> {
     Ok(match slice {
         Some(values) => RowMajor::Borrowed(values),
         None => RowMajor::Copied(copy(x)?),
@@ -132,7 +131,7 @@ fn or_copy<'a, T: Element>(slice: Option<&'a [T]>, x: &Operand) -> Result<RowMaj
 /// Whether an operand is to be read as one slice: it is one, or copying its elements first is faster than jumping from
 /// one to the next.
 #[inline]
-fn is_read_whole<T>(slice: Option<&[T]>, x: &Operand) -> bool {
+pub(super) fn is_read_whole<T>(slice: Option<&[T]>, x: &Operand) -> bool {
     slice.is_some() || is_transposed(&x.layout)
 }
 
@@ -156,296 +155,4 @@ fn owning<T: Element>(x: &mut Operand) -> Option<&mut CpuStorage> {
     let memory = x.storage.downcast_mut::<CpuStorage>().filter(|_| whole)?;
     let holds_all = memory.values_mut::<T>()?.len() == numel;
     holds_all.then_some(memory)
-}
-
-/// Returns `length` elements of `data`, one every `step`; none if `data` is too short.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn every<T: Copy>(data: &[T], step: usize, length: usize) -> impl Iterator<Item = T> {
-    let data = data.get(..=length.saturating_sub(1) * step);
-    // A layout does not lead out of its storage.
-    let (data, length) = data.map_or((&[][..], 0), |data| (data, length));
-    (0..length).map(move |i| data[i * step])
-}
-
-/// The elements of a run side by side: where they lie, or gathered into `buffer`.
-pub(super) fn run<'a, T: Element>(
-    data: &'a [T],
-    offset: usize,
-    step: usize,
-    length: usize,
-    buffer: &'a mut Vec<T>,
-) -> &'a [T] {
-    let data = data.get(offset..).unwrap_or_default();
-    match (step, data) {
-        (1, data) => data.get(..length).unwrap_or_default(),
-        (0, &[first, ..]) => {
-            buffer.clear();
-            buffer.resize(length, first);
-            buffer
-        }
-        _ => {
-            buffer.clear();
-            buffer.extend(every(data, step, length));
-            buffer
-        }
-    }
-}
-
-/// `f` of each element, in row-major order.
-pub(super) fn map1<T: Element, U: Element>(
-    x: &Operand,
-    f: impl Fn(T) -> U + Copy + Sync,
-) -> Result<AlignedVec<U>> {
-    runs1(x, 1, &|x, out| {
-        // A copy of what the function has captured cannot be changed by a write to `out`.
-        let own = f;
-        for (out, &v) in zip_mut(out, x) {
-            *out = own(v);
-        }
-    })
-}
-
-/// A function of whole slices of one length, which the elements in row-major order are cut into.
-pub(super) fn map_slices<T: Element, U: Element>(
-    x: &Operand,
-    f: OfRun<'_, T, U>,
-) -> Result<AlignedVec<U>> {
-    runs1(x, 1, f)
-}
-
-/// [`map1`] with all the vector instructions that the processor has, for functions of many steps.
-pub(super) fn map1_wide<T: Element, U: Element>(
-    x: &Operand,
-    f: impl Fn(T) -> U + Copy + Sync,
-) -> Result<AlignedVec<U>> {
-    runs1(x, 2, &|x, out| run_at_best_level(Each { x, out, f }))
-}
-
-/// A function too large for the compiler to inline as a closure; a call for each element costs a hundred
-/// times more.
-pub(super) trait Steps<T>: Copy + Sync {
-    /// To be marked `#[inline(always)]`.
-    fn of(self, v: T) -> T;
-}
-
-/// [`map1_wide`] of such a function.
-pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<AlignedVec<T>> {
-    runs1(x, 2, &|x, out| run_at_best_level(EachOf { x, out, steps }))
-}
-
-struct EachOf<'a, T, S> {
-    x: &'a [T],
-    out: &'a mut [T],
-    steps: S,
-}
-
-impl<T: Element, S: Steps<T>> Loop for EachOf<'_, T, S> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        for (out, &v) in zip_mut(self.out, self.x) {
-            *out = self.steps.of(v);
-        }
-    }
-}
-
-struct Each<'a, T, U, F> {
-    x: &'a [T],
-    out: &'a mut [U],
-    f: F,
-}
-
-impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
-    type Output = ();
-
-    // The function is inlined into a plain loop only: an iterator is several calls away from it.
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        for (out, &v) in zip_mut(self.out, self.x) {
-            *out = (self.f)(v);
-        }
-    }
-}
-
-/// `f` of each pair of elements, in row-major order; the layouts have one shape.
-pub(super) fn map2<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: impl Fn(A, B) -> U + Copy + Sync,
-) -> Result<AlignedVec<U>> {
-    runs2(a, b, &|a, b, out| {
-        // As in `map1`.
-        let own = f;
-        for (out, &a, &b) in zip_mut2(out, a, b) {
-            *out = own(a, b);
-        }
-    })
-}
-
-/// [`map2`] with all the vector instructions that the processor has.
-pub(super) fn map2_wide<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: impl Fn(A, B) -> U + Copy + Sync,
-) -> Result<AlignedVec<U>> {
-    runs2(a, b, &|a, b, out| {
-        run_at_best_level(EachPair { a, b, out, f })
-    })
-}
-
-struct EachPair<'a, A, B, U, F> {
-    a: &'a [A],
-    b: &'a [B],
-    out: &'a mut [U],
-    f: F,
-}
-
-impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B, U, F> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
-            *out = (self.f)(a, b);
-        }
-    }
-}
-
-/// How many elements of a run are gathered at a time.
-pub(super) const BLOCK: usize = 4096;
-
-/// Fewer elements are neither shared among threads nor aligned.
-const FEW: usize = 256;
-
-// The loops below are compiled once for each combination of types; what an operation does with a
-// run is behind a pointer, because there are many operations and a run is long.
-
-/// What an operation makes of a run, and of two.
-type OfRun<'f, T, U> = &'f (dyn Fn(&[T], &mut [U]) + Sync);
-type OfRuns<'f, A, B, U> = &'f (dyn Fn(&[A], &[B], &mut [U]) + Sync);
-
-/// The number of elements before the first cache line that begins in a long slice: a vector that lies across two
-/// takes twice the time to write.
-fn head_of<T>(out: &[T]) -> usize {
-    match out.len() < BLOCK {
-        true => 0,
-        false => out.as_ptr().align_offset(LINE).min(out.len()),
-    }
-}
-
-fn runs1<T: Element, U: Element>(
-    x: &Operand,
-    steps: usize,
-    f: OfRun<'_, T, U>,
-) -> Result<AlignedVec<U>> {
-    let numel = x.layout.shape().numel();
-    let mut values = scratch(numel)?;
-    let slice = slice(x)?;
-    if is_read_whole(slice, x) {
-        let x = or_copy(slice, x)?;
-        if numel < FEW {
-            f(&x, &mut values);
-            return Ok(values);
-        }
-        parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
-            let x = &x[range];
-            let head = head_of(out.0);
-            let (first, rest) = out.0.split_at_mut(head);
-            if head > 0 {
-                f(&x[..head], first);
-            }
-            f(&x[head..], rest);
-            Ok(())
-        })?;
-        return Ok(values);
-    }
-    let data = elements::<T>(x)?;
-    in_parts([&x.layout], steps, &mut values, &|[layout], mut out| {
-        let mut buffer = Vec::new();
-        for r in Runs::new([&layout]).pieces(BLOCK) {
-            let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
-            f(x, next(&mut out, r.length));
-        }
-    })?;
-    Ok(values)
-}
-
-fn runs2<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: OfRuns<'_, A, B, U>,
-) -> Result<AlignedVec<U>> {
-    let numel = a.layout.shape().numel();
-    let mut values = scratch(numel)?;
-    let (a_slice, b_slice) = (slice(a)?, slice(b)?);
-    if is_read_whole(a_slice, a) && is_read_whole(b_slice, b) {
-        let (a, b) = (or_copy(a_slice, a)?, or_copy(b_slice, b)?);
-        if numel < FEW {
-            f(&a, &b, &mut values);
-            return Ok(values);
-        }
-        parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
-            let (a, b) = (&a[range.clone()], &b[range]);
-            let head = head_of(out.0);
-            let (first, rest) = out.0.split_at_mut(head);
-            if head > 0 {
-                f(&a[..head], &b[..head], first);
-            }
-            f(&a[head..], &b[head..], rest);
-            Ok(())
-        })?;
-        return Ok(values);
-    }
-    let (a_data, b_data) = (elements::<A>(a)?, elements::<B>(b)?);
-    let layouts = [&a.layout, &b.layout];
-    in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
-        let (mut a_buffer, mut b_buffer) = (Vec::new(), Vec::new());
-        for r in Runs::new([&a, &b]).pieces(BLOCK) {
-            let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
-            let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
-            f(a, b, next(&mut out, r.length));
-        }
-    })?;
-    Ok(values)
-}
-
-/// Calls `f` with parts of layouts of one shape, and with those of `values`, each of whose elements takes so many
-/// nanoseconds.
-fn in_parts<U: Send, const N: usize>(
-    layouts: [&Layout; N],
-    steps: usize,
-    values: &mut [U],
-    f: &(dyn Fn([Layout; N], &mut [U]) + Sync),
-) -> Result<()> {
-    let sizes = layouts.first().map_or(&[][..], |layout| layout.shape());
-    let Some(dim) = sizes.iter().position(|&size| size > 1) else {
-        f(layouts.map(Layout::clone), values);
-        return Ok(());
-    };
-    let item = values.len() / sizes[dim];
-    let work = item.saturating_mul(steps);
-    parallel_for(sizes[dim], work, Items(values, item), &|range, out| {
-        f(slices_of(layouts, dim, range), out.0);
-        Ok(())
-    })
-}
-
-/// The same range of one dimension of each layout.
-fn slices_of<const N: usize>(
-    layouts: [&Layout; N],
-    dim: usize,
-    range: Range<usize>,
-) -> [Layout; N] {
-    layouts.map(|layout| layout.slice(dim, range.start, range.len(), 1))
-}
-
-/// Takes the first elements off a slice.
-pub(super) fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
-    rest.split_off_mut(..length).unwrap_or_default()
 }

@@ -103,7 +103,7 @@ impl FloatKernel for Normalize<'_> {
             if geometry.in_columns() {
                 affine.columns(&mut out, rows, &statistics)?;
             } else {
-                affine.rows(&mut out, &x, &statistics)?;
+                affine.planes(&mut out, &x, &statistics)?;
             }
         }
         let results = geometry.with_statistics.then(|| statistics.rounded::<T>());
@@ -248,26 +248,19 @@ impl<T: Float> Affine<'_, T> {
         });
     }
 
-    /// Rows whose statistics repeat with the groups.
-    fn rows(&self, out: &mut [T], x: &[T], statistics: &Statistics) -> Result<()> {
-        let (row, groups) = (self.geometry.row(), self.geometry.groups);
-        let of_groups = (self.geometry.channels == 1).then(|| self.of_groups(statistics));
-        let items = Items(out, row);
-        parallel_for(x.len() / row, row, items, &|rows, mut out| {
-            if let Some([means, scales, shifts]) = &of_groups {
-                run_at_best_level(Planes {
-                    out: out.0,
-                    x: &x[rows.start * row..rows.end * row],
-                    inner: row,
-                    first: rows.start,
-                    of_groups: [means, scales, shifts],
-                });
-                return Ok(());
-            }
-            for (at, i) in rows.enumerate() {
-                let (mean, var) = (statistics.mean[i % groups], statistics.var[i % groups]);
-                self.row(out.at(at), &x[i * row..][..row], i, mean, var);
-            }
+    /// Planes of one channel each, whose statistics repeat from one element of the batch to the next.
+    fn planes(&self, out: &mut [T], x: &[T], statistics: &Statistics) -> Result<()> {
+        let inner = self.geometry.inner;
+        let [means, scales, shifts] = &self.of_groups(statistics);
+        let items = Items(out, inner);
+        parallel_for(x.len() / inner, inner, items, &|planes, out| {
+            run_at_best_level(Planes {
+                out: out.0,
+                x: &x[planes.start * inner..planes.end * inner],
+                inner,
+                first: planes.start,
+                of_groups: [means, scales, shifts],
+            });
             Ok(())
         })
     }

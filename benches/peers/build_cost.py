@@ -30,7 +30,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-OURS = ("module-derive", "module-tensor", "module-core", "module-nn")
+OURS = ("module-core-derive", "module-tensor", "module-core", "module-nn")
 OPTIMIZED = """
 [profile.dev.package."*"]
 opt-level = 3
@@ -38,7 +38,7 @@ opt-level = 3
 OURS_OPTIMIZED = "".join(
     f"\n[profile.dev.package.{package}]\nopt-level = 3\ndebug-assertions = false\noverflow-checks = false\n"
     for package in OURS
-    if package != "module-derive"
+    if package != "module-core-derive"
 )
 # Cargo's arguments, the dependency's keys other than its path, and the profile.
 BUILDS = {

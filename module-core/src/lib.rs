@@ -58,3 +58,8 @@ pub use state::{
 
 // The tensor library, so that one dependency is enough.
 pub use module_tensor::*;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

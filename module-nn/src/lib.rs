@@ -101,3 +101,8 @@ pub mod prelude {
         manual_seed, no_autocast, no_grad,
     };
 }
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

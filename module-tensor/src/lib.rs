@@ -65,3 +65,8 @@ pub mod fused {
     pub use crate::backend::{Real, RecurrentOp, UpdateFormula};
     pub use crate::ops::{RecurrentOptions, RecurrentOutput, recurrent, unshare, update_elements};
 }
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -1,4 +1,4 @@
-//! The expansions of typical types, as last reviewed and accepted: `BLESS=1 cargo test -p module-derive` rewrites them. A
+//! The expansions of typical types, as last reviewed and accepted: `BLESS=1 cargo test -p module-core-derive` rewrites them. A
 //! change that makes them longer costs every user compile time.
 
 use std::{env, fs, path::Path};

@@ -111,11 +111,8 @@ fn private() -> Ident {
 /// `impl … Trait for Type … where …`, up to the brace.
 fn header(name: &str, input: &Input<'_>, private: &Ident, bounds: &[TokenStream]) -> TokenStream {
     let (name, ident) = (Ident::new(name, Span::call_site()), input.ident);
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let written = where_clause
-        .map(|clause| &clause.predicates)
-        .into_iter()
-        .flatten();
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let written = input.written_bounds();
     quote! {
         impl #impl_generics #private::#name for #ident #ty_generics
         where

@@ -76,11 +76,8 @@ fn implementation(input: &Input<'_>, payloads: &[Payload<'_>]) -> TokenStream {
     let krate = crate_path(&input.attrs);
     let private = quote!(#krate::__private);
     let ident = input.ident;
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let written = where_clause
-        .map(|clause| &clause.predicates)
-        .into_iter()
-        .flatten();
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let written = input.written_bounds();
     let params = Params::of(input.generics);
     let bounds = payloads
         .iter()

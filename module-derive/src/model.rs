@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
-use syn::{Data, DeriveInput, Fields, Generics, Ident, Index, Type};
+use syn::{Data, DeriveInput, Fields, Generics, Ident, Index, Type, WherePredicate};
 
 use crate::attr::{self, ContainerAttrs, FieldAttrs};
 use crate::errors::Errors;
@@ -42,6 +42,12 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Input<'a> {
+    /// The bounds in the type's own `where` clause.
+    pub(crate) fn written_bounds(&self) -> impl Iterator<Item = &'a WherePredicate> + use<'a> {
+        let clause = self.generics.where_clause.as_ref();
+        clause.into_iter().flat_map(|clause| &clause.predicates)
+    }
+
     /// Reads a type; problems with its attributes go to `errors`.
     pub(crate) fn from_syn(syntax: &'a DeriveInput, errors: &mut Errors) -> Self {
         let body = match &syntax.data {

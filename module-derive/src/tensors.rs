@@ -57,11 +57,8 @@ fn check(input: &Input<'_>, errors: &mut Errors) {
 fn implementation(input: &Input<'_>, arms: impl Fn(&Ident) -> Vec<TokenStream>) -> TokenStream {
     let krate = crate_path(&input.attrs);
     let ident = input.ident;
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let written = where_clause
-        .map(|clause| &clause.predicates)
-        .into_iter()
-        .flatten();
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let written = input.written_bounds();
     let params = Params::of(input.generics);
     let bounds = shown(input.members())
         .map(|member| member.ty)

@@ -1,5 +1,4 @@
-"""lora.safetensors, lora_more.safetensors: PEFT's adapters, their initial values, outputs, gradients, merged weights and
-short trainings.
+"""lora.safetensors, lora_more.safetensors: PEFT's adapters: initial values, outputs, gradients, merges, short trainings.
 
 `case` is `{"cases"}`; README.md says which tensors belong to each.
 """

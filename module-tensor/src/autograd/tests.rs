@@ -1,6 +1,8 @@
 mod anomaly;
 mod asked;
+mod dropped;
 mod hooks;
+mod long_chains;
 mod outputs;
 mod panics;
 mod post_accumulate;
@@ -37,6 +39,15 @@ fn retain() -> BackwardOptions {
 fn create() -> BackwardOptions {
     BackwardOptions::new().create_graph(true)
 }
+
+/// Runs `f` where deep recursion has no room.
+fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
+    let builder = std::thread::Builder::new().stack_size(256 * 1024);
+    builder.spawn(f).unwrap().join().unwrap();
+}
+
+// Miri, which looks at every step, has time for fewer.
+const LONG: usize = if cfg!(miri) { 200 } else { 500_000 };
 
 #[test]
 fn gradients_accumulate_until_they_are_dropped() {
@@ -268,65 +279,6 @@ fn derivatives_of_any_order() {
     assert_eq!(grad_of(&x), [18.0]);
 }
 
-/// Runs `f` where deep recursion has no room.
-fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
-    let builder = std::thread::Builder::new().stack_size(256 * 1024);
-    builder.spawn(f).unwrap().join().unwrap();
-}
-
-// Miri, which looks at every step, has time for fewer.
-const LONG: usize = if cfg!(miri) { 200 } else { 500_000 };
-
-#[test]
-fn a_long_chain_is_built_run_and_dropped_without_recursion() {
-    on_a_small_stack(|| {
-        let x = Tensor::from(1.0_f32).with_grad().unwrap();
-        let mut y = x.clone();
-        for _ in 0..LONG {
-            y = y.add(1.0).unwrap();
-        }
-        y.backward().unwrap();
-        assert_eq!(x.grad().unwrap().item::<f32>().unwrap(), 1.0);
-    });
-}
-
-#[test]
-fn a_long_chain_of_saved_values_is_dropped_without_recursion() {
-    on_a_small_stack(|| {
-        let x = Tensor::from(0.0_f32).with_grad().unwrap();
-        let chain = || {
-            let mut y = x.clone();
-            for _ in 0..LONG / 2 {
-                y = y.mul(&x).unwrap().exp().unwrap();
-            }
-            y
-        };
-        let y = chain();
-        y.backward_with(&y.detach().ones_like().unwrap(), retain())
-            .unwrap();
-        assert_eq!(x.grad().unwrap().item::<f32>().unwrap(), 1.0);
-        // With the saved values in place, after a pass that freed them, and without any pass.
-        drop(y);
-        chain().backward().unwrap();
-        drop(chain());
-    });
-}
-
-#[test]
-fn a_long_recorded_backward_pass_is_dropped_without_recursion() {
-    on_a_small_stack(|| {
-        let x = Tensor::from(1.0_f32).with_grad().unwrap();
-        let mut y = x.clone();
-        for _ in 0..LONG / 10 {
-            y = y.mul(&x).unwrap();
-        }
-        let slope = grad(&[&y], &[&x], create()).unwrap().remove(0).unwrap();
-        drop(y);
-        let curvature = grad(&[&slope], &[&x], create()).unwrap();
-        drop((slope, curvature));
-    });
-}
-
 #[test]
 fn threads_add_up() {
     const THREADS: usize = 8;
@@ -362,77 +314,6 @@ fn one_graph_serves_many_threads() {
         }
     });
     assert_eq!(grad_of(&x), [f64::from(6 * 8 * PASSES)]);
-}
-
-/// Counts how many of it have been dropped; keeps the output, as `exp` does.
-struct Counted {
-    output: Tensor,
-    dropped: &'static AtomicUsize,
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.dropped.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl Function for Counted {
-    fn name(&self) -> &'static str {
-        "counted"
-    }
-
-    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad().mul(ctx.output(&self.output))?;
-        Ok([Some(grad)].into_iter().collect())
-    }
-}
-
-#[test]
-fn an_operation_that_saves_its_output_is_dropped_with_it() {
-    static DROPPED: AtomicUsize = AtomicUsize::new(0);
-    let x = leaf(&[0.5]);
-    let counted = || {
-        let value = no_grad(|| x.exp()).unwrap();
-        value.record([&x], |y| Counted {
-            output: y.clone(),
-            dropped: &DROPPED,
-        })
-    };
-    drop(counted());
-    assert_eq!(DROPPED.load(Ordering::SeqCst), 1);
-    // A pass frees it although the output is still there.
-    let y = counted();
-    total(&y).backward().unwrap();
-    assert_eq!(DROPPED.load(Ordering::SeqCst), 2);
-    // A recorded pass does not keep it either.
-    let y = counted();
-    let slope = grad(&[&total(&y)], &[&x], create()).unwrap();
-    assert_eq!(DROPPED.load(Ordering::SeqCst), 2);
-    drop((y, slope));
-    assert_eq!(DROPPED.load(Ordering::SeqCst), 3);
-}
-
-#[test]
-fn every_operation_that_saves_its_output_lets_go_of_it() {
-    type Op = fn(&Tensor) -> Result<Tensor>;
-    let ops: [(&str, Op); 9] = [
-        ("exp", Tensor::exp),
-        ("sqrt", Tensor::sqrt),
-        ("reciprocal", Tensor::reciprocal),
-        ("relu", Tensor::relu),
-        ("sigmoid", Tensor::sigmoid),
-        ("tanh", Tensor::tanh),
-        ("softmax", |x| x.softmax(0)),
-        ("log_softmax", |x| x.log_softmax(0)),
-        ("amax", |x| x.amax(..)),
-    ];
-    for (name, op) in ops {
-        let x = leaf(&[0.5, 1.5]);
-        let y = op(&x).unwrap();
-        let node: Weak<Node> = Arc::downgrade(&y.edge.as_ref().unwrap().node);
-        drop(y);
-        assert!(node.upgrade().is_none(), "{name}");
-    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! an error. Fused families can be disabled one by one.
 
 mod backend;
+mod device;
 mod family;
 mod fused;
 mod generator;
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use module_tensor::{Device, Result};
 
-pub use backend::Mirror;
+pub use device::Mirror;
 pub use family::Family;
 
 /// A new mirror without some of the fused families.

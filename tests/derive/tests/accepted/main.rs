@@ -1,6 +1,6 @@
 //! Inputs that the derives accept: each file is one case, named after what it shows, and runs.
 //!
-//! `random_structs` contains the types that `build.rs` generates.
+//! `random_structs` contains the types that `build/main.rs` generates.
 #![allow(dead_code, unreachable_pub, unused_qualifications)]
 #![allow(clippy::all, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 

@@ -1,3 +1,3 @@
-//! The members of derived modules, compared with lists that `build.rs` computes independently.
+//! The members of derived modules, compared with lists that `build/main.rs` computes independently.
 
 include!(concat!(env!("OUT_DIR"), "/random_structs.rs"));

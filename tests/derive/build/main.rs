@@ -2,125 +2,20 @@
 //! program that `tests/accepted/random_structs.rs` compiles and runs.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod before;
+mod tree;
+mod values;
+
 use std::fmt::Write as _;
+
+use before::BEFORE;
+use tree::{Draw, Shape, Tree, container, is_buffer, is_parameter};
 
 /// Each seed gives types that contain each other; types from different seeds do not.
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 const TYPES_PER_SEED: usize = 24;
 /// Larger trees are not nested in others, so that sizes do not multiply.
 const LARGEST_CHILD: usize = 24;
-
-/// A splitmix generator, whose numbers do not depend on a library's version.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % n as u64).unwrap()
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
-
-/// The members that a value registers in its owner.
-#[derive(Clone)]
-enum Shape {
-    Parameter,
-    Buffer { persistent: bool },
-    Module(Tree),
-    Nothing,
-}
-
-/// The members of a module in declaration order.
-#[derive(Clone)]
-struct Tree {
-    kind: String,
-    members: Vec<(String, Shape)>,
-}
-
-impl Tree {
-    fn new(kind: &str, members: Vec<(String, Shape)>) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            members,
-        }
-    }
-
-    fn numbered(kind: &str, shapes: impl IntoIterator<Item = Shape>) -> Shape {
-        let members = shapes.into_iter().enumerate();
-        let members = members.map(|(i, shape)| (i.to_string(), shape)).collect();
-        Shape::Module(Self::new(kind, members))
-    }
-
-    fn size(&self) -> usize {
-        let below = self.children().map(|(_, child)| child.size());
-        self.members.len() + below.sum::<usize>() + 1
-    }
-
-    fn children(&self) -> impl Iterator<Item = (&str, &Self)> {
-        self.members.iter().filter_map(|(key, shape)| match shape {
-            Shape::Module(tree) => Some((key.as_str(), tree)),
-            _ => None,
-        })
-    }
-
-    fn own(&self, wanted: impl Fn(&Shape) -> bool) -> impl Iterator<Item = &str> {
-        let wanted = self.members.iter().filter(move |member| wanted(&member.1));
-        wanted.map(|(key, _)| key.as_str())
-    }
-
-    /// Every module with its path, each before its descendants.
-    fn modules(&self, path: &str, found: &mut Vec<(String, String)>) {
-        found.push((path.to_owned(), self.kind.clone()));
-        for (key, child) in self.children() {
-            child.modules(&join(path, key), found);
-        }
-    }
-
-    /// The `wanted` members, a module's own before those of its descendants.
-    fn leaves(&self, path: &str, wanted: fn(&Shape) -> bool, found: &mut Vec<String>) {
-        found.extend(self.own(wanted).map(|key| join(path, key)));
-        for (key, child) in self.children() {
-            child.leaves(&join(path, key), wanted, found);
-        }
-    }
-
-    /// The keys of the state dict: own parameters, own persistent buffers, then each child's.
-    fn state(&self, path: &str, found: &mut Vec<String>) {
-        let buffers = |shape: &_| matches!(shape, Shape::Buffer { persistent: true });
-        found.extend(self.own(is_parameter).map(|key| join(path, key)));
-        found.extend(self.own(buffers).map(|key| join(path, key)));
-        for (key, child) in self.children() {
-            child.state(&join(path, key), found);
-        }
-    }
-}
-
-/// The type name of a list or a map.
-fn container(ty: &str, kind: &str) -> String {
-    let of = if ty == "Parameter" { ty } else { "Module" };
-    format!("{of}{kind}")
-}
-
-fn is_parameter(shape: &Shape) -> bool {
-    matches!(shape, Shape::Parameter)
-}
-
-fn is_buffer(shape: &Shape) -> bool {
-    matches!(shape, Shape::Buffer { .. })
-}
-
-fn join(path: &str, key: &str) -> String {
-    match path {
-        "" => key.to_owned(),
-        path => format!("{path}.{key}"),
-    }
-}
 
 /// A type, an expression that constructs a value of it, and the members that the value registers.
 #[derive(Clone)]
@@ -165,122 +60,6 @@ struct Program {
 }
 
 impl Program {
-    fn parameter() -> Value {
-        Value::new("Parameter", "parameter()", Shape::Parameter)
-    }
-
-    fn linear() -> Value {
-        let leaves = ["weight", "bias"].map(|key| (key.to_owned(), Shape::Parameter));
-        let tree = Tree::new("Linear", leaves.to_vec());
-        Value::new("Linear", "linear()", Shape::Module(tree))
-    }
-
-    fn identity() -> Value {
-        let tree = Tree::new("Identity", Vec::new());
-        Value::new("Identity", "Identity::new()", Shape::Module(tree))
-    }
-
-    fn child(&mut self) -> Value {
-        match self.types.len() {
-            0 => Self::linear(),
-            n => {
-                let index = self.draw.below(n);
-                self.types[index].clone()
-            }
-        }
-    }
-
-    /// The possible elements of a list, an array, a tuple, a map and a type parameter.
-    fn member(&mut self, depth: usize) -> Value {
-        let choice = self.draw.below(if depth == 0 { 5 } else { 13 });
-        match choice {
-            0 => Self::parameter(),
-            1 => Self::linear(),
-            2 => Self::identity(),
-            3 | 4 => self.child(),
-            5 | 6 => self.repeated(depth, "Vec", 3),
-            7 => self.repeated(depth, "[]", 2),
-            8 => {
-                let parts = [self.member(depth - 1), self.member(depth - 1)];
-                let [a, b] = &parts;
-                Value::new(
-                    format!("({}, {})", a.ty, b.ty),
-                    format!("({}, {})", a.make, b.make),
-                    Tree::numbered("ModuleList", parts.iter().map(|part| part.shape.clone())),
-                )
-            }
-            9 => {
-                let item = self.member(depth - 1);
-                let keys = ["zeta", "alpha", "7"].map(str::to_owned);
-                let keys = &keys[..=self.draw.below(3)];
-                let items = keys
-                    .iter()
-                    .map(|key| format!("({key:?}.to_owned(), {})", item.make));
-                let items: Vec<_> = items.collect();
-                let members = keys.iter().map(|key| (key.clone(), item.shape.clone()));
-                Value::new(
-                    format!("IndexMap<String, {}>", item.ty),
-                    format!("IndexMap::from_iter([{}])", items.join(", ")),
-                    Shape::Module(Tree::new(&container(&item.ty, "Dict"), members.collect())),
-                )
-            }
-            10 | 11 => {
-                let pointer = if choice == 10 { "Box" } else { "Arc" };
-                let child = self.child();
-                Value::new(
-                    format!("{pointer}<{}>", child.ty),
-                    format!("{pointer}::new({})", child.make),
-                    child.shape,
-                )
-            }
-            _ => {
-                let layers = [Self::linear(), Self::identity(), Self::linear()];
-                let layers = &layers[..self.draw.below(4)];
-                let pushes = layers.iter().map(|layer| format!(".push({})", layer.make));
-                Value::new(
-                    "Sequential",
-                    format!("Sequential::new(){}", pushes.collect::<String>()),
-                    Tree::numbered("Sequential", layers.iter().map(|layer| layer.shape.clone())),
-                )
-            }
-        }
-    }
-
-    /// A vector, which may be empty, or an array, which may not be.
-    fn repeated(&mut self, depth: usize, kind: &str, most: usize) -> Value {
-        let item = self.member(depth - 1);
-        let vector = kind == "Vec";
-        let n = self.draw.below(most) + usize::from(!vector);
-        let items = vec![item.make.clone(); n].join(", ");
-        let kind = container(&item.ty, "List");
-        let shape = Tree::numbered(&kind, vec![item.shape.clone(); n]);
-        match vector {
-            true => Value::new(format!("Vec<{}>", item.ty), format!("vec![{items}]"), shape),
-            false => Value::new(format!("[{}; {n}]", item.ty), format!("[{items}]"), shape),
-        }
-    }
-
-    /// The value of a field that is neither skipped nor flattened.
-    fn value(&mut self) -> Value {
-        match self.draw.below(12) {
-            0..=2 => Self::parameter(),
-            3 => match self.draw.chance(50) {
-                true => Value::new("Bias", "Maybe::Present(parameter())", Shape::Parameter),
-                false => Value::new("Maybe<Parameter>", "Maybe::Absent", Shape::Nothing),
-            },
-            4 => match self.draw.chance(50) {
-                true => Value::new("Buffer", "buffer()", Shape::Buffer { persistent: true }),
-                false => Value::new("Buffer", "scratch()", Shape::Buffer { persistent: false }),
-            },
-            5 => {
-                let constants = [("usize", "3"), ("f64", "1e-5"), ("[usize; 2]", "[1, 2]")];
-                let (ty, make) = constants[self.draw.below(constants.len())];
-                Value::new(ty, make, Shape::Nothing)
-            }
-            _ => self.member(2),
-        }
-    }
-
     fn fields(&mut self, named: bool, most: usize) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
         let mut taken: Vec<String> = Vec::new();
@@ -552,48 +331,6 @@ fn lists(fields: &[Field], named: bool) -> (String, String) {
     )
 }
 
-const BEFORE: &str = r#"use std::sync::Arc;
-
-use module_nn::prelude::*;
-use module_nn::{FieldInfo, IndexMap};
-
-fn parameter() -> Parameter {
-    Parameter::new(Tensor::from(1.0_f32)).unwrap()
-}
-
-fn buffer() -> Buffer {
-    Buffer::new(Tensor::from(1.0_f32))
-}
-
-fn scratch() -> Buffer {
-    Buffer::non_persistent(Tensor::from(1.0_f32))
-}
-
-fn linear() -> Linear {
-    Linear::new(2, 3).unwrap()
-}
-
-fn check(wrong: &mut Vec<String>, name: &str, module: &dyn Module, fields: &[FieldInfo], expected: [&[&str]; 5]) {
-    let described = |field: &FieldInfo| {
-        format!("{}{}={}", field.variant.map(|variant| format!("{variant}.")).unwrap_or_default(), field.name, field.key)
-    };
-    let actual: [Vec<String>; 5] = [
-        module.named_parameters().map(|(path, _)| path).collect(),
-        module.named_buffers().map(|(path, _)| path).collect(),
-        module.state_dict().unwrap().keys().map(str::to_owned).collect(),
-        module.named_modules().map(|(path, module)| format!("{path}: {}", module.kind())).collect(),
-        fields.iter().map(described).collect(),
-    ];
-    let lists = ["named_parameters", "named_buffers", "state_dict", "named_modules", "FIELDS"];
-    for ((list, actual), expected) in lists.iter().zip(actual).zip(expected) {
-        if actual != expected {
-            wrong.push(format!("{name}: {list}: {actual:?}\ninstead of {expected:?}"));
-        }
-    }
-}
-
-"#;
-
 fn main() {
     let (mut text, mut checks) = (BEFORE.to_owned(), String::new());
     let mut count = 0;
@@ -641,5 +378,5 @@ fn main() {
         text,
     )
     .unwrap();
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
 }

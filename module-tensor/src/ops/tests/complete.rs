@@ -1,0 +1,304 @@
+//! No operation is left out of the comparison of gradients.
+
+use super::*;
+
+/// The gradient of each operation, by the type that implements it.
+const FUNCTIONS: &[(&str, &[&str])] = &[
+    ("sign::Abs", &["abs"]),
+    ("arithmetic::Add", &["add"]),
+    ("arithmetic::AddScaled", &["add_scaled"]),
+    ("arithmetic::Div", &["div"]),
+    ("extreme::ElementwiseExtremum", &["maximum", "minimum"]),
+    ("arithmetic::Mul", &["mul"]),
+    ("sign::Neg", &["neg"]),
+    ("pow::Pow", &["pow"]),
+    ("pow::PowOf", &["pow"]),
+    ("pow::Square", &["square"]),
+    ("sign::Sign", &["sign"]),
+    ("arithmetic::Sub", &["sub"]),
+    ("attention::Fused", &["scaled_dot_product_attention"]),
+    ("angle::Atan2", &["atan2"]),
+    ("angle::Hypot", &["hypot"]),
+    // Casts round, and there is only one device: they have separate tests.
+    ("cast::Cast", &[]),
+    ("cast::Move", &[]),
+    ("arithmetic::WithNumber", &["add", "sub", "mul", "div"]),
+    ("cdist::Cdist", &["cdist"]),
+    ("compare::MaskedFill", &["where"]),
+    ("clamp::Between", &["clamp"]),
+    ("clamp::Clamp", &["clamp", "clamp_min", "clamp_max"]),
+    ("compare::Where", &["where"]),
+    ("cross_entropy::CrossEntropy", &["cross_entropy"]),
+    (
+        "fill_in_range::FillInRange",
+        &[
+            "hardshrink",
+            "hardsigmoid",
+            "hardtanh",
+            "relu6",
+            "relu_backward",
+            "softshrink",
+            "threshold",
+        ],
+    ),
+    (
+        "conv::Convolution",
+        &[
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+        ],
+    ),
+    ("exponential_unit::Elu", &["elu", "selu", "celu"]),
+    ("exponential_unit::Softplus", &["softplus"]),
+    ("exponential::Erf", &["erf"]),
+    ("exponential::Exp", &["exp"]),
+    ("exponential::Expm1", &["expm1"]),
+    ("exponential::Log", &["log"]),
+    ("exponential::Log1p", &["log1p"]),
+    ("exponential::Reciprocal", &["reciprocal"]),
+    ("exponential::Rsqrt", &["rsqrt"]),
+    ("exponential::Sqrt", &["sqrt"]),
+    ("gate::Gelu", &["gelu"]),
+    ("gate::Hardswish", &["hardswish"]),
+    ("gate::Mish", &["mish"]),
+    ("gate::Silu", &["silu"]),
+    // Gradients of gradients.
+    ("index::AddedToZeros", &[]),
+    ("index::Gather", &["gather"]),
+    ("scatter::Scatter", &["scatter"]),
+    ("scatter::ScatterAdd", &["scatter_add"]),
+    ("join::Cat", &["cat"]),
+    (
+        "linear_map::Mapped",
+        &[
+            "avg_pool1d",
+            "avg_pool2d",
+            "avg_pool3d",
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+            "flip",
+            "interpolate",
+            "pad",
+        ],
+    ),
+    ("linear::Linear", &["linear"]),
+    ("packed_matmul::PackedMatmul", &["packed_matmul"]),
+    ("matmul::Matmul", &["matmul"]),
+    (
+        "no_influence::NoInfluence",
+        &["addmm", "addmv", "addbmm", "baddbmm", "grid_sample"],
+    ),
+    ("norm::LogSumExp", &["logsumexp"]),
+    ("norm::Norm", &["norm"]),
+    ("norm::SumSquares", &["sum_squares"]),
+    (
+        "normalize::NormBackward",
+        &[
+            "layer_norm",
+            "rms_norm",
+            "group_norm",
+            "instance_norm",
+            "batch_norm",
+        ],
+    ),
+    ("log_add_exp::LogAddExp", &["logaddexp", "logaddexp2"]),
+    ("log_add_exp::XLogY", &["xlogy"]),
+    ("piecewise::Hardsigmoid", &["hardsigmoid"]),
+    (
+        "pointwise::Pointwise",
+        &[
+            "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "digamma", "erfinv", "exp2",
+            "lgamma", "log10", "log2", "sinh", "tan",
+        ],
+    ),
+    (
+        "pool::MaxPool",
+        &[
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool3d",
+            "adaptive_max_pool1d",
+            "adaptive_max_pool2d",
+            "adaptive_max_pool3d",
+        ],
+    ),
+    ("product::Prod", &["prod"]),
+    ("quotient::Rest", &["fmod", "remainder"]),
+    ("rectifier::LeakyRelu", &["leaky_relu"]),
+    ("rectifier::Relu", &["relu"]),
+    ("recurrent::Fused", &["recurrent"]),
+    (
+        "max_min::ReducedExtremum",
+        &["amax", "amin", "max", "median", "min"],
+    ),
+    ("reduce::Sum", &["sum"]),
+    ("rounding::Step", &["floor", "ceil", "round", "trunc"]),
+    ("rows::IndexAdd", &["index_add"]),
+    ("rows::IndexSelect", &["index_select", "embedding"]),
+    ("running::LogCumSumExp", &["logcumsumexp"]),
+    ("sample::Sample", &["grid_sample"]),
+    ("scan::CumProd", &["cumprod"]),
+    ("scan::CumSum", &["cumsum"]),
+    ("scatter_reduce::Folded", &["scatter_reduce"]),
+    ("sign_bit::Copysign", &["copysign"]),
+    ("parts::Parts", &["split", "split_with_sizes", "unbind"]),
+    ("slice::AsStridedScatter", &["place"]),
+    (
+        "slice::ViewBy",
+        &["diagonal", "narrow", "select", "slice", "unfold"],
+    ),
+    ("softmax::LogSoftmax", &["log_softmax"]),
+    ("softmax::Softmax", &["softmax"]),
+    ("special::Polygamma", &["polygamma"]),
+    ("squash::Sigmoid", &["sigmoid"]),
+    ("squash::Softsign", &["softsign"]),
+    ("squash::Tanh", &["tanh"]),
+    ("trigonometric::Cos", &["cos"]),
+    ("trigonometric::Sin", &["sin"]),
+    ("unfold::Unfold", &["im2col", "col2im"]),
+    ("permute::Permute", &["permute"]),
+    ("view::Contiguous", &["contiguous"]),
+    ("view::Expand", &["expand"]),
+    ("view::Reshape", &["reshape"]),
+];
+
+/// A file of operations, by its name.
+macro_rules! sources {
+    ($($name:literal),*) => { [$(($name, include_str!(concat!("../", $name, ".rs")))),*] };
+}
+
+const SOURCES: &[(&str, &str)] = &sources!(
+    "accumulate",
+    "step",
+    "update",
+    "adaptive_pool",
+    "addmm",
+    "angle",
+    "arc",
+    "arithmetic",
+    "arrange",
+    "attention",
+    "autocast",
+    "avg_pool",
+    "batch_norm",
+    "cast",
+    "cdist",
+    "clamp",
+    "close",
+    "compare",
+    "complex",
+    "conv",
+    "conv_transpose",
+    "cross_entropy",
+    "diagonals",
+    "dropout",
+    "einsum",
+    "exponential",
+    "extreme",
+    "exponential_unit",
+    "fractional_pool",
+    "fill_in_range",
+    "fused",
+    "gate",
+    "grid_sample",
+    "hyperbolic",
+    "index",
+    "indexing",
+    "integers",
+    "interpolate",
+    "join",
+    "linear",
+    "linear_map",
+    "layer_norm",
+    "logarithm",
+    "logic",
+    "matmul",
+    "max_min",
+    "no_influence",
+    "norm",
+    "normalize",
+    "operators",
+    "packed_matmul",
+    "pad",
+    "parts",
+    "permute",
+    "piecewise",
+    "pointwise",
+    "pool",
+    "pow",
+    "product",
+    "quotient",
+    "rectifier",
+    "recurrent",
+    "reduce",
+    "reduce_dim",
+    "rounding",
+    "rows",
+    "sample",
+    "scan",
+    "sign",
+    "sign_bit",
+    "sizes",
+    "slice",
+    "softmax",
+    "sort",
+    "special",
+    "squash",
+    "tensordot",
+    "trigonometric",
+    "unfold",
+    "unpool",
+    "value",
+    "view",
+    "count",
+    "index_tensor",
+    "log_add_exp",
+    "meshgrid",
+    "multinomial",
+    "nan_to_num",
+    "order_keys",
+    "quantile",
+    "repeat_interleave",
+    "running",
+    "scatter",
+    "scatter_reduce",
+    "search",
+    "unique",
+    "window"
+);
+
+#[test]
+fn every_gradient_agrees_with_differences_to_second_order() {
+    // Everything with a gradient is covered: every file, type and name.
+    let modules = include_str!("../mod.rs");
+    let listed = modules
+        .lines()
+        .filter(|line| line.starts_with("mod ") && *line != "mod tests;");
+    assert_eq!(listed.count(), SOURCES.len());
+    let mut types = 0;
+    for &(file, source) in SOURCES {
+        for line in source
+            .lines()
+            .filter_map(|line| line.strip_prefix("impl Function for "))
+        {
+            let name = format!("{file}::{}", line.trim_end_matches(" {"));
+            assert!(FUNCTIONS.iter().any(|(f, _)| *f == name), "{name}");
+            types += 1;
+        }
+    }
+    assert_eq!(types, FUNCTIONS.len());
+    gradients::check_all();
+    SEEN.with_borrow(|seen| {
+        for name in FUNCTIONS.iter().flat_map(|(_, names)| names.iter()) {
+            assert!(
+                seen.contains(name),
+                "the gradient of {name} was not checked"
+            );
+        }
+    });
+}

@@ -66,19 +66,3 @@ fn changed(before: &StateDict, after: &StateDict) -> Vec<String> {
     let keys = after.iter().filter(differs);
     keys.map(|(key, _)| key.to_owned()).collect()
 }
-
-/// A file for this test, removed at the end.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("pitfall-{name}-{}.safetensors", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}

@@ -5,10 +5,9 @@
 use module_core::backend::{Nf4Parts, Nf4Storage, Storage};
 use module_core::{DTypeError, ErrorKind, Layout, Tolerance};
 use module_nn::prelude::*;
+use module_tests::files::adler32;
 use module_tests::golden;
 use serde_json::Value;
-
-use crate::gguf_files::adler32;
 
 fn file() -> StateDict {
     StateDict::load(golden::path("bitsandbytes/layers.safetensors")).unwrap()

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use module_nn::functional::{CrossEntropyOptions, cross_entropy};
 use module_nn::prelude::*;
 use module_tests::digits::Digits;
+use module_tests::files::adler32;
 use module_tests::golden::{self, Tolerance, assert_close};
 use serde_json::Value;
 
@@ -254,14 +255,4 @@ fn the_committed_shards_hold_what_is_written_today() {
         assert!(a.shares_memory_with(b));
     }
     std::fs::remove_dir_all(scratch).unwrap();
-}
-
-/// Links the recorded answer to the bytes that PyTorch read.
-fn adler32(bytes: &[u8]) -> u32 {
-    let step = |(a, b): (u32, u32), &byte: &u8| {
-        let a = (a + u32::from(byte)) % 65521;
-        (a, (b + a) % 65521)
-    };
-    let (a, b) = bytes.iter().fold((1, 0), step);
-    b << 16 | a
 }

@@ -4,9 +4,11 @@
 mod atomic;
 mod deferred;
 mod hooks;
+mod keys;
 mod one_version;
 mod options;
 mod report;
+mod ties;
 mod transpose;
 
 use module_nn::IndexMap;
@@ -68,6 +70,28 @@ fn extra() -> Extra {
 struct TiedLinears {
     encoder: Linear,
     decoder: Linear,
+}
+
+#[derive(Module)]
+struct Tied {
+    encoder: Linear,
+    decoder: Linear,
+    statistics: Buffer,
+    again: Buffer,
+}
+
+fn tied() -> Tied {
+    let encoder = LinearConfig::new(3, 5).bias(false).build().unwrap();
+    let mut decoder = Linear::new(3, 5).unwrap();
+    decoder.tie_weight(encoder.weight()).unwrap();
+    let statistics = Buffer::new(floats([0.0; 2]));
+    let again = statistics.share();
+    Tied {
+        encoder,
+        decoder,
+        statistics,
+        again,
+    }
 }
 
 fn floats<const N: usize>(values: [f32; N]) -> Tensor {
@@ -350,176 +374,4 @@ fn loading_keeps_gradients_modes_and_identities() {
     assert!(!model.get_parameter("head.bias").unwrap().requires_grad());
     assert!(!model.is_training());
     assert_same(&model.state_dict().unwrap(), &state, "loaded");
-}
-
-#[derive(Module)]
-struct Tied {
-    encoder: Linear,
-    decoder: Linear,
-    statistics: Buffer,
-    again: Buffer,
-}
-
-fn tied() -> Tied {
-    let encoder = LinearConfig::new(3, 5).bias(false).build().unwrap();
-    let mut decoder = Linear::new(3, 5).unwrap();
-    decoder.tie_weight(encoder.weight()).unwrap();
-    let statistics = Buffer::new(floats([0.0; 2]));
-    let again = statistics.share();
-    Tied {
-        encoder,
-        decoder,
-        statistics,
-        again,
-    }
-}
-
-#[track_caller]
-fn assert_tied(model: &Tied) {
-    assert_eq!(model.encoder.weight().id(), model.decoder.weight().id());
-    assert_eq!(model.statistics.id(), model.again.id());
-}
-
-#[test]
-fn a_tied_tensor_stands_under_every_name_and_loads_tied() {
-    let (model, other) = (tied(), tied());
-    let state = other.state_dict().unwrap();
-    let keys: Vec<&str> = state.keys().collect();
-    let expected = [
-        "statistics",
-        "again",
-        "encoder.weight",
-        "decoder.weight",
-        "decoder.bias",
-    ];
-    assert_eq!(keys, expected);
-    assert!(model.load_state_dict(&state).unwrap().not_loaded.is_empty());
-    assert_tied(&model);
-    assert_same(&model.state_dict().unwrap(), &state, "loaded");
-}
-
-#[test]
-fn two_values_for_one_tied_tensor_are_an_error_that_changes_nothing() {
-    let model = tied();
-    let before = model.state_dict().unwrap();
-    let mut state = before.clone();
-    let zeros = before.get("encoder.weight").unwrap().zeros_like().unwrap();
-    state.insert("decoder.weight", zeros);
-    let error = model.load_state_dict(&state).unwrap_err();
-    let Some(problems) = error.downcast_ref::<LoadProblems>() else {
-        panic!("{error}");
-    };
-    let names = ("encoder.weight".to_owned(), "decoder.weight".to_owned());
-    assert_eq!(problems.untied, [names]);
-    assert!(
-        error
-            .to_string()
-            .contains("\"encoder.weight\" and \"decoder.weight\" are one tensor")
-    );
-    assert_same(&model.state_dict().unwrap(), &before, "after the error");
-}
-
-#[test]
-fn a_tied_tensor_under_one_of_its_names_is_not_fresh() {
-    let model = tied();
-    let mut state = tied().state_dict().unwrap();
-    let weight = state.remove("decoder.weight").unwrap();
-    for other in ["encoder.weight", "decoder.weight"] {
-        let report = model.load_state_dict(&state).unwrap();
-        assert!(report.missing.is_empty() && report.not_loaded.is_empty());
-        assert_eq!(report.to_string(), "<All keys matched successfully>");
-        assert_tied(&model);
-        assert_eq!(
-            compare(&model.encoder.weight().detach(), &weight, Tolerance::EXACT),
-            Ok(())
-        );
-        if state.contains_key("encoder.weight") {
-            state.rename(other, "decoder.weight").unwrap();
-        }
-    }
-}
-
-#[test]
-fn ties_survive_a_file_which_holds_them_once() {
-    let path = std::env::temp_dir().join(format!("tied-{}.safetensors", std::process::id()));
-    let (model, other) = (tied(), tied());
-    other.save(&path).unwrap();
-    let bytes = std::fs::read(&path).unwrap();
-    other.save(&path).unwrap();
-    // Two ties are two metadata entries, whose order must not change between runs.
-    assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    let length = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
-    assert_eq!(bytes.len() - 8 - length, 4 * (3 * 5 + 5 + 2));
-    assert!(model.load(&path).unwrap().not_loaded.is_empty());
-    std::fs::remove_file(path).unwrap();
-    assert_tied(&model);
-    assert_same(
-        &model.state_dict().unwrap(),
-        &other.state_dict().unwrap(),
-        "loaded",
-    );
-}
-
-#[test]
-fn non_persistent_buffers_have_no_key() {
-    #[derive(Module)]
-    struct Cache {
-        kept: Buffer,
-        scratch: Buffer,
-    }
-
-    let cache = Cache {
-        kept: Buffer::new(floats([1.0])),
-        scratch: Buffer::non_persistent(floats([2.0])),
-    };
-    assert_eq!(cache.buffers().count(), 2);
-    let mut state = cache.state_dict().unwrap();
-    assert!(state.keys().eq(["kept"]));
-    state.insert("scratch", floats([3.0]));
-    let error = cache.load_state_dict(&state).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("Unexpected key(s) in state_dict: \"scratch\"")
-    );
-    assert_eq!(cache.kept.tensor().item::<f32>().unwrap(), 1.0);
-}
-
-/// The keys of a map are known only at run time, when the derive can no longer compare them.
-#[test]
-fn two_tensors_under_one_key_are_an_error() {
-    #[derive(Module)]
-    struct Twice {
-        #[module(flatten)]
-        layers: IndexMap<String, Linear>,
-        head: Linear,
-    }
-
-    let layer = || Linear::new(2, 2).unwrap();
-    let twice = Twice {
-        layers: IndexMap::from([("head".to_owned(), layer())]),
-        head: layer(),
-    };
-    let error = twice.state_dict().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "key `head.weight` appears twice in Twice; rename a field with `#[module(rename = \"…\")]`"
-    );
-    assert!(twice.load_state_dict(&StateDict::new()).is_err());
-}
-
-#[test]
-fn keys_of_a_map_that_are_no_names_are_an_error() {
-    for name in ["a.b", ""] {
-        let layer = Linear::new(2, 2).unwrap();
-        let map = IndexMap::from([
-            ("fine".to_owned(), Vec::new()),
-            (name.to_owned(), vec![layer]),
-        ]);
-        let error = map.state_dict().unwrap_err();
-        assert!(
-            matches!(error.downcast_ref(), Some(ModuleError::InvalidKey { key, .. }) if key == name),
-            "{error}"
-        );
-    }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use module_examples::models::pretrained::read_config;
@@ -12,24 +12,8 @@ use module_nn::data::{CifarLabels, CsvConfig, load_cifar10, load_cifar100, load_
 use module_nn::log::{CSVLogger, JSONLinesLogger};
 use module_nn::lora::PeftAdapter;
 use module_nn::prelude::*;
+use module_tests::files::Scratch;
 use serde_json::Value;
-
-/// A directory for the test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Creates a special file at a path.
 type Make = fn(&Path);
@@ -68,7 +52,7 @@ fn only_regular_files_are_read() {
         }),
     ];
     for (kind, make) in SPECIAL {
-        let folder = Folder::new(&kind.replace(' ', "-"));
+        let folder = Scratch::directory(&format!("special-{}", kind.replace(' ', "-")));
         for (name, read) in readers {
             let path = folder.0.join(name);
             make(&path);
@@ -81,7 +65,7 @@ fn only_regular_files_are_read() {
 
 #[test]
 fn a_configuration_without_end_is_not_read() {
-    let folder = Folder::new("long-configuration");
+    let folder = Scratch::directory("long-configuration");
     let file = std::fs::File::create(folder.0.join("adapter_config.json")).unwrap();
     // A sparse file, which takes no space.
     file.set_len(1 << 40).unwrap();

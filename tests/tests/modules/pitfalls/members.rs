@@ -5,7 +5,9 @@ use module_nn::init::{self, Nonlinearity, Normal, Recommended};
 use module_nn::parametrize::weight_norm;
 use module_nn::prelude::*;
 
-use super::{Scratch, backward, changed, images, net};
+use module_tests::files::Scratch;
+
+use super::{backward, changed, images, net};
 
 #[test]
 fn pitfall_01_composition_keeps_every_member() {
@@ -159,7 +161,7 @@ fn assert_tied(model: &Tied) {
 
 #[test]
 fn pitfall_23_ties_survive_everything_and_count_once() {
-    let (model, scratch) = (tied(), Scratch::new("23"));
+    let (model, scratch) = (tied(), Scratch::new("pitfall-23"));
     assert_eq!(model.num_parameters(), 9);
     assert_eq!(model.num_trainable(), 9);
     assert_eq!(model.parameters().count(), 1);

@@ -2,7 +2,9 @@
 
 use module_nn::prelude::*;
 
-use super::{Net, Scratch, changed, images, net, step};
+use module_tests::files::Scratch;
+
+use super::{Net, changed, images, net, step};
 
 /// Loading must fail with a text that contains `part`, and change nothing.
 #[track_caller]
@@ -170,7 +172,7 @@ fn pitfall_52_a_square_weight_is_not_left_out_of_a_transposing_rule() {
 
 #[test]
 fn pitfall_47_a_pickle_is_refused_unread() {
-    let scratch = Scratch::new("47");
+    let scratch = Scratch::new("pitfall-47");
     // The beginning of a zip, as `torch.save` writes it, and of a bare pickle.
     for bytes in [&b"PK\x03\x04archive/data.pkl"[..], b"\x80\x02cos\nsystem\n"] {
         std::fs::write(&scratch.0, bytes).unwrap();
@@ -184,7 +186,7 @@ fn pitfall_47_a_pickle_is_refused_unread() {
 
 #[test]
 fn pitfall_48_a_truncated_file_is_an_error() {
-    let (model, scratch) = (net(), Scratch::new("48"));
+    let (model, scratch) = (net(), Scratch::new("pitfall-48"));
     model.call(images(0)).unwrap();
     model.save(&scratch.0).unwrap();
     let whole = std::fs::read(&scratch.0).unwrap();
@@ -204,7 +206,7 @@ fn pitfall_48_a_truncated_file_is_an_error() {
 
 #[test]
 fn pitfall_48_a_crafted_header_is_an_error_without_a_huge_allocation() {
-    let scratch = Scratch::new("48-crafted");
+    let scratch = Scratch::new("pitfall-48-crafted");
     let file = |length: u64, header: &str, data: usize| {
         [&length.to_le_bytes()[..], header.as_bytes(), &vec![0; data]].concat()
     };

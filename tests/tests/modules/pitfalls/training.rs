@@ -87,12 +87,12 @@ fn pitfall_30_an_optimizer_of_a_part_is_an_error() {
 fn pitfall_34_an_operation_without_gradient_is_an_error_in_backward() {
     let x = Tensor::from([1.0_f32, 2.0]).with_grad().unwrap();
     let y = x.detach().mul(2.0).unwrap();
-    let y = y.record([&x], |_| module_nn::NoGradient("quantise"));
+    let y = y.record([&x], |_| module_nn::NoGradient("quantize"));
     let error = y.sum(..).unwrap().backward().unwrap_err();
     assert!(
         matches!(
             error.kind(),
-            ErrorKind::Autograd(AutogradError::NoGradient { op: "quantise" })
+            ErrorKind::Autograd(AutogradError::NoGradient { op: "quantize" })
         ),
         "{error}"
     );

@@ -5,9 +5,8 @@ use std::io::Write;
 
 use module_nn::log::{CSVLogger, JSONLinesLogger, Logger};
 use module_nn::prelude::*;
+use module_tests::files::Scratch;
 use serde_json::Value;
-
-use super::Scratch;
 
 const NUMBERS: [f64; 8] = [
     0.1,
@@ -27,7 +26,10 @@ fn append(path: &Scratch, bytes: &[u8]) {
 
 #[test]
 fn numbers_read_back_to_the_bit() {
-    let (csv, lines) = (Scratch::new("bits.csv"), Scratch::new("bits.jsonl"));
+    let (csv, lines) = (
+        Scratch::new("logs-bits.csv"),
+        Scratch::new("logs-bits.jsonl"),
+    );
     let mut table = CSVLogger::new(&csv).unwrap();
     let mut json = JSONLinesLogger::new(&lines).unwrap();
     for (step, number) in NUMBERS.into_iter().enumerate() {
@@ -56,7 +58,7 @@ fn numbers_read_back_to_the_bit() {
 
 #[test]
 fn numbers_that_are_not_finite_have_a_form() {
-    let (csv, lines) = (Scratch::new("nan.csv"), Scratch::new("nan.jsonl"));
+    let (csv, lines) = (Scratch::new("logs-nan.csv"), Scratch::new("logs-nan.jsonl"));
     let values = [
         ("a", f64::NAN),
         ("b", f64::INFINITY),
@@ -82,7 +84,7 @@ fn numbers_that_are_not_finite_have_a_form() {
 
 #[test]
 fn later_columns_are_added_and_rows_without_a_value_are_empty_there() {
-    let path = Scratch::new("columns.csv");
+    let path = Scratch::new("logs-columns.csv");
     let mut log = CSVLogger::new(&path).unwrap();
     assert_eq!(path.text(), "");
     log.log(1, &[("loss", 1.0), ("lr", 0.5)]).unwrap();
@@ -98,7 +100,7 @@ fn later_columns_are_added_and_rows_without_a_value_are_empty_there() {
 
 #[test]
 fn names_are_quoted_by_rfc_4180_and_read_back() {
-    let path = Scratch::new("quotes.csv");
+    let path = Scratch::new("logs-quotes.csv");
     let names = ["a,b", "say \"x\"", "two\nlines", "ä", ""];
     let values: Vec<(&str, f64)> = names.iter().map(|name| (*name, 1.0)).collect();
     CSVLogger::new(&path).unwrap().log(1, &values).unwrap();
@@ -111,7 +113,7 @@ fn names_are_quoted_by_rfc_4180_and_read_back() {
     let rows = "1,1.0,1.0,1.0,1.0,1.0,\n2,1.0,1.0,1.0,1.0,1.0,\n3,,,,,,5.0\n";
     assert_eq!(path.text(), format!("{header},more\n{rows}"));
 
-    let lines = Scratch::new("quotes.jsonl");
+    let lines = Scratch::new("logs-quotes.jsonl");
     JSONLinesLogger::new(&lines)
         .unwrap()
         .log(1, &values)
@@ -122,7 +124,7 @@ fn names_are_quoted_by_rfc_4180_and_read_back() {
 
 #[test]
 fn a_file_goes_on_without_a_row_that_was_cut_off() {
-    let path = Scratch::new("cut.csv");
+    let path = Scratch::new("logs-cut.csv");
     CSVLogger::new(&path)
         .unwrap()
         .log(1, &[("loss", 1.0)])
@@ -145,7 +147,7 @@ fn a_file_goes_on_without_a_row_that_was_cut_off() {
         .unwrap();
     assert_eq!(path.text(), "step,x,y\n1,1.0,\n2,2.0,3.0\n");
 
-    let lines = Scratch::new("cut.jsonl");
+    let lines = Scratch::new("logs-cut.jsonl");
     JSONLinesLogger::new(&lines)
         .unwrap()
         .log(1, &[("loss", 1.0)])
@@ -163,7 +165,7 @@ fn a_file_goes_on_without_a_row_that_was_cut_off() {
 
 #[test]
 fn each_row_is_in_the_file_when_the_call_returns() {
-    let path = Scratch::new("rows.csv");
+    let path = Scratch::new("logs-rows.csv");
     let mut log = CSVLogger::new(&path).unwrap();
     for step in 0..3 {
         log.log(step, &[("x", 0.0)]).unwrap();
@@ -173,7 +175,7 @@ fn each_row_is_in_the_file_when_the_call_returns() {
 
 #[test]
 fn names_that_have_no_place_and_files_of_something_else_are_refused() {
-    let path = Scratch::new("refused.csv");
+    let path = Scratch::new("logs-refused.csv");
     let mut log = CSVLogger::new(&path).unwrap();
     log.log(1, &[("x", 1.0)]).unwrap();
     let error = log.log(2, &[("y", 1.0), ("y", 2.0)]).unwrap_err();

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use module_nn::lora::{self, InitLoraWeights, LoraBias, LoraConfig, PeftAdapter, PeftConfig};
 use module_nn::prelude::*;
+use module_tests::files::adler32;
 use module_tests::golden::{Tolerance, assert_close};
 use serde_json::Value;
 
 use super::models::{Model, base};
 use super::{Recorded, answer};
-use crate::torch_optimizers::adler32;
 
 /// Set to rewrite the files, after which `golden/check_rust_adapters.py` must be run again.
 const WRITE: &str = "WRITE_GOLDEN";

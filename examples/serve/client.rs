@@ -91,7 +91,7 @@ impl Client {
 ///
 /// # Errors
 ///
-/// An answer that is none.
+/// An invalid answer.
 pub fn read_json(response: &Response<Bytes>) -> Result<Value, ClientError> {
     Ok(serde_json::from_slice(response.body())?)
 }

@@ -60,7 +60,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// A name that there is not, a value that is none, sizes that do not go together.
+    /// An unknown name, an invalid value, sizes that do not go together.
     pub fn from_args(args: impl IntoIterator<Item = String>) -> Result<Self> {
         let (mut options, mut args) = (Self::default(), args.into_iter());
         while let Some(name) = args.next() {

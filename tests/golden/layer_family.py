@@ -173,7 +173,7 @@ class Family:
         or plain JSON values; nested lists are tuples. A list of numbers is the shape of an `Input`.
         The generator is seeded right before the constructor and right before each pass; `warmup` is
         the number of passes in training before the recorded one, with inputs of their own.
-        `perturbed` moves constant parameters and buffers away from their first values.
+        `perturbed` moves constant parameters and buffers away from their initial values.
         """
         for dtype in dtypes:
             self.one(layer, kwargs, inputs, named or {}, dtype, mode, seed, warmup, label, backward, perturbed)

@@ -149,7 +149,7 @@ def length(family):
     return len(family.cases), len(family.tensors), len(family.first)
 
 
-def take_back(family, before):
+def undo(family, before):
     """Remove what has been recorded since the family had this length."""
     cases, tensors, first = before
     del family.cases[cases:]
@@ -169,7 +169,7 @@ def write_modules(everything):
                 try:
                     record(family, kind, given, mode, label, dtype)
                 except (LeftOut, NotImplementedError) as reason:
-                    take_back(family, before)
+                    undo(family, before)
                     left_out[f"{kind.__name__}: {reason}"] += 1
             if everything and len(family.cases) >= CASES_A_FILE:
                 written += family.write()

@@ -24,7 +24,7 @@ def write():
         data = tensor_bytes(value)
         case = {"key": key, "shape": list(value.shape), "crc32": zlib.crc32(data)}
         if value.dtype == torch.float32:
-            # The bits of the first values show where a mistake begins; the checksum covers all.
+            # The bits of the leading numbers show where a mistake begins; the checksum covers all.
             case["first"] = value.reshape(-1)[:4].view(torch.int32).tolist()
         cases.append(case)
     write_json("resnet.json", cases)

@@ -1,3 +1,5 @@
+//! The U-Net and the scheduler of DDPM, compared with diffusers.
+
 use module_examples::models::ddpm::{DDPMScheduler, UNet2DModel};
 use module_examples::models::pretrained::Pretrained;
 use module_nn::prelude::*;

@@ -1,3 +1,5 @@
+//! Models of images, compared with their originals.
+
 use module_examples::models::convnext::ConvNeXt;
 use module_examples::models::dcgan::{Discriminator, Generator};
 use module_examples::models::ddpm::UNet2DModel;

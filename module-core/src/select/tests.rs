@@ -1,3 +1,4 @@
+//! Tests of selections.
 #![allow(clippy::unwrap_used)]
 
 use super::Select;

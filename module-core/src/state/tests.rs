@@ -1,3 +1,4 @@
+//! Tests of state dicts: rules that rename keys, differences, JSON.
 #![allow(clippy::unwrap_used)]
 
 use super::{Remap, StateDict};

@@ -1,3 +1,5 @@
+//! `Tensor::backward` and its variants.
+
 use super::{BackwardOptions, engine};
 use crate::tensor::{Edge, Tensor};
 use crate::{AutogradError, Result, ShapeError};

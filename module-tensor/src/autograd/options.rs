@@ -1,3 +1,5 @@
+//! The options of a backward pass.
+
 crate::options! {
     /// How [`Tensor::backward_with`](crate::Tensor::backward_with) treats the graph.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,3 +1,5 @@
+//! Broadcasting of shapes and layouts.
+
 use super::Layout;
 use super::shape::Shape;
 use super::sizes::DimVec;

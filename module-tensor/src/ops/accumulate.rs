@@ -1,3 +1,5 @@
+//! Addition in place, for gradients that accumulate.
+
 use crate::{DType, Result, Tensor};
 
 impl Tensor {

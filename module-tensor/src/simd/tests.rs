@@ -1,3 +1,5 @@
+//! Tests of transposing in registers.
+
 use super::{Level, Transpose};
 
 fn check<T: Transpose + PartialEq + std::fmt::Debug>(number: impl Fn(usize) -> T) {

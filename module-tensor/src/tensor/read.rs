@@ -1,3 +1,5 @@
+//! Reading the elements of a tensor.
+
 use super::Tensor;
 use crate::backend::{Element, HostData, cpu_bytes};
 use crate::{DTypeError, Result};

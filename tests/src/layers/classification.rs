@@ -1,3 +1,5 @@
+//! The entries of the losses of classification.
+
 use module_nn::prelude::*;
 
 use super::{Entry, loss};

@@ -1,3 +1,5 @@
+//! The entries of convolutions.
+
 use module_nn::prelude::*;
 
 use super::{Arguments, Entry, layer, layer_with};

@@ -1,3 +1,5 @@
+//! The entries of CTC's loss.
+
 use module_nn::prelude::*;
 
 use super::{Entry, module};

@@ -1,3 +1,5 @@
+//! The entries of dropouts.
+
 use module_nn::prelude::*;
 
 use super::{Entry, layer};

@@ -1,3 +1,5 @@
+//! The entries of layers of language models.
+
 use module_nn::prelude::*;
 
 use super::{Entry, layer};

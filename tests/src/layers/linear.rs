@@ -1,3 +1,5 @@
+//! The entries of linear layers.
+
 use module_nn::prelude::*;
 
 use super::{Entry, layer, plain};

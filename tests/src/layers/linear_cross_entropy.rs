@@ -1,3 +1,5 @@
+//! The entries of the linear cross-entropy loss.
+
 use module_nn::prelude::*;
 
 use super::{Entry, loss};

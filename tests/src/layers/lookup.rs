@@ -1,3 +1,5 @@
+//! The entries of embeddings.
+
 use module_nn::prelude::*;
 
 use super::{Arguments, Entry, layer, module};

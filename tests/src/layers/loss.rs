@@ -1,3 +1,5 @@
+//! The entries of losses of an input and a target.
+
 use module_nn::prelude::*;
 
 use super::{Entry, loss, triple};

@@ -1,3 +1,5 @@
+//! The entries of margin losses.
+
 use module_nn::prelude::*;
 
 use super::{Entry, loss, triple};

@@ -1,3 +1,5 @@
+//! The entries of layers that change only the shape.
+
 use module_nn::prelude::*;
 
 use super::{Entry, layer};

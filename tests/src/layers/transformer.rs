@@ -1,3 +1,5 @@
+//! The entries of the transformer.
+
 use module_nn::prelude::*;
 
 use super::{Arguments, Entry, module};

@@ -1,3 +1,5 @@
+//! The entries of torchvision's layers.
+
 use module_nn::prelude::*;
 
 use super::{Entry, layer};

@@ -144,8 +144,8 @@ fn a_wrong_name_lists_those_that_there_are() {
         checkpoint = checkpoint.with(name, &part).unwrap();
     }
     assert_eq!(
-        restore(&checkpoint, "optimiser"),
-        "restore: name = optimiser: the checkpoint has `model`, `optimizer`; did you mean `optimizer`?"
+        restore(&checkpoint, "optimzer"),
+        "restore: name = optimzer: the checkpoint has `model`, `optimizer`; did you mean `optimizer`?"
     );
     for i in 0..30 {
         checkpoint = checkpoint.with(&format!("p{i}"), &part).unwrap();

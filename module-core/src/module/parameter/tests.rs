@@ -1,3 +1,5 @@
+//! Tests of parameters: hooks on gradients, pausing, freezing and the number of dimensions.
+
 use super::Parameter;
 use crate::module::ConstantInit;
 use crate::{Error, MAX_RANK, Result, Tensor, deferred};

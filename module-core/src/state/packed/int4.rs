@@ -1,3 +1,5 @@
+//! Weights of 4 bits in a state dict.
+
 use super::description::Description;
 use super::format::{PackedFormat, Parts, Split};
 use crate::backend::{Int4Parts, Int4Storage, Storage};

@@ -1,3 +1,5 @@
+//! Weights of 8 bits in a state dict.
+
 use super::description::Description;
 use super::format::{PackedFormat, Parts, Split};
 use crate::backend::{Int8Parts, Int8Storage, Storage};

@@ -1,3 +1,5 @@
+//! Random flips.
+
 use module_core::{Result, Tensor};
 
 use super::{Transform, functional, uniform};

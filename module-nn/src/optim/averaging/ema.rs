@@ -50,7 +50,7 @@ config! {
     /// max(min(1 - (1 + n/γ)^(-p), d), min_decay)
     /// ```
     ///
-    /// so that the first values are soon forgotten, as in timm's `ModelEmaV3`.
+    /// so that the earliest values are soon forgotten, as in timm's `ModelEmaV3`.
     ///
     /// # Example
     ///

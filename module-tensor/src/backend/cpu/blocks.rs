@@ -84,7 +84,7 @@ pub(super) fn empty() {
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     blocks: Vec::new(),
     bytes: 0,
-    lacking: 0,
+    missing: 0,
 });
 
 fn pool() -> std::sync::MutexGuard<'static, Pool> {
@@ -98,7 +98,7 @@ struct Pool {
     blocks: Vec<(Size, Vec<HostData>)>,
     bytes: usize,
     /// The bytes for which blocks are still to be returned to the system; below 0 if too many were returned.
-    lacking: isize,
+    missing: isize,
 }
 
 /// The dtype and the number of bytes.
@@ -135,19 +135,19 @@ impl Pool {
     /// Returns blocks to the system in exchange for `bytes` that no block has room for. Otherwise a program would come to
     /// hold the most that it ever uses of each size, which may be twice what it uses at any one time.
     fn make_room(&mut self, bytes: usize) {
-        self.lacking += bytes as isize;
-        while self.lacking > 0 && self.bytes > IDLE {
+        self.missing += bytes as isize;
+        while self.missing > 0 && self.bytes > IDLE {
             let size = |&at: &usize| self.blocks[at].0.1 as isize;
             let all = 0..self.blocks.len();
-            let largest = all.clone().filter(|at| size(at) <= self.lacking);
+            let largest = all.clone().filter(|at| size(at) <= self.missing);
             let largest = largest.max_by_key(size);
             let Some(at) = largest.or_else(|| all.min_by_key(size)) else {
                 break;
             };
-            self.lacking -= size(&at);
+            self.missing -= size(&at);
             self.remove(at);
         }
-        self.lacking = self.lacking.min(0);
+        self.missing = self.missing.min(0);
     }
 
     /// Keeps a block, unless there are enough.

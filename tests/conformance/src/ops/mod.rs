@@ -83,12 +83,12 @@ pub(crate) const DIFFERENT: &Different = &[
     (
         "op.gelu.none_special.f32",
         "out",
-        "PyTorch's vectorised `erf` makes NaN of infinity in f32, and not in f64",
+        "PyTorch's vectorized `erf` makes NaN of infinity in f32, and not in f64",
     ),
     (
         "op.gelu.none_range.f32",
         "out",
-        "PyTorch's vectorised `erf` is 1e-7 from the truth in f32, which shows in the tail",
+        "PyTorch's vectorized `erf` is 1e-7 from the truth in f32, which shows in the tail",
     ),
 ];
 

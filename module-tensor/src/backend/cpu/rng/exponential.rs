@@ -1,3 +1,5 @@
+//! Draws from the exponential distribution.
+
 use super::{CpuGenerator, RandomFloat, RngError};
 
 impl CpuGenerator {

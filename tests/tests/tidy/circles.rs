@@ -3,18 +3,14 @@
 //! The sources are read token by token: the modules that a file declares, its imports and definitions, and the paths in its
 //! code. A re-exported name leads to the file that defines it, so a `mod.rs` that only declares and re-exports is not part
 //! of a circle. Tests, comments and method calls are ignored.
-#![allow(clippy::unwrap_used)]
 
-#[path = "circles/allowed.rs"]
 mod allowed;
-#[path = "circles/sources.rs"]
 mod sources;
-#[path = "circles/words.rs"]
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
+use crate::files::root;
 use allowed::{AllowedCircle, CORE, NN, TENSOR};
 use sources::{Imports, Sources};
 
@@ -35,8 +31,7 @@ fn no_file_of_the_layers_imports_itself_by_others() {
 
 /// Fails on a circle that is not allowed, and on an allowed import that no longer closes a circle.
 fn check(name: &str, allowed: &[AllowedCircle]) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-    let sources = Sources::read(&root.join("src"));
+    let sources = Sources::read(&root().join(name).join("src"));
     assert!(sources.files.len() > 80, "{} files", sources.files.len());
     let mut imports = sources.imports();
     let files: usize = imports.values().map(BTreeSet::len).sum();

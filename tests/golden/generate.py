@@ -23,7 +23,7 @@ EVERY = """
     ops_indexing ops_counting ops_running linalg summaries resnet timm_inits stored_dtypes training_runs data_loading
     metrics event_files training_curves torch_optimizers activation_checkpoints averaging autocast dataset_files
     image_transforms gguf_files bitsandbytes_files quantize lora peft_digits peft_files language_models suppressed_texts
-    sentence_embeddings
+    sentence_embeddings guide
 """.split()
 
 # By `peer_databases.py`.

@@ -1,0 +1,86 @@
+//! What a page prints, compared with what it shows.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use module_nn::{Result, fork_rng};
+
+thread_local! {
+    /// What the page of this thread has printed since it was last compared.
+    static PRINTED: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Prints: `print!` and `println!` of the pages call this.
+pub(crate) fn write(text: fmt::Arguments<'_>) {
+    PRINTED.with_borrow_mut(|printed| printed.push_str(&text.to_string()));
+}
+
+/// Compares what was printed with what a page shows, where `…` stands for any text within a line.
+#[track_caller]
+pub(crate) fn check(place: &str, shown: &str) {
+    let printed = PRINTED.take();
+    if let Some(path) = std::env::var_os("GUIDE_OUTPUTS") {
+        use std::io::Write;
+        let line = serde_json::json!([place, printed.trim_end()]);
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        writeln!(file, "{line}").unwrap();
+        return;
+    }
+    let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
+    let shown: Vec<&str> = shown.trim_end().lines().map(str::trim_end).collect();
+    let same = printed.len() == shown.len()
+        && printed.iter().zip(&shown).all(|(printed, shown)| matches(printed, shown));
+    assert!(
+        same,
+        "{place} shows another output than what is printed:\n{}\n",
+        printed.join("\n")
+    );
+}
+
+/// Whether a line is the shown one, where `…` stands for any text.
+fn matches(printed: &str, shown: &str) -> bool {
+    let mut parts = shown.split('…');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = printed.strip_prefix(first) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        if let Some(middle) = last {
+            match rest.split_once(middle) {
+                Some((_, after)) => rest = after,
+                None => return false,
+            }
+        }
+        last = Some(part);
+    }
+    match last {
+        Some(end) => rest.ends_with(end),
+        None => rest.is_empty(),
+    }
+}
+
+/// Runs a page or a program with random numbers of its own, and compares what it prints last.
+pub(crate) fn run(place: &str, page: impl FnOnce() -> Result<()>, shown: &str) {
+    let result = fork_rng(0, page);
+    crate::values::finish();
+    if let Err(error) = result {
+        panic!("{place}: {error}");
+    }
+    check(place, shown);
+}
+
+#[test]
+fn an_ellipsis_stands_for_any_text_of_a_line() {
+    assert!(matches("loss 0.25", "loss 0.25") && matches("", ""));
+    assert!(matches("took 12 ms", "took … ms") && matches("a 1 b 2 c", "a … b … c"));
+    assert!(!matches("loss 0.25", "loss 0.2") && !matches("took 12 s", "took … ms"));
+    assert!(!matches("b 1 a 2 c", "a … b … c") && !matches("", "…x"));
+}
+
+#[test]
+#[should_panic(expected = "shows another output")]
+fn an_output_that_a_page_does_not_show_is_an_error() {
+    write(format_args!("something\n"));
+    check("here", "");
+}

@@ -8,6 +8,7 @@ use crate::data::ARMS;
 #[derive(Module)]
 pub struct Spirals {
     hidden: Vec<Linear>,
+    dropout: Dropout,
     head: Linear,
 }
 
@@ -20,6 +21,7 @@ impl Spirals {
     pub fn new() -> Result<Self> {
         Ok(Self {
             hidden: vec![Linear::new(2, 64)?, Linear::new(64, 64)?],
+            dropout: Dropout::new(0.05)?,
             head: Linear::new(64, ARMS)?,
         })
     }
@@ -32,6 +34,6 @@ impl Forward for Spirals {
         for layer in &self.hidden {
             x = layer.call(x)?.relu()?;
         }
-        self.head.call(x)
+        self.head.call(self.dropout.call(x)?)
     }
 }

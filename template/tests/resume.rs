@@ -44,6 +44,7 @@ fn a_stopped_run_learns_the_same_bits() -> Result<()> {
     assert!(accuracy > 0.8, "the accuracy is {accuracy}");
     assert!(run(&stopped, &[2, 3, EPOCHS])? == (accuracy, weights));
 
-    Spirals::new()?.load(stopped.0.join("best.safetensors"))?;
+    let report = Spirals::new()?.load(stopped.0.join("best.safetensors"))?;
+    assert!(report.not_loaded.is_empty(), "{report}");
     Ok(())
 }

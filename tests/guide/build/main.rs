@@ -1,6 +1,10 @@
 //! Writes a Rust module for each page of the guide: its blocks, in order, as one function, and each program with a `main` as a
 //! module of its own.
-#![allow(clippy::expect_used, clippy::panic, reason = "a build script stops where a page is wrong")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a build script stops where a page is wrong"
+)]
 
 mod page;
 
@@ -14,6 +18,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).expect("docs/src can be read");
     let mut pages: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
     pages.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
+    pages.retain(|path| !path.ends_with("SUMMARY.md"));
     pages.sort();
     pages
 }
@@ -40,7 +45,8 @@ fn code_of(name: &str, page: &str) -> Result<String, String> {
         match part {
             Part::Row(Row { line, python, rust }) => {
                 let (place, python) = (place(line), literal(&python.join("\n")));
-                writeln!(body, "// {place}\ncrate::values::row({place:?}, {python});").expect("memory");
+                writeln!(body, "// {place}\ncrate::values::row({place:?}, {python});")
+                    .expect("memory");
                 body.extend(rust.into_iter().map(statement));
             }
             Part::Block(block) if block.value("file").is_some() => {}
@@ -110,7 +116,10 @@ fn main() {
     let mut code = String::new();
     for path in pages(&folder) {
         println!("cargo::rerun-if-changed={}", path.display());
-        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         let text = std::fs::read_to_string(&path).expect("a page can be read");
         match code_of(name, &text) {
             Ok(of_page) => code.push_str(&of_page),

@@ -80,7 +80,11 @@ pub(crate) fn parts(page: &str) -> Result<Vec<Part<'_>>, String> {
                     let text = String::new();
                     open = Some(Block { line, info, text });
                 }
-                let cells = if text.starts_with('|') { cells(text) } else { Vec::new() };
+                let cells = if text.starts_with('|') {
+                    cells(text)
+                } else {
+                    Vec::new()
+                };
                 if in_table && !cells.is_empty() && !text.starts_with("|---") {
                     let of_cell = |index: usize| cells.get(index).map(|cell| codes(cell));
                     let [python, rust] = [0, 1].map(|index| of_cell(index).unwrap_or_default());

@@ -20,7 +20,9 @@ pub(crate) fn folder() -> PathBuf {
 
 /// All pages, without the table of contents.
 pub(crate) fn pages() -> Vec<Page> {
-    let files = std::fs::read_dir(folder()).unwrap().map(|file| file.unwrap().path());
+    let files = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|file| file.unwrap().path());
     let pages = files.filter_map(|path| {
         let name = path.file_name()?.to_str()?.strip_suffix(".md")?.to_owned();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -67,7 +69,9 @@ fn every_link_leads_to_a_file_and_a_heading() {
             assert!(path.exists(), "{}.md: {link} leads nowhere", page.name);
             if !heading.is_empty() {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let found = text.lines().any(|line| anchor(line).as_deref() == Some(heading));
+                let found = text
+                    .lines()
+                    .any(|line| anchor(line).as_deref() == Some(heading));
                 assert!(found, "{}.md: {link} leads to no heading", page.name);
             }
         }
@@ -77,7 +81,9 @@ fn every_link_leads_to_a_file_and_a_heading() {
 /// The anchor of a heading, as mdbook and GitHub form it.
 fn anchor(line: &str) -> Option<String> {
     let heading = line.strip_prefix('#')?.trim_start_matches('#').trim();
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
 }
 
@@ -109,6 +115,9 @@ fn every_recorded_value_belongs_to_a_row() {
             }
         }
     }
-    assert!(RECORDED.keys().all(|row| rows.contains(row)), "run tests/golden/guide.py");
+    assert!(
+        RECORDED.keys().all(|row| rows.contains(row)),
+        "run tests/golden/guide.py"
+    );
     assert_eq!(RECORDED.len(), rows.len());
 }

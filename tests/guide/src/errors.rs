@@ -43,7 +43,9 @@ fn read(file: &str) -> String {
 
 /// The lines of an item, after the one that begins with `start`.
 fn lines_of<'s>(source: &'s str, start: &str) -> impl Iterator<Item = &'s str> {
-    let lines = source.lines().skip_while(move |line| !line.starts_with(start));
+    let lines = source
+        .lines()
+        .skip_while(move |line| !line.starts_with(start));
     lines.skip(1).take_while(|line| *line != "}")
 }
 
@@ -54,7 +56,9 @@ fn without_links(text: &str) -> String {
         let Some((name, after)) = after.split_once("`]") else {
             break;
         };
-        let target = after.strip_prefix('(').and_then(|after| after.split_once(')'));
+        let target = after
+            .strip_prefix('(')
+            .and_then(|after| after.split_once(')'));
         rest = target.map_or(after, |(_, after)| after);
         write!(plain, "{before}`{name}`").unwrap();
     }
@@ -64,8 +68,12 @@ fn without_links(text: &str) -> String {
 /// The text of comments with this indentation, which end right before a line.
 fn comment<'s>(lines: impl DoubleEndedIterator<Item = &'s str>, indent: &str) -> String {
     let start = format!("{indent}///");
-    let lines = lines.rev().skip_while(|line| line.trim_start().starts_with("#["));
-    let lines = lines.map_while(|line| line.strip_prefix(&start)).map(str::trim);
+    let lines = lines
+        .rev()
+        .skip_while(|line| line.trim_start().starts_with("#["));
+    let lines = lines
+        .map_while(|line| line.strip_prefix(&start))
+        .map(str::trim);
     let mut lines: Vec<&str> = lines.collect();
     lines.reverse();
     let first = lines.iter().take_while(|line| !line.is_empty());
@@ -74,7 +82,11 @@ fn comment<'s>(lines: impl DoubleEndedIterator<Item = &'s str>, indent: &str) ->
 
 /// The variants of an enum or the fields of a struct, each with its comment.
 fn members(source: &str, name: &str) -> Vec<(String, String)> {
-    let kind = if source.contains(&format!("pub enum {name} {{")) { "enum" } else { "struct" };
+    let kind = if source.contains(&format!("pub enum {name} {{")) {
+        "enum"
+    } else {
+        "struct"
+    };
     let lines: Vec<&str> = lines_of(source, &format!("pub {kind} {name} {{")).collect();
     let mut members = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -85,7 +97,10 @@ fn members(source: &str, name: &str) -> Vec<(String, String)> {
         let end = member.find(|c: char| !c.is_alphanumeric() && c != '_');
         let name = &member[..end.unwrap_or(member.len())];
         if !name.is_empty() {
-            members.push((name.to_owned(), comment(lines[..index].iter().copied(), "    ")));
+            members.push((
+                name.to_owned(),
+                comment(lines[..index].iter().copied(), "    "),
+            ));
         }
     }
     members
@@ -141,14 +156,20 @@ fn message(source: &str, name: &str, variant: &str) -> Option<String> {
         rest.starts_with("!(") || rest.starts_with("_str(") || rest.starts_with("ln!(")
     });
     // An argument that is no literal has none before the end of the call.
-    let texts = writes.filter(|rest| !rest.starts_with("_str(p")).filter_map(literal);
+    let texts = writes
+        .filter(|rest| !rest.starts_with("_str(p"))
+        .filter_map(literal);
     let text = as_shown(&texts.collect::<String>());
     (!text.is_empty()).then(|| text.replace('\n', " "))
 }
 
 fn cures() -> Vec<(&'static str, &'static str)> {
     let rows = include_str!("cures.tsv").lines().skip(1);
-    rows.map(|row| row.split_once('\t').unwrap_or_else(|| panic!("two cells in `{row}`"))).collect()
+    rows.map(|row| {
+        row.split_once('\t')
+            .unwrap_or_else(|| panic!("two cells in `{row}`"))
+    })
+    .collect()
 }
 
 /// The list, from the sources.
@@ -161,7 +182,8 @@ fn list() -> String {
         let messages = of_messages.map_or_else(|| source.clone(), |(_, file)| read(file));
         let lines: Vec<&str> = source.lines().collect();
         let declared = lines.iter().position(|line| {
-            line.starts_with(&format!("pub enum {name} ")) || line.starts_with(&format!("pub struct {name} "))
+            line.starts_with(&format!("pub enum {name} "))
+                || line.starts_with(&format!("pub struct {name} "))
         });
         let declared = declared.unwrap_or_else(|| panic!("{name} is not in {file}"));
         let about = comment(lines[..declared].iter().copied(), "");
@@ -179,7 +201,11 @@ fn list() -> String {
             writeln!(list, "| `{member}` | {situation}{message} | {cure} |").unwrap();
         }
     }
-    assert_eq!(cures.next(), None, "cures.tsv has more errors than the types");
+    assert_eq!(
+        cures.next(),
+        None,
+        "cures.tsv has more errors than the types"
+    );
     list
 }
 

@@ -19,17 +19,13 @@ pub(crate) fn write(text: fmt::Arguments<'_>) {
 #[track_caller]
 pub(crate) fn check(place: &str, shown: &str) {
     let printed = PRINTED.take();
-    if let Some(path) = std::env::var_os("GUIDE_OUTPUTS") {
-        use std::io::Write;
-        let line = serde_json::json!([place, printed.trim_end()]);
-        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-        writeln!(file, "{line}").unwrap();
-        return;
-    }
     let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
     let shown: Vec<&str> = shown.trim_end().lines().map(str::trim_end).collect();
     let same = printed.len() == shown.len()
-        && printed.iter().zip(&shown).all(|(printed, shown)| matches(printed, shown));
+        && printed
+            .iter()
+            .zip(&shown)
+            .all(|(printed, shown)| matches(printed, shown));
     assert!(
         same,
         "{place} shows another output than what is printed:\n{}\n",

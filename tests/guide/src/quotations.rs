@@ -48,7 +48,7 @@ fn programs_that_must_not_compile_are_tests() {
             if block.info.contains(&"compile_fail") {
                 let file = block.value("file").unwrap_or_default();
                 let (name, line) = (&page.name, block.line);
-                let is_test = file.starts_with("tests/derive/ui/fail/");
+                let is_test = block.is("rust") && file.starts_with("tests/derive/ui/fail/");
                 assert!(is_test, "docs/src/{name}.md:{line} is no test");
             }
         }
@@ -61,7 +61,9 @@ fn a_file_that_a_page_explains_is_there_as_a_whole() {
         let page = pages().into_iter().find(|page| page.name == name);
         let page = page.unwrap_or_else(|| panic!("there is no page {name}"));
         let blocks = blocks(&page);
-        let texts = blocks.iter().filter(|block| block.value("file") == Some(file));
+        let texts = blocks
+            .iter()
+            .filter(|block| block.value("file") == Some(file));
         let texts: Vec<&str> = texts.map(|block| block.text.as_str()).collect();
         assert_eq!(texts.join("\n\n") + "\n", read(file), "{name} shows {file}");
     }

@@ -50,20 +50,28 @@ pub(crate) fn record(value: &impl Recorded) {
     let Some(Pending { place, expected }) = PENDING.take() else {
         panic!("PyTorch has no value where ours is {found}");
     };
-    assert!(same(&found, &expected), "{place}: {found} differs from PyTorch's {expected}");
+    assert!(
+        same(&found, &expected),
+        "{place}: {found} differs from PyTorch's {expected}"
+    );
 }
 
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
-            let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
+            let (a, b) = (
+                a.as_f64().unwrap_or(f64::NAN),
+                b.as_f64().unwrap_or(f64::NAN),
+            );
             (a - b).abs() <= TOLERANCE * b.abs().max(1.0)
         }
         (Value::Array(a), Value::Array(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         _ => a == b,
     }
@@ -76,7 +84,10 @@ pub(crate) trait Recorded {
 
 impl Recorded for Tensor {
     fn to_json(&self) -> Value {
-        let values = self.detach().to_dtype(DType::F64).and_then(|x| x.to_vec::<f64>());
+        let values = self
+            .detach()
+            .to_dtype(DType::F64)
+            .and_then(|x| x.to_vec::<f64>());
         json!({
             "dtype": self.dtype().to_string(),
             "shape": self.shape().to_vec(),
@@ -105,7 +116,8 @@ impl Recorded for DType {
 
 impl<T: Recorded> Recorded for Option<T> {
     fn to_json(&self) -> Value {
-        self.as_ref().map_or_else(|| json!("None"), Recorded::to_json)
+        self.as_ref()
+            .map_or_else(|| json!("None"), Recorded::to_json)
     }
 }
 

@@ -13,7 +13,9 @@ const MARK: &str =
 pub(crate) fn check(name: &str, written: &str) {
     let path = folder().join(format!("{name}.md"));
     let page = std::fs::read_to_string(&path).unwrap();
-    let (head, committed) = page.split_once(MARK).unwrap_or_else(|| panic!("{name}.md: no mark"));
+    let (head, committed) = page
+        .split_once(MARK)
+        .unwrap_or_else(|| panic!("{name}.md: no mark"));
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(&path, format!("{head}{MARK}{written}")).unwrap();
         return;

@@ -1,5 +1,4 @@
-//! Writes a Rust module for each page of the guide: its blocks, in order, as one function, and each program with a `main` as a
-//! module of its own.
+//! Writes a Rust module for each page of the guide: its blocks, in order, as one function.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -8,7 +7,6 @@
 
 mod page;
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use page::{Block, Part, Row, parts};
@@ -23,11 +21,6 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     pages
 }
 
-/// The text as a string literal.
-fn literal(text: &str) -> String {
-    format!("{text:?}")
-}
-
 /// Code of a table as a statement whose value is recorded, unless it is a statement already.
 fn statement(code: &str) -> String {
     let code = code.replace("\\|", "|");
@@ -37,75 +30,51 @@ fn statement(code: &str) -> String {
     }
 }
 
-/// The modules of a page.
+/// The module of a page: a function of everything on it, in order.
 fn code_of(name: &str, page: &str) -> Result<String, String> {
-    let (mut body, mut programs, mut in_program) = (String::new(), String::new(), false);
+    let mut body = String::new();
     for part in parts(page)? {
         let place = |line: usize| format!("docs/src/{name}.md:{line}");
-        match part {
+        let code = match part {
             Part::Row(Row { line, python, rust }) => {
-                let (place, python) = (place(line), literal(&python.join("\n")));
-                writeln!(body, "// {place}\ncrate::values::row({place:?}, {python});")
-                    .expect("memory");
-                body.extend(rust.into_iter().map(statement));
+                let (place, python) = (place(line), python.join("\n"));
+                let row = format!("// {place}\ncrate::values::row({place:?}, {python:?});\n");
+                row + &rust.into_iter().map(statement).collect::<String>()
             }
-            Part::Block(block) if block.value("file").is_some() => {}
+            Part::Block(block) if block.value("file").is_some() => continue,
             Part::Block(block) if block.is("rust") => {
                 check_is_run(&block)?;
-                in_program = block.text.contains("fn main()");
-                let (place, text) = (place(block.line), &block.text);
-                if in_program {
-                    let line = block.line;
-                    // Closed where its output is, or where the next block begins.
-                    write!(
-                        programs,
-                        "mod program_of_line_{line} {{\n{text}\n#[test]\nfn prints_what_the_page_shows() \
-                         {{ crate::output::run({place:?}, main, OUTPUT); }}\n{}}}\n",
-                        output_of(page, line)
-                    )
-                    .expect("memory");
-                } else {
-                    write!(body, "// {place}\n{text}\n").expect("memory");
-                }
+                format!("// {}\n{}\n", place(block.line), block.text)
             }
-            Part::Block(block) if block.is("text") && !in_program => {
-                let (place, text) = (place(block.line), literal(&block.text));
-                writeln!(body, "crate::output::check({place:?}, {text});").expect("memory");
+            Part::Block(block) if block.is("text") => {
+                let (place, text) = (place(block.line), block.text);
+                format!("crate::output::check({place:?}, {text:?});\n")
             }
-            Part::Block(_) => {}
-        }
+            Part::Block(_) => continue,
+        };
+        body.push_str(&code);
     }
     let module = name.replace('-', "_");
     Ok(format!(
         "mod {module} {{\nfn page() -> module_nn::Result<()> {{\n{body}Ok(())\n}}\n\
-         #[test]\nfn every_block_runs_and_prints_what_the_page_shows() {{ \
-         crate::output::run({module:?}, page, \"\"); }}\n{programs}}}\n"
+         #[test]\nfn every_block_runs_and_prints_what_the_page_shows() {{\n\
+         crate::output::run({name:?}, page);\n}}\n}}\n"
     ))
 }
 
-/// The constant with the output that a page shows for the program of this line.
-fn output_of(page: &str, line: usize) -> String {
-    let parts = parts(page).unwrap_or_default();
-    let blocks = parts.iter().filter_map(|part| match part {
-        Part::Block(block) => Some(block),
-        Part::Row(_) => None,
-    });
-    let next = blocks.skip_while(|block| block.line <= line).next();
-    let output = next.filter(|block| block.is("text") && block.value("file").is_none());
-    let output = output.map_or("", |block| block.text.as_str());
-    format!("const OUTPUT: &str = {};\n", literal(output))
-}
-
-/// Refuses attributes with which a block would not be compiled or not be run.
+/// Refuses a block that would not be compiled, or not be run.
 fn check_is_run(block: &Block<'_>) -> Result<(), String> {
-    match block.info[..] {
-        ["rust"] => Ok(()),
-        _ => Err(format!(
-            "line {}: `{}`: a block of Rust is run as it is, or is in a file (`rust,file=…`)",
-            block.line,
-            block.info.join(",")
-        )),
+    let line = block.line;
+    if block.info[..] != ["rust"] {
+        let info = block.info.join(",");
+        let rule = "a block of Rust is run as it is, or quotes a file (`rust,file=…`)";
+        return Err(format!("line {line}: `{info}`: {rule}"));
     }
+    if block.text.contains("fn main()") {
+        let rule = "write the statements without `main`, or quote an example";
+        return Err(format!("line {line}: nobody would call `main`; {rule}"));
+    }
+    Ok(())
 }
 
 fn main() {

@@ -5,9 +5,14 @@ use std::fmt;
 
 use module_nn::{Result, fork_rng};
 
+use crate::written::{Shown, is_writing, write_blocks};
+
 thread_local! {
     /// What the page of this thread has printed since it was last compared.
     static PRINTED: RefCell<String> = const { RefCell::new(String::new()) };
+
+    /// The blocks of the page whose text is not what was printed, if they are to be written.
+    static CHANGED: RefCell<Vec<Shown>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Prints: `print!` and `println!` of the pages call this.
@@ -17,7 +22,7 @@ pub(crate) fn write(text: fmt::Arguments<'_>) {
 
 /// Compares what was printed with what a page shows, where `…` stands for any text within a line.
 #[track_caller]
-pub(crate) fn check(place: &str, shown: &str) {
+pub(crate) fn check(place: &'static str, shown: &str) {
     let printed = PRINTED.take();
     let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
     let shown: Vec<&str> = shown.trim_end().lines().map(str::trim_end).collect();
@@ -26,10 +31,14 @@ pub(crate) fn check(place: &str, shown: &str) {
             .iter()
             .zip(&shown)
             .all(|(printed, shown)| matches(printed, shown));
+    let text = printed.join("\n");
+    if is_writing() && !same {
+        CHANGED.with_borrow_mut(|changed| changed.push(Shown { place, text }));
+        return;
+    }
     assert!(
         same,
-        "{place} shows another output than what is printed:\n{}\n",
-        printed.join("\n")
+        "{place} shows another output than what is printed:\n{text}\n"
     );
 }
 
@@ -56,14 +65,18 @@ fn matches(printed: &str, shown: &str) -> bool {
     }
 }
 
-/// Runs a page or a program with random numbers of its own, and compares what it prints last.
-pub(crate) fn run(place: &str, page: impl FnOnce() -> Result<()>, shown: &str) {
-    let result = fork_rng(0, page);
-    crate::values::finish();
-    if let Err(error) = result {
-        panic!("{place}: {error}");
+/// Runs a page with random numbers of its own; everything that it prints must be shown.
+pub(crate) fn run(name: &str, page: fn() -> Result<()>) {
+    if let Err(error) = fork_rng(0, page) {
+        panic!("docs/src/{name}.md: {error}");
     }
-    check(place, shown);
+    crate::values::finish();
+    let rest = PRINTED.take();
+    assert!(
+        rest.is_empty(),
+        "docs/src/{name}.md does not show what it prints last:\n{rest}"
+    );
+    write_blocks(name, &CHANGED.take());
 }
 
 #[test]
@@ -75,8 +88,16 @@ fn an_ellipsis_stands_for_any_text_of_a_line() {
 }
 
 #[test]
-#[should_panic(expected = "shows another output")]
+#[should_panic(expected = "does not show what it prints last")]
 fn an_output_that_a_page_does_not_show_is_an_error() {
-    write(format_args!("something\n"));
-    check("here", "");
+    run("nowhere", || {
+        write(format_args!("something\n"));
+        Ok(())
+    });
+}
+
+#[test]
+#[should_panic(expected = "nowhere.md: lost")]
+fn an_error_of_a_page_is_an_error() {
+    run("nowhere", || Err(module_nn::Error::custom("lost")));
 }

@@ -11,5 +11,5 @@ fn the_table_of_pitfalls_is_that_of_the_tests() {
         let cells: Vec<&str> = line.split('\t').collect();
         writeln!(table, "| {} |", cells[..4].join(" | ")).unwrap();
     }
-    crate::written::check("pitfalls", &table);
+    crate::written::check_list("pitfalls", &table);
 }

@@ -1,0 +1,248 @@
+//! The template of kernels that combine many values to each element of the result, always in the same order.
+
+use module_tensor::backend::Storage;
+use module_tensor::{DType, Layout, Result};
+
+use crate::elem::Elem;
+use crate::gpu::{Gpu, Launch, word};
+use crate::map::{FIRST, GROUP, Map, declarations};
+use crate::pool::Memory;
+use crate::recorder::MAX_GROUPS;
+use crate::storage::GpuStorage;
+
+/// Up to this many values, one invocation combines all of an element; beyond, a workgroup does.
+const FEW: usize = 32;
+
+/// So many elements keep the device busy with one invocation for each, if each combines at most [`SOME`] values.
+const MANY: usize = 8192;
+const SOME: usize = 1024;
+
+/// Beyond this many values of an element, they are combined in parts first.
+const PART: usize = 16384;
+
+/// A kernel that combines `count` values to each element of the result.
+pub(crate) struct Fold<'a> {
+    pub(crate) op: &'static str,
+    pub(crate) key: String,
+    pub(crate) reads: &'a [(&'a GpuStorage, Elem)],
+    pub(crate) out: Elem,
+    pub(crate) dtype: DType,
+    pub(crate) numel: usize,
+    pub(crate) count: usize,
+    /// Parameters from number [`FOLD_FIRST`] on.
+    pub(crate) parameters: Vec<u32>,
+    /// The type of the values, and the dtype in which intermediate ones are kept.
+    pub(crate) value: &'static str,
+    pub(crate) kept: DType,
+    /// Functions: `value(o, j)`, value `j` of element `o`; `join(x, y)`; `start()`, which changes nothing when joined; and
+    /// `finish(o, x)`, the element from what was joined. The number of values is parameter 3.
+    pub(crate) code: &'a dyn Fn() -> String,
+}
+
+/// The number of the first parameter that a kernel may choose.
+pub(crate) const FOLD_FIRST: usize = FIRST + 2;
+
+impl Gpu {
+    /// The result of a kernel.
+    pub(crate) fn fold(&self, fold: Fold<'_>) -> Result<Storage> {
+        let few = fold.count <= FEW || fold.numel >= MANY && fold.count <= SOME;
+        if few || fold.numel == 0 {
+            return self.fold_alone(fold);
+        }
+        if fold.count > PART && fold.numel < 256 {
+            return self.fold_in_parts(fold);
+        }
+        let count = fold.count;
+        self.fold_together(fold, count)
+    }
+
+    /// One invocation for each element.
+    fn fold_alone(&self, fold: Fold<'_>) -> Result<Storage> {
+        let count = word(fold.op, fold.count)?;
+        let mut parameters = vec![count, count];
+        parameters.extend(fold.parameters);
+        let value = fold.value;
+        let code = || {
+            format!(
+                "{}
+fn element(o: u32) -> {} {{
+    var sum: {value} = start();
+    for (var j = 0u; j < $2; j++) {{ sum = join(sum, value(o, j)); }}
+    return finish(o, sum);
+}}
+",
+                (fold.code)(),
+                fold.out.computed()
+            )
+        };
+        self.map(Map {
+            op: fold.op,
+            key: format!("alone {}", fold.key),
+            reads: fold.reads,
+            out: fold.out,
+            dtype: fold.dtype,
+            numel: fold.numel,
+            parameters,
+            index_size: None,
+            code: &code,
+        })
+    }
+
+    /// A workgroup for each word of the result; `all` is the number of values of which those of the fold are combined.
+    fn fold_together(&self, fold: Fold<'_>, all: usize) -> Result<Storage> {
+        let to = self.allocate(fold.numel, fold.dtype)?;
+        let mut parameters = vec![
+            word(fold.op, fold.numel)?,
+            0,
+            word(fold.op, fold.count)?,
+            word(fold.op, all)?,
+        ];
+        parameters.extend(&fold.parameters);
+        let memory: Vec<&Memory> = fold.reads.iter().map(|(data, _)| &data.memory).collect();
+        let types = fold.reads.iter().map(|(_, elem)| elem.name());
+        let key = format!("together {} {}", fold.key, fold.out.name());
+        let key = types.fold(key, |key, name| key + " " + name);
+        let reads: Vec<Elem> = fold.reads.iter().map(|&(_, elem)| elem).collect();
+        let source = || {
+            declarations(&reads, fold.out, false)
+                + &(fold.code)()
+                + &together(fold.out, fold.value)
+        };
+        self.launch(Launch {
+            op: fold.op,
+            key,
+            reads: &memory,
+            writes: &[&to.memory],
+            parameters: &parameters,
+            groups: fold.numel.div_ceil(fold.out.per_word()) as u64,
+            source: &source,
+        })?;
+        Ok(Storage::new(to))
+    }
+
+    /// Parts of the values first, then what they were combined to.
+    fn fold_in_parts(&self, fold: Fold<'_>) -> Result<Storage> {
+        let parts = fold.count.div_ceil(PART / 4);
+        let each = fold.count.div_ceil(parts);
+        let Some(kept) = Elem::of(fold.kept) else {
+            let count = fold.count;
+            return self.fold_together(fold, count);
+        };
+        let mut parameters = fold.parameters.clone();
+        let first = FOLD_FIRST + parameters.len();
+        parameters.extend([
+            word(fold.op, parts)?,
+            word(fold.op, each)?,
+            word(fold.op, fold.count)?,
+        ]);
+        let value = fold.value;
+        let code = || {
+            let whole = (fold.code)()
+                .replace("fn value(", "fn whole_value(")
+                .replace("fn finish(", "fn whole_finish(");
+            format!(
+                "{whole}
+fn value(o: u32, j: u32) -> {value} {{
+    let at = (o % ${first}) * ${each} + j;
+    if at >= ${count} {{ return start(); }}
+    return whole_value(o / ${first}, at);
+}}
+fn finish(o: u32, x: {value}) -> {value} {{ return x; }}
+",
+                each = first + 1,
+                count = first + 2,
+            )
+        };
+        let partial = Fold {
+            op: fold.op,
+            key: format!("parts {first} {}", fold.key),
+            reads: fold.reads,
+            out: kept,
+            dtype: fold.kept,
+            numel: fold.numel * parts,
+            count: each,
+            parameters,
+            value,
+            kept: fold.kept,
+            code: &code,
+        };
+        let partial = self.fold_together(partial, fold.count)?;
+        let layout = Layout::contiguous((fold.numel * parts).into());
+        let partial = module_tensor::backend::Operand {
+            storage: partial,
+            layout,
+        };
+        let data = self.data(fold.op, &partial)?;
+        let mut reads = vec![(data, kept)];
+        reads.extend(fold.reads);
+        let mut parameters = fold.parameters;
+        parameters.push(word(fold.op, parts)?);
+        let code = || {
+            // The code reads its operands by name; the partial results come after them.
+            let whole = (fold.code)().replace("fn value(", "fn whole_value(");
+            let name = crate::map::NAMES[fold.reads.len()];
+            format!(
+                "{whole}
+fn value(o: u32, j: u32) -> {value} {{ return {name}(o * ${first} + j); }}
+"
+            )
+        };
+        reads.rotate_left(1);
+        let joined = Fold {
+            op: fold.op,
+            key: format!("joined {first} {}", fold.key),
+            reads: &reads,
+            out: fold.out,
+            dtype: fold.dtype,
+            numel: fold.numel,
+            count: parts,
+            parameters,
+            value,
+            kept: fold.kept,
+            code: &code,
+        };
+        self.fold_together(joined, fold.count)
+    }
+}
+
+/// The entry point: each invocation combines every 64th value, and one of them the results of all.
+fn together(out: Elem, value: &str) -> String {
+    let (per_word, width) = (out.per_word(), 32 / out.per_word());
+    let encoded = out.encoded("finish(o, sum)");
+    let write = match per_word {
+        1 => format!("out_memory[place] = {encoded};"),
+        _ => format!("bits |= {encoded} << (part * {width}u);"),
+    };
+    let finish = match per_word {
+        1 => "",
+        _ => "if local == 0u && place * PER_WORD < $0 { out_memory[place] = bits; }",
+    };
+    format!(
+        "
+var<workgroup> partial: array<{value}, {GROUP}>;
+
+@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
+    let place = group.y * {MAX_GROUPS}u + group.x;
+    var bits = 0u;
+    for (var part = 0u; part < {per_word}u; part++) {{
+        let o = place * {per_word}u + part;
+        let is_inside = o < $0;
+        var sum: {value} = start();
+        if is_inside {{
+            for (var j = local; j < $2; j += {GROUP}u) {{ sum = join(sum, value(o, j)); }}
+        }}
+        partial[local] = sum;
+        workgroupBarrier();
+        if local == 0u && is_inside {{
+            for (var i = 1u; i < {GROUP}u; i++) {{ sum = join(sum, partial[i]); }}
+            {write}
+        }}
+        workgroupBarrier();
+    }}
+    {finish}
+}}
+const PER_WORD = {per_word}u;
+"
+    )
+}

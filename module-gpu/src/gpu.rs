@@ -1,0 +1,260 @@
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use module_tensor::backend::Operand;
+use module_tensor::{DType, Device, DeviceError, Error, Result};
+use wgpu::{Features, MemoryHints};
+
+use crate::adapter::{self, Adapter};
+use crate::failures::{Failures, asks_for};
+use crate::index_checks::{self, CLEAR, IndexChecks};
+use crate::pipelines::{Pipeline, Pipelines, Signature};
+use crate::pool::{Memory, Pool};
+use crate::recorder::Recorder;
+use crate::stats::{Counters, Stats, add};
+use crate::storage::GpuStorage;
+use crate::wait::wait_for;
+
+pub(crate) const KIND: &str = "gpu";
+
+/// The kernels and the memory of a GPU; found by
+/// [`Device::backend_as`](module_tensor::Device::backend_as).
+///
+/// # Example
+///
+/// ```
+/// use module_gpu::Gpu;
+///
+/// if let Ok(device) = module_gpu::device(0) {
+///     let gpu: &Gpu = device.backend_as().unwrap();
+///     println!("{}: {:?}", gpu.adapter(), gpu.stats());
+/// }
+/// ```
+pub struct Gpu {
+    about: Adapter,
+    device: OnceLock<Device>,
+    pub(crate) wgpu: wgpu::Device,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) pipelines: Pipelines,
+    recorder: Mutex<Recorder>,
+    pub(crate) failures: Arc<Failures>,
+    pub(crate) index_checks: IndexChecks,
+    pub(crate) counters: Counters,
+}
+
+/// A kernel to launch.
+pub(crate) struct Launch<'a> {
+    pub(crate) op: &'static str,
+    /// Says all that the source depends on.
+    pub(crate) key: String,
+    pub(crate) reads: &'a [&'a Memory],
+    pub(crate) writes: &'a [&'a Memory],
+    pub(crate) parameters: &'a [u32],
+    /// The number of workgroups.
+    pub(crate) groups: u64,
+    pub(crate) source: &'a dyn Fn() -> String,
+}
+
+impl Gpu {
+    /// Opens an adapter.
+    pub(crate) fn open(adapter: &wgpu::Adapter, about: Adapter) -> Result<Self> {
+        let index = about.index;
+        let wanted = Features::SHADER_F64 | Features::SHADER_INT64;
+        let request = adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("module-gpu"),
+            required_features: adapter.features() & wanted,
+            required_limits: adapter.limits(),
+            memory_hints: MemoryHints::Performance,
+            ..Default::default()
+        });
+        let (device, queue) = wait_for(request).map_err(|error| failed(index, error))?;
+        let failures = Arc::new(Failures::default());
+        let kept = Arc::clone(&failures);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            kept.keep(&error.to_string());
+        }));
+        let kept = Arc::clone(&failures);
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                kept.keep(&format!("the device was lost: {message}"));
+            }
+        });
+        let pool = Arc::new(Pool::new(device.clone(), about.max_storage_bytes));
+        let index_checks = IndexChecks::new(&pool).ok_or_else(|| memory_error(index, index_checks::BYTES))?;
+        queue.write_buffer(index_checks.memory.buffer(), 0, &CLEAR);
+        Ok(Self {
+            about,
+            device: OnceLock::new(),
+            pool,
+            pipelines: Pipelines::new(device.clone()),
+            recorder: Mutex::new(Recorder::new(device.clone(), queue)),
+            wgpu: device,
+            failures,
+            index_checks,
+            counters: Counters::default(),
+        })
+    }
+
+    /// The adapter behind the device.
+    pub fn adapter(&self) -> &Adapter {
+        &self.about
+    }
+
+    /// What the device has done since it was opened.
+    pub fn stats(&self) -> Stats {
+        self.counters.stats()
+    }
+
+    /// The bytes of memory that storages use; [`kept_bytes`](Self::kept_bytes) are not counted.
+    pub fn used_bytes(&self) -> u64 {
+        self.pool.bytes()[0]
+    }
+
+    /// The bytes of memory that are kept for new storages.
+    pub fn kept_bytes(&self) -> u64 {
+        self.pool.bytes()[1]
+    }
+
+    /// Refuses memory beyond this many bytes, those that are kept included.
+    pub fn set_memory_limit(&self, bytes: u64) {
+        self.pool.set_limit(bytes);
+    }
+
+    /// The device under which this backend is registered.
+    pub(crate) fn device(&self) -> Device {
+        let find = || {
+            let mut all = Device::all().into_iter();
+            let own = |d: &Device| d.kind() == KIND && d.index() == self.about.index;
+            // Kernels are called with tensors on the device, which is registered by then.
+            all.find(own).unwrap_or_default()
+        };
+        *self.device.get_or_init(find)
+    }
+
+    pub(crate) fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error of the driver.
+    pub(crate) fn failed(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        failed(self.about.index, source)
+    }
+
+    /// New memory for this many elements.
+    pub(crate) fn allocate(&self, numel: usize, dtype: DType) -> Result<GpuStorage> {
+        let bytes = numel.checked_mul(dtype.size_in_bytes());
+        let taken = bytes.and_then(|bytes| self.pool.take(bytes as u64));
+        let index = self.about.index;
+        let memory = taken.ok_or_else(|| memory_error(index, bytes.unwrap_or(usize::MAX)))?;
+        let device = self.device();
+        Ok(GpuStorage {
+            memory,
+            dtype,
+            numel,
+            device,
+        })
+    }
+
+    /// The memory of an operand.
+    pub(crate) fn data<'a>(&self, op: &'static str, x: &'a Operand) -> Result<&'a GpuStorage> {
+        x.storage.data(op, self.device())
+    }
+
+    /// Records the launch of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// A kernel that the driver does not compile.
+    pub(crate) fn launch(&self, launch: Launch<'_>) -> Result<()> {
+        let pipeline = self.pipeline(&launch)?;
+        asks_for(launch.op);
+        let memory = launch.reads.iter().chain(launch.writes);
+        let buffers: Vec<&wgpu::Buffer> = memory.map(|memory| memory.buffer()).collect();
+        let (parameters, groups) = (launch.parameters, launch.groups);
+        let mut recorder = self.recorder();
+        recorder.launch(&pipeline, &buffers, parameters, groups, &self.counters);
+        Ok(())
+    }
+
+    fn pipeline(&self, launch: &Launch<'_>) -> Result<Arc<Pipeline>> {
+        if let Some(pipeline) = self.pipelines.get(&launch.key) {
+            return Ok(pipeline);
+        }
+        add(&self.counters.compiled, 1);
+        let signature = Signature {
+            reads: launch.reads.len(),
+            writes: launch.writes.len(),
+            parameters: launch.parameters.len(),
+        };
+        let source = (launch.source)();
+        let compiled = self.pipelines.compile(launch.key.clone(), signature, &source);
+        compiled.map_err(|error| self.failed(format!("{}: {error}", launch.op)))
+    }
+}
+
+/// A number that kernels take as a parameter.
+///
+/// # Errors
+///
+/// One beyond 32 bits, in which kernels count.
+pub(crate) fn word(op: &'static str, number: usize) -> Result<u32> {
+    let problem = "kernels of this device count to 4294967295; split the tensor";
+    u32::try_from(number).map_err(|_| Error::argument(op, "numel", number, problem))
+}
+
+pub(crate) fn failed(
+    index: usize,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    let (device, source) = (format!("{KIND}:{index}"), source.into());
+    DeviceError::Failed { device, source }.into()
+}
+
+fn memory_error(index: usize, bytes: usize) -> Error {
+    let device = format!("{KIND}:{index}");
+    DeviceError::OutOfMemory { device, bytes }.into()
+}
+
+/// The adapters that are open, by index.
+static OPEN: Mutex<Vec<(usize, Device)>> = Mutex::new(Vec::new());
+
+/// The device of the adapter with this index in the list of [`adapters`](crate::adapters). It is opened once, and then also
+/// found by its name, `gpu:0`.
+///
+/// # Errors
+///
+/// No such adapter, or one that cannot be opened.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Device, Tensor};
+///
+/// match module_gpu::device(0) {
+///     Ok(device) => {
+///         assert_eq!("gpu:0".parse::<Device>()?, device);
+///         let x = Tensor::ones([2, 3], device)?;
+///         assert_eq!(x.sum(..)?.item::<f32>()?, 6.0);
+///     }
+///     Err(error) => println!("{error}"),
+/// }
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn device(index: usize) -> Result<Device> {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, device)) = open.iter().find(|(of, _)| *of == index) {
+        return Ok(*device);
+    }
+    let mut all = adapter::found();
+    if index >= all.len() {
+        let problem = match all.len() {
+            0 => "there is no adapter on this machine; install a driver for Vulkan, Metal or DirectX 12".to_owned(),
+            count => format!("there are {count} adapters, counted from 0; `adapters` lists them"),
+        };
+        return Err(Error::argument("device", "index", index, problem));
+    }
+    let (adapter, about) = all.swap_remove(index);
+    let gpu = Box::leak(Box::new(Gpu::open(&adapter, about)?));
+    let device = Device::register(gpu)?;
+    open.push((index, device));
+    Ok(device)
+}

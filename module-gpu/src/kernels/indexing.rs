@@ -1,0 +1,404 @@
+//! Reading and writing by index.
+
+use module_tensor::backend::{Operand, ReduceOp, Storage};
+use module_tensor::{Layout, Result};
+
+use crate::dims::Dims;
+use crate::elem::Elem;
+use crate::gpu::{Gpu, word};
+use crate::map::{FIRST, Map};
+
+/// How a scattered element is combined with what is there.
+#[derive(Clone, Copy)]
+pub(crate) enum Scatter {
+    Replace,
+    Combine(ReduceOp),
+}
+
+impl Gpu {
+    /// `out[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`.
+    pub(crate) fn gathered(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        let (op, dtype) = ("gather", x.storage.dtype());
+        let (bits, size) = (Elem::bits(dtype), x.layout.shape()[dim]);
+        let shape = index.layout.shape().clone();
+        let mut strides = x.layout.strides().to_vec();
+        let step = std::mem::take(&mut strides[dim]);
+        let dims = Dims::of(
+            op,
+            &shape,
+            &[&strides, index.layout.strides()],
+            &[x.layout.offset(), index.layout.offset()],
+        )?;
+        let mut parameters = vec![word(op, size)?, word(op, step)?];
+        dims.push(&mut parameters);
+        let of = bits.computed();
+        self.map(Map {
+            op,
+            key: format!("{op} {}", dims.key()),
+            reads: &[(self.data(op, &x)?, bits), (self.data(op, &index)?, Elem::Bits8)],
+            out: bits,
+            dtype,
+            numel: shape.numel(),
+            parameters,
+            index_size: Some(size),
+            code: &|| {
+                format!(
+                    "{}fn element(i: u32) -> {of} {{
+    return a(at_a(i) + checked(b(at_b(i)), $2) * $3);
+}}
+",
+                    dims.code(FIRST + 2, &["at_a", "at_b"])
+                )
+            },
+        })
+    }
+
+    /// The slices of dimension `dim` that a one-dimensional index selects.
+    pub(crate) fn slices_selected(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+        let (op, dtype) = ("index_select", x.storage.dtype());
+        let (bits, size) = (Elem::bits(dtype), x.layout.shape()[dim]);
+        let mut shape = x.layout.shape().to_vec();
+        shape[dim] = index.layout.shape().numel();
+        let mut strides = x.layout.strides().to_vec();
+        let step = std::mem::take(&mut strides[dim]);
+        let mut of_index = vec![0; shape.len()];
+        of_index[dim] = index.layout.strides().first().copied().unwrap_or(0);
+        let dims = Dims::of(
+            op,
+            &shape,
+            &[&strides, &of_index],
+            &[x.layout.offset(), index.layout.offset()],
+        )?;
+        let mut parameters = vec![word(op, size)?, word(op, step)?];
+        dims.push(&mut parameters);
+        let of = bits.computed();
+        self.map(Map {
+            op,
+            key: format!("{op} {}", dims.key()),
+            reads: &[(self.data(op, &x)?, bits), (self.data(op, &index)?, Elem::Bits8)],
+            out: bits,
+            dtype,
+            numel: shape.iter().product(),
+            parameters,
+            index_size: Some(size),
+            code: &|| {
+                format!(
+                    "{}fn element(i: u32) -> {of} {{
+    return a(at_a(i) + checked(b(at_b(i)), $2) * $3);
+}}
+",
+                    dims.code(FIRST + 2, &["at_a", "at_b"])
+                )
+            },
+        })
+    }
+
+    /// A copy of `x` in which the elements that an index names are combined with those of a source, in the order of the
+    /// source. Each element of the result looks for its sources, so that no two invocations write to one place.
+    pub(crate) fn scattered(
+        &self,
+        op: &'static str,
+        how: Scatter,
+        x: Operand,
+        dim: usize,
+        [index, source]: [Operand; 2],
+    ) -> Result<Storage> {
+        let numel = x.layout.shape().numel();
+        let elem = match how {
+            Scatter::Replace => Some(Elem::bits(x.storage.dtype())),
+            Scatter::Combine(_) => self.computes_numbers(&x).filter(|&elem| elem != Elem::F64),
+        };
+        let Some(elem) = elem else {
+            return self.through_host(op, [x, index, source], numel, |cpu, [x, index, source]| {
+                match how {
+                    Scatter::Replace => cpu.scatter(x, dim, index, source),
+                    Scatter::Combine(ReduceOp::Sum) => cpu.scatter_add(x, dim, index, source),
+                    Scatter::Combine(op) => cpu.scatter_reduce(op, x, dim, index, source),
+                }
+            });
+        };
+        let joined = match (how, elem.is_float()) {
+            (Scatter::Replace, _) => "y",
+            (Scatter::Combine(ReduceOp::Sum), _) => "x + y",
+            (Scatter::Combine(ReduceOp::Prod), _) => "x * y",
+            (Scatter::Combine(ReduceOp::Max), true) => "greater(x, y)",
+            (Scatter::Combine(ReduceOp::Min), true) => "smaller(x, y)",
+            (Scatter::Combine(ReduceOp::Max), false) => "max(x, y)",
+            (Scatter::Combine(_), _) => "min(x, y)",
+        };
+        let (size, dtype) = (x.layout.shape()[dim], x.storage.dtype());
+        let index = self.in_order(op, index)?;
+        let source = self.in_order(op, source)?;
+        let (shape, rank) = (x.layout.shape().clone(), x.layout.rank());
+        let sizes = index.layout.shape().clone();
+        let own = Dims::new(op, &[&x.layout])?;
+        // The size of the dimension, and that of the index; then of each dimension the size in the result and in the index.
+        let mut parameters = vec![word(op, size)?, word(op, sizes[dim])?];
+        for sizes in [&shape, &sizes] {
+            for size in sizes.iter() {
+                parameters.push(word(op, *size)?);
+            }
+        }
+        let first = FIRST + parameters.len();
+        own.push(&mut parameters);
+        let of = elem.computed();
+        let code = || {
+            let mut places = "    var rest = i;\n    var is_inside = true;\n".to_owned();
+            let mut step = "1u".to_owned();
+            for d in (0..rank).rev() {
+                let (all, inside) = (FIRST + 2 + d, FIRST + 2 + rank + d);
+                places.push_str(&format!("    let at_{d} = rest % ${all};\n    rest = rest / ${all};\n"));
+                places.push_str(&format!("    let step_{d} = {step};\n"));
+                if d != dim {
+                    places.push_str(&format!("    if at_{d} >= ${inside} {{ is_inside = false; }}\n"));
+                }
+                step = format!("step_{d} * ${inside}");
+            }
+            let others = (0..rank).filter(|&d| d != dim);
+            let start = others.fold("0u".to_owned(), |sum, d| format!("{sum} + at_{d} * step_{d}"));
+            format!(
+                "{}fn element(i: u32) -> {of} {{
+{places}    var x = a(at_x(i));
+    if is_inside {{
+        let start = {start};
+        for (var j = 0u; j < $3; j++) {{
+            let from_place = start + j * step_{dim};
+            if checked(b(from_place), $2) == at_{dim} && is_valid(b(from_place)) {{
+                let y = c(from_place);
+                x = {joined};
+            }}
+        }}
+    }}
+    return x;
+}}
+fn is_valid(index: vec2<u32>) -> bool {{ return index.y == 0u && index.x < $2; }}
+",
+                own.code(first, &["at_x"])
+            )
+        };
+        let name = match how {
+            Scatter::Replace => "replace".to_owned(),
+            Scatter::Combine(op) => format!("{op:?}"),
+        };
+        self.map(Map {
+            op,
+            key: format!("scatter {name} {rank} {dim} {}", own.key()),
+            reads: &[
+                (self.data(op, &x)?, elem),
+                (self.data(op, &index)?, Elem::Bits8),
+                (self.data(op, &source)?, elem),
+            ],
+            out: elem,
+            dtype,
+            numel,
+            parameters,
+            index_size: Some(size),
+            code: &code,
+        })
+    }
+
+    /// A copy of `x` with the slices of `source` added to those of dimension `dim` that a one-dimensional index selects.
+    pub(crate) fn slices_added(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+        source: Operand,
+    ) -> Result<Storage> {
+        let (op, numel) = ("index_add", x.layout.shape().numel());
+        let elem = self.computes_numbers(&x).filter(|&elem| elem != Elem::F64);
+        let Some(elem) = elem else {
+            return self.through_host(op, [x, index, source], numel, |cpu, [x, index, source]| {
+                cpu.index_add(x, dim, index, source)
+            });
+        };
+        let (dtype, size) = (x.storage.dtype(), x.layout.shape()[dim]);
+        let index = self.in_order(op, index)?;
+        let source = self.in_order(op, source)?;
+        let count = index.layout.shape().numel();
+        let links = self.links(op, &index, size)?;
+        let links = links.map(|(storage, numel)| Operand {
+            storage,
+            layout: Layout::contiguous(numel.into()),
+        });
+        let own = Dims::new(op, &[&x.layout])?;
+        let inner: usize = x.layout.shape()[dim + 1..].iter().product();
+        let mut parameters = vec![word(op, size)?, word(op, inner)?, word(op, count)?];
+        let first = FIRST + parameters.len();
+        own.push(&mut parameters);
+        let of = elem.computed();
+        self.map(Map {
+            op,
+            key: format!("{op} {}", own.key()),
+            reads: &[
+                (self.data(op, &x)?, elem),
+                (self.data(op, &source)?, elem),
+                (self.data(op, &links[0])?, Elem::Bits4),
+                (self.data(op, &links[1])?, Elem::Bits4),
+            ],
+            out: elem,
+            dtype,
+            numel,
+            parameters,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}fn element(i: u32) -> {of} {{
+    let outer = i / ($2 * $3);
+    let row = i / $3 % $2;
+    var x = a(at_x(i));
+    for (var j = c(row); j < $4; j = d(j)) {{ x = x + b((outer * $4 + j) * $3 + i % $3); }}
+    return x;
+}}
+",
+                    own.code(first, &["at_x"])
+                )
+            },
+        })
+    }
+
+    /// For each of `size` rows the first place in an index that names it, and for each place the next one that names the same
+    /// row; the number of places where there is none.
+    fn links(
+        &self,
+        op: &'static str,
+        index: &Operand,
+        size: usize,
+    ) -> Result<[(Storage, usize); 2]> {
+        let count = index.layout.shape().numel();
+        let reads = [(self.data(op, index)?, Elem::Bits8)];
+        let first = self.map(Map {
+            op,
+            key: "first link".to_owned(),
+            reads: &reads,
+            out: Elem::Bits4,
+            dtype: module_tensor::DType::U32,
+            numel: size,
+            parameters: vec![word(op, count)?],
+            index_size: None,
+            code: &|| {
+                "fn element(i: u32) -> u32 {
+    for (var j = 0u; j < $2; j++) {
+        let index = a(j);
+        if index.x == i && index.y == 0u { return j; }
+    }
+    return $2;
+}
+"
+                .to_owned()
+            },
+        })?;
+        let next = self.map(Map {
+            op,
+            key: "next link".to_owned(),
+            reads: &reads,
+            out: Elem::Bits4,
+            dtype: module_tensor::DType::U32,
+            numel: count,
+            parameters: vec![word(op, count)?, word(op, size)?],
+            index_size: Some(size),
+            code: &|| {
+                "fn element(i: u32) -> u32 {
+    let own = a(i);
+    let row = checked(own, $3);
+    for (var j = i + 1u; j < $2; j++) {
+        let index = a(j);
+        if index.x == own.x && index.y == own.y { return j; }
+    }
+    return $2 + row - row;
+}
+"
+                .to_owned()
+            },
+        })?;
+        Ok([(first, size), (next, count)])
+    }
+
+    /// `numel` elements `fill`, with those of `x` written at the positions of `layout`.
+    pub(crate) fn written_through(
+        &self,
+        x: Operand,
+        layout: &Layout,
+        numel: usize,
+        fill: module_tensor::Scalar,
+    ) -> Result<Storage> {
+        let (op, dtype) = ("as_strided_scatter", x.storage.dtype());
+        let Some(dims) = nested(layout) else {
+            return self.through_host(op, [x], numel, |cpu, [x]| {
+                cpu.as_strided_scatter(x, layout, numel, fill)
+            });
+        };
+        let bits = Elem::bits(dtype);
+        let mut words = crate::host::words_of(dtype, fill)?;
+        words.resize(2, 0);
+        let mut parameters = words;
+        parameters.extend([word(op, layout.offset())?, word(op, x.layout.offset())?]);
+        for &dim in &dims {
+            for number in [
+                layout.shape()[dim],
+                layout.strides()[dim],
+                x.layout.strides()[dim],
+            ] {
+                parameters.push(word(op, number)?);
+            }
+        }
+        let (rank, of) = (dims.len(), bits.computed());
+        let is_empty = layout.shape().numel() == 0;
+        self.map(Map {
+            op,
+            key: format!("{op} {rank} {is_empty}"),
+            reads: &[(self.data(op, &x)?, bits)],
+            out: bits,
+            dtype,
+            numel,
+            parameters,
+            index_size: None,
+            code: &|| {
+                let fill = match bits {
+                    Elem::Bits8 => "vec2<u32>($2, $3)",
+                    _ => "$2",
+                };
+                let mut code = String::new();
+                for i in 0..rank {
+                    let [size, step, of_x] = [0, 1, 2].map(|part| FIRST + 4 + 3 * i + part);
+                    code.push_str(&format!(
+                        "    let at_{i} = rest / ${step};
+    if at_{i} >= ${size} {{ return {fill}; }}
+    rest = rest - at_{i} * ${step};
+    from_place += at_{i} * ${of_x};\n"
+                    ));
+                }
+                let inside = if is_empty { "false" } else { "rest == 0u" };
+                format!(
+                    "fn element(i: u32) -> {of} {{
+    if i < $4 {{ return {fill}; }}
+    var rest = i - $4;
+    var from_place = $5;
+{code}    if {inside} {{ return a(from_place); }}
+    return {fill};
+}}
+"
+                )
+            },
+        })
+    }
+}
+
+/// The dimensions of a layout from the widest stride to the narrowest, if each stride exceeds all that the dimensions after it
+/// reach: then a place belongs to one index, which division finds.
+fn nested(layout: &Layout) -> Option<Vec<usize>> {
+    let (shape, strides) = (layout.shape(), layout.strides());
+    if shape.contains(&0) {
+        return Some(Vec::new());
+    }
+    let mut dims: Vec<usize> = (0..layout.rank()).filter(|&dim| shape[dim] > 1).collect();
+    dims.sort_by_key(|&dim| std::cmp::Reverse(strides[dim]));
+    let mut reach = 0;
+    for &dim in dims.iter().rev() {
+        if strides[dim] <= reach {
+            return None;
+        }
+        reach += strides[dim] * (shape[dim] - 1);
+    }
+    Some(dims)
+}

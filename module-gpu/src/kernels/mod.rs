@@ -1,0 +1,32 @@
+//! The kernels, one file for each family.
+
+mod binary;
+mod cast;
+mod choose;
+mod compare;
+mod convolution;
+mod copy;
+mod cross_entropy;
+mod full;
+mod fused_on_host;
+mod gather_along;
+mod indexing;
+mod join;
+mod matmul;
+mod normalize;
+mod number;
+mod pool;
+mod reduce;
+mod resample;
+mod resample_weights;
+mod sample;
+mod scan;
+mod softmax;
+mod sort;
+mod table;
+mod unary;
+mod unary_code;
+mod unfold;
+mod update;
+
+pub(crate) use indexing::Scatter;

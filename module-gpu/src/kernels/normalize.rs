@@ -1,0 +1,339 @@
+//! Normalization by the mean and the variance of each row or group.
+
+use module_tensor::backend::{
+    NormGeometry, NormGradients, NormInputs, NormKernels, NormOver, Normalized, Operand, Saved,
+    Storage,
+};
+use module_tensor::{DType, Layout, Result};
+
+use super::binary::whole;
+use crate::elem::Elem;
+use crate::fold::{FOLD_FIRST, Fold};
+use crate::gpu::{Gpu, word};
+use crate::map::{FIRST, Map};
+use crate::storage::GpuStorage;
+
+const NAME: &str = "normalization";
+
+/// The parameters that say where elements lie: the groups, channels and elements of a channel, then `eps`.
+fn parameters(geometry: &NormGeometry) -> Result<Vec<u32>> {
+    Ok(vec![
+        word(NAME, geometry.groups)?,
+        word(NAME, geometry.channels)?,
+        word(NAME, geometry.inner)?,
+        (geometry.eps as f32).to_bits(),
+    ])
+}
+
+/// Functions of places: `place(o, j)`, that of value `j` of statistics `o`; `of_statistics(i)` and `channel(i)`, the numbers of
+/// the statistics and of the channel of place `i`; `of_channel(o, j)`, the place of value `j` of a channel.
+fn places(over: NormOver, first: usize) -> String {
+    let (groups, channels, inner) = (first, first + 1, first + 2);
+    let row = format!("(${channels} * ${inner})");
+    let (place, statistics) = match over {
+        NormOver::Row => (format!("o * {row} + j"), format!("i / {row}")),
+        _ => (
+            format!("(j / {row} * ${groups} + o) * {row} + j % {row}"),
+            format!("i / {row} % ${groups}"),
+        ),
+    };
+    format!(
+        "fn place(o: u32, j: u32) -> u32 {{ return {place}; }}
+fn of_statistics(i: u32) -> u32 {{ return {statistics}; }}
+fn channel(i: u32) -> u32 {{ return i / ${inner} % (${groups} * ${channels}); }}
+fn of_channel(o: u32, j: u32) -> u32 {{
+    return (j / ${inner} * ${groups} * ${channels} + o) * ${inner} + j % ${inner};
+}}
+"
+    )
+}
+
+/// The sum of values.
+const SUM: &str = "
+fn start() -> f32 { return 0.0; }
+fn join(x: f32, y: f32) -> f32 { return x + y; }
+";
+
+/// The mean and the variance, as `F32`.
+struct Moments {
+    mean: Operand,
+    var: Operand,
+}
+
+/// The number of elements with one mean.
+fn count(geometry: &NormGeometry) -> usize {
+    geometry.shape().numel() / geometry.statistics_count().max(1)
+}
+
+impl Gpu {
+    /// A sum for each mean, of values that the code computes.
+    fn norm_sums(
+        &self,
+        key: &str,
+        reads: &[(&GpuStorage, Elem)],
+        geometry: &NormGeometry,
+        code: &str,
+    ) -> Result<Operand> {
+        let numel = geometry.statistics_count();
+        let over = geometry.over;
+        let storage = self.fold(Fold {
+            op: NAME,
+            key: format!("{NAME} {key} {over:?}"),
+            reads,
+            out: Elem::F32,
+            dtype: DType::F32,
+            numel,
+            count: count(geometry),
+            parameters: parameters(geometry)?,
+            value: "f32",
+            kept: DType::F32,
+            code: &|| places(over, FOLD_FIRST) + SUM + code,
+        })?;
+        let layout = Layout::contiguous(numel.into());
+        Ok(Operand { storage, layout })
+    }
+
+    fn moments(&self, x: &Operand, elem: Elem, geometry: &NormGeometry) -> Result<Moments> {
+        let data = (self.data(NAME, x)?, elem);
+        let layout = Layout::contiguous(geometry.statistics_count().into());
+        if !geometry.centered {
+            let storage = self.filled(geometry.statistics_count(), DType::F32, 0.0.into())?;
+            let mean = Operand { storage, layout };
+            let code = "
+fn value(o: u32, j: u32) -> f32 { let x = a(place(o, j)); return x * x; }
+fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
+";
+            let var = self.norm_sums("mean square", &[data], geometry, code)?;
+            return Ok(Moments { mean, var });
+        }
+        let code = "
+fn value(o: u32, j: u32) -> f32 { return a(place(o, j)); }
+fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
+";
+        let mean = self.norm_sums("mean", &[data], geometry, code)?;
+        let code = "
+fn value(o: u32, j: u32) -> f32 { let x = a(place(o, j)) - b(o); return x * x; }
+fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
+";
+        let reads = [data, (self.data(NAME, &mean)?, Elem::F32)];
+        let var = self.norm_sums("variance", &reads, geometry, code)?;
+        Ok(Moments { mean, var })
+    }
+
+    /// A statistic in `F32`.
+    fn statistic(&self, x: &Operand) -> Result<Operand> {
+        let storage = self.converted(x.clone(), DType::F32)?;
+        Ok(whole(storage, &x.layout))
+    }
+
+    /// The elements of everything, if the device computes with them.
+    fn norm_elems(&self, inputs: &NormInputs) -> Option<[Elem; 3]> {
+        let x = self.computes_in_f32(&inputs.x)?;
+        let of = |x: &Option<Operand>| match x {
+            Some(x) => self.computes_in_f32(x),
+            None => Some(Elem::F32),
+        };
+        Some([x, of(&inputs.weight)?, of(&inputs.bias)?])
+    }
+
+    /// A sum for each channel.
+    fn channel_sums(
+        &self,
+        key: &str,
+        reads: &[(&GpuStorage, Elem)],
+        like: &Operand,
+        geometry: &NormGeometry,
+        code: &str,
+    ) -> Result<Storage> {
+        let over = geometry.over;
+        let Some(elem) = self.computes_in_f32(like) else {
+            return Err(self.device().unavailable(NAME));
+        };
+        self.fold(Fold {
+            op: NAME,
+            key: format!("{NAME} {key} {over:?}"),
+            reads,
+            out: elem,
+            dtype: like.storage.dtype(),
+            numel: geometry.groups * geometry.channels,
+            count: geometry.batch * geometry.inner,
+            parameters: parameters(geometry)?,
+            value: "f32",
+            kept: DType::F32,
+            code: &|| places(over, FOLD_FIRST) + SUM + code,
+        })
+    }
+}
+
+impl NormKernels for Gpu {
+    fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalized> {
+        let Some([elem, of_weight, of_bias]) = self.norm_elems(&inputs) else {
+            return self.norm_on_host(&inputs, geometry);
+        };
+        let (dtype, numel) = (inputs.x.storage.dtype(), geometry.shape().numel());
+        let x = self.in_order(NAME, inputs.x)?;
+        let Moments { mean, var } = match &inputs.statistics {
+            Some([mean, var]) => Moments {
+                mean: self.statistic(mean)?,
+                var: self.statistic(var)?,
+            },
+            None => self.moments(&x, elem, geometry)?,
+        };
+        let weight = inputs.weight.map(|x| self.in_order(NAME, x)).transpose()?;
+        let bias = inputs.bias.map(|x| self.in_order(NAME, x)).transpose()?;
+        let mut reads = vec![
+            (self.data(NAME, &x)?, elem),
+            (self.data(NAME, &mean)?, Elem::F32),
+            (self.data(NAME, &var)?, Elem::F32),
+        ];
+        let mut value = "(a(i) - b(o)) * (1.0 / sqrt_(c(o) + $f5))".to_owned();
+        let mut key = format!("{NAME} {:?}", geometry.over);
+        for (x, of, sign) in [(&weight, of_weight, '*'), (&bias, of_bias, '+')] {
+            if let Some(x) = x {
+                let name = crate::map::NAMES[reads.len()];
+                reads.push((self.data(NAME, x)?, of));
+                value.push_str(&format!(" {sign} {name}(channel(i))"));
+                key.push(sign);
+            }
+        }
+        let over = geometry.over;
+        let output = self.map(Map {
+            op: NAME,
+            key,
+            reads: &reads,
+            out: elem,
+            dtype,
+            numel,
+            parameters: parameters(geometry)?,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}fn element(i: u32) -> f32 {{
+    let o = of_statistics(i);
+    return {value};
+}}
+",
+                    places(over, FIRST)
+                )
+            },
+        })?;
+        let (mean, var) = (mean.storage, var.storage);
+        Ok(Normalized {
+            output,
+            statistics: geometry.with_statistics.then(|| [mean.clone(), var.clone()]),
+            saved: Saved::new([mean, var]),
+        })
+    }
+
+    fn backward(
+        &self,
+        grad: Operand,
+        inputs: NormInputs,
+        saved: &Saved,
+        geometry: &NormGeometry,
+    ) -> Result<NormGradients> {
+        let elems = self.norm_elems(&inputs).zip(self.computes_in_f32(&grad));
+        let Some(([elem, of_weight, _], of_grad)) = elems else {
+            return self.norm_backward_on_host(grad, &inputs, saved, geometry);
+        };
+        let [mean, var] = saved.storages(NAME)?;
+        let layout = Layout::contiguous(geometry.statistics_count().into());
+        let [mean, var] = [mean, var].map(|storage| whole(storage.clone(), &layout));
+        let (x, grad) = (self.in_order(NAME, inputs.x)?, self.in_order(NAME, grad)?);
+        let given = inputs.weight;
+        let weight = match &given {
+            Some(weight) => self.in_order(NAME, weight.clone())?,
+            None => {
+                let storage = self.filled(1, DType::F32, 1.0.into())?;
+                let layout = Layout::contiguous(1.into());
+                Operand { storage, layout }
+            }
+        };
+        let factor = match given {
+            Some(_) => "e(channel(i))",
+            None => "1.0",
+        };
+        let has = if given.is_some() { "weighted" } else { "plain" };
+        let reads = [
+            (self.data(NAME, &x)?, elem),
+            (self.data(NAME, &mean)?, Elem::F32),
+            (self.data(NAME, &var)?, Elem::F32),
+            (self.data(NAME, &grad)?, of_grad),
+            (self.data(NAME, &weight)?, if given.is_some() { of_weight } else { Elem::F32 }),
+        ];
+        let normal = format!(
+            "fn scale(o: u32) -> f32 {{ return 1.0 / sqrt_(c(o) + $f{{EPS}}); }}
+fn normal(i: u32) -> f32 {{ let o = of_statistics(i); return (a(i) - b(o)) * scale(o); }}
+fn pull(i: u32) -> f32 {{ return d(i) * {factor}; }}
+"
+        );
+        let in_fold = normal.replace("{EPS}", &(FOLD_FIRST + 3).to_string());
+        let in_map = normal.replace("{EPS}", &(FIRST + 3).to_string());
+        let mut all = reads.to_vec();
+        let mut value = "pull(i) * scale(o)".to_owned();
+        let (even, along);
+        if geometry.over != NormOver::Given {
+            let code = format!(
+                "{in_fold}
+fn value(o: u32, j: u32) -> f32 {{ let i = place(o, j); return pull(i) * normal(i); }}
+fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
+"
+            );
+            along = self.norm_sums(&format!("along {has}"), &reads, geometry, &code)?;
+            let code = format!(
+                "{in_fold}
+fn value(o: u32, j: u32) -> f32 {{ return pull(place(o, j)); }}
+fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
+"
+            );
+            all.push((self.data(NAME, &along)?, Elem::F32));
+            value = "(pull(i) - normal(i) * f(o)) * scale(o)".to_owned();
+            if geometry.centered {
+                even = self.norm_sums(&format!("even {has}"), &reads, geometry, &code)?;
+                all.push((self.data(NAME, &even)?, Elem::F32));
+                value = "(pull(i) - g(o) - normal(i) * f(o)) * scale(o)".to_owned();
+            }
+        }
+        let over = geometry.over;
+        let of_x = self.map(Map {
+            op: NAME,
+            key: format!("{NAME} gradient {has} {over:?} {}", geometry.centered),
+            reads: &all,
+            out: elem,
+            dtype: x.storage.dtype(),
+            numel: geometry.shape().numel(),
+            parameters: parameters(geometry)?,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}{in_map}fn element(i: u32) -> f32 {{
+    let o = of_statistics(i);
+    return {value};
+}}
+",
+                    places(over, FIRST)
+                )
+            },
+        })?;
+        let code = format!(
+            "{in_fold}
+fn value(o: u32, j: u32) -> f32 {{ let i = of_channel(o, j); return d(i) * normal(i); }}
+fn finish(o: u32, x: f32) -> f32 {{ return x; }}
+"
+        );
+        let of_weight = given
+            .map(|like| self.channel_sums(&format!("weight {has}"), &reads, &like, geometry, &code));
+        let code = "
+fn value(o: u32, j: u32) -> f32 { return a(of_channel(o, j)); }
+fn finish(o: u32, x: f32) -> f32 { return x; }
+";
+        let of_bias = inputs
+            .bias
+            .map(|like| self.channel_sums("bias", &[reads[3]], &like, geometry, code));
+        Ok(NormGradients {
+            x: of_x,
+            weight: of_weight.transpose()?,
+            bias: of_bias.transpose()?,
+        })
+    }
+}

@@ -1,0 +1,310 @@
+use module_tensor::backend::{Operand, Saved, SoftmaxKernels, SoftmaxOp, Storage};
+use module_tensor::{DType, Layout, Result, Shape};
+
+use super::binary::whole;
+use super::reduce::Split;
+use crate::dims::Dims;
+use crate::elem::Elem;
+use crate::fold::Fold;
+use crate::gpu::{Gpu, word};
+use crate::map::{FIRST, Map};
+
+/// The greatest of each line of elements, 0 where that is infinite, and the sum of the exponentials of the differences to it;
+/// both as `F32`.
+pub(crate) struct Sums {
+    pub(crate) most: Operand,
+    pub(crate) total: Operand,
+}
+
+/// The shape of lines: what is before their dimension, their number of elements, and what is after it.
+pub(crate) struct Lines {
+    pub(crate) size: usize,
+    pub(crate) inner: usize,
+}
+
+impl Lines {
+    pub(crate) fn new(shape: &Shape, dim: usize) -> Self {
+        Self {
+            size: shape[dim],
+            inner: shape[dim + 1..].iter().product(),
+        }
+    }
+
+    /// A function from the number of an element to that of its line; the parameters are `first` and the next.
+    pub(crate) fn code(first: usize) -> String {
+        let inner = first + 1;
+        format!(
+            "fn line(i: u32) -> u32 {{ return i / (${first} * ${inner}) * ${inner} + i % ${inner}; }}\n"
+        )
+    }
+}
+
+impl Gpu {
+    /// Elements that are computed with in `F32`.
+    pub(crate) fn computes_in_f32(&self, x: &Operand) -> Option<Elem> {
+        self.computes(x).filter(|elem| elem.computed() == "f32")
+    }
+
+    pub(crate) fn exponential_sums(
+        &self,
+        op: &'static str,
+        x: &Operand,
+        elem: Elem,
+        dim: usize,
+    ) -> Result<Sums> {
+        let split = Split::new(op, &x.layout, &[dim])?;
+        let (numel, count) = (split.numel, split.count);
+        let line = |storage| Operand {
+            storage,
+            layout: Layout::contiguous(numel.into()),
+        };
+        let mut parameters = Vec::new();
+        let firsts = split.push(&mut parameters);
+        let data = (self.data(op, x)?, elem);
+        let most = self.fold(Fold {
+            op,
+            key: format!("greatest {}", split.key()),
+            reads: &[data],
+            out: Elem::F32,
+            dtype: DType::F32,
+            numel,
+            count,
+            parameters: parameters.clone(),
+            value: "f32",
+            kept: DType::F32,
+            code: &|| {
+                format!(
+                    "{}fn value(o: u32, j: u32) -> f32 {{ return a(at_a(o, j)); }}
+fn start() -> f32 {{ return -inf(); }}
+fn join(x: f32, y: f32) -> f32 {{ return greater(x, y); }}
+fn finish(o: u32, x: f32) -> f32 {{ return select(x, 0.0, is_inf(x)); }}
+",
+                    split.code("a", firsts)
+                )
+            },
+        })?;
+        let most = line(most);
+        let total = self.fold(Fold {
+            op,
+            key: format!("exponentials {}", split.key()),
+            reads: &[data, (self.data(op, &most)?, Elem::F32)],
+            out: Elem::F32,
+            dtype: DType::F32,
+            numel,
+            count,
+            parameters,
+            value: "f32",
+            kept: DType::F32,
+            code: &|| {
+                format!(
+                    "{}fn value(o: u32, j: u32) -> f32 {{ return exp_(a(at_a(o, j)) - b(o)); }}
+fn start() -> f32 {{ return 0.0; }}
+fn join(x: f32, y: f32) -> f32 {{ return x + y; }}
+fn finish(o: u32, x: f32) -> f32 {{ return x; }}
+",
+                    split.code("a", firsts)
+                )
+            },
+        })?;
+        let total = line(total);
+        Ok(Sums { most, total })
+    }
+
+    pub(crate) fn softmaxed(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
+        let (name, numel) = (op.name(), x.layout.shape().numel());
+        let Some(elem) = self.computes_in_f32(&x) else {
+            return self.through_host("softmax", [x], numel, |cpu, [x]| cpu.softmax(op, x, dim));
+        };
+        let sums = self.exponential_sums(name, &x, elem, dim)?;
+        let lines = Lines::new(x.layout.shape(), dim);
+        let dims = Dims::new(name, &[&x.layout])?;
+        let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
+        dims.push(&mut parameters);
+        // A line of infinities has no exponentials.
+        let value = match op {
+            SoftmaxOp::LogSoftmax => "(x - b(o)) - log_(c(o))",
+            _ => "exp_(x - b(o)) / c(o)",
+        };
+        self.map(Map {
+            op: name,
+            key: format!("{name} {}", dims.key()),
+            reads: &[
+                (self.data(name, &x)?, elem),
+                (self.data(name, &sums.most)?, Elem::F32),
+                (self.data(name, &sums.total)?, Elem::F32),
+            ],
+            out: elem,
+            dtype: x.storage.dtype(),
+            numel,
+            parameters,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}{}fn element(i: u32) -> f32 {{
+    let x = a(at_a(i));
+    let o = line(i);
+    return {value};
+}}
+",
+                    Lines::code(FIRST),
+                    dims.code(FIRST + 2, &["at_a"])
+                )
+            },
+        })
+    }
+}
+
+impl SoftmaxKernels for Gpu {
+    fn softmax_backward(
+        &self,
+        op: SoftmaxOp,
+        grad: Operand,
+        y: Operand,
+        dim: usize,
+    ) -> Result<Storage> {
+        let (name, numel) = (op.name(), y.layout.shape().numel());
+        let elems = self.computes_in_f32(&grad).zip(self.computes_in_f32(&y));
+        let Some((of_grad, of_y)) = elems else {
+            return self.through_host("softmax_backward", [grad, y], numel, |cpu, [grad, y]| {
+                let family = cpu.softmax_family().ok_or_else(|| self.device().unavailable(name))?;
+                family.softmax_backward(op, grad, y, dim)
+            });
+        };
+        let (factor, value) = match op {
+            SoftmaxOp::LogSoftmax => ("1.0", "a(at_a(i)) - exp_(b(at_b(i))) * c(o)"),
+            _ => ("b(at_b(o, j))", "b(at_b(i)) * (a(at_a(i)) - c(o))"),
+        };
+        let reads = [(self.data(name, &grad)?, of_grad), (self.data(name, &y)?, of_y)];
+        let splits = [&grad, &y].map(|x| Split::new(name, &x.layout, &[dim]));
+        let [grads, ys] = splits;
+        let (grads, ys) = (grads?, ys?);
+        let mut parameters = Vec::new();
+        let firsts = [grads.push(&mut parameters), ys.push(&mut parameters)];
+        let total = self.fold(Fold {
+            op: name,
+            key: format!("{name} sums {} {}", grads.key(), ys.key()),
+            reads: &reads,
+            out: Elem::F32,
+            dtype: DType::F32,
+            numel: grads.numel,
+            count: grads.count,
+            parameters,
+            value: "f32",
+            kept: DType::F32,
+            code: &|| {
+                format!(
+                    "{}{}fn value(o: u32, j: u32) -> f32 {{ return a(at_a(o, j)) * {factor}; }}
+fn start() -> f32 {{ return 0.0; }}
+fn join(x: f32, y: f32) -> f32 {{ return x + y; }}
+fn finish(o: u32, x: f32) -> f32 {{ return x; }}
+",
+                    grads.code("a", firsts[0]),
+                    ys.code("b", firsts[1])
+                )
+            },
+        })?;
+        let total = Operand {
+            storage: total,
+            layout: Layout::contiguous(grads.numel.into()),
+        };
+        let lines = Lines::new(y.layout.shape(), dim);
+        let dims = Dims::new(name, &[&grad.layout, &y.layout])?;
+        let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
+        dims.push(&mut parameters);
+        self.map(Map {
+            op: name,
+            key: format!("{name} backward {}", dims.key()),
+            reads: &[reads[0], reads[1], (self.data(name, &total)?, Elem::F32)],
+            out: of_y,
+            dtype: y.storage.dtype(),
+            numel,
+            parameters,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}{}fn element(i: u32) -> f32 {{
+    let o = line(i);
+    return {value};
+}}
+",
+                    Lines::code(FIRST),
+                    dims.code(FIRST + 2, &["at_a", "at_b"])
+                )
+            },
+        })
+    }
+
+    fn logsumexp(&self, x: Operand, dim: usize) -> Result<(Storage, Saved)> {
+        let name = "logsumexp";
+        let Some(elem) = self.computes_in_f32(&x) else {
+            return self.logsumexp_on_host(x, dim);
+        };
+        let sums = self.exponential_sums(name, &x, elem, dim)?;
+        let numel = sums.most.layout.shape().numel();
+        let reads = [
+            (self.data(name, &sums.most)?, Elem::F32),
+            (self.data(name, &sums.total)?, Elem::F32),
+        ];
+        let out = self.map(Map {
+            op: name,
+            key: name.to_owned(),
+            reads: &reads,
+            out: elem,
+            dtype: x.storage.dtype(),
+            numel,
+            parameters: Vec::new(),
+            index_size: None,
+            code: &|| "fn element(i: u32) -> f32 { return a(i) + log_(b(i)); }\n".to_owned(),
+        })?;
+        let saved = Saved::new([sums.most.storage.clone(), sums.total.storage.clone()]);
+        Ok((out, saved))
+    }
+
+    fn logsumexp_backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        saved: &Saved,
+        dim: usize,
+    ) -> Result<Storage> {
+        let name = "logsumexp";
+        let elems = self.computes_in_f32(&grad).zip(self.computes_in_f32(&x));
+        let Some((of_grad, of_x)) = elems else {
+            return self.logsumexp_backward_on_host(grad, x, saved, dim);
+        };
+        let [most, total] = saved.storages(name)?;
+        let grad = self.in_order(name, grad)?;
+        let numel = x.layout.shape().numel();
+        let lines = Lines::new(x.layout.shape(), dim);
+        let dims = Dims::new(name, &[&x.layout])?;
+        let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
+        dims.push(&mut parameters);
+        let [most, total] = [most, total].map(|x| whole(x.clone(), &grad.layout));
+        self.map(Map {
+            op: name,
+            key: format!("{name} backward {}", dims.key()),
+            reads: &[
+                (self.data(name, &x)?, of_x),
+                (self.data(name, &grad)?, of_grad),
+                (self.data(name, &most)?, Elem::F32),
+                (self.data(name, &total)?, Elem::F32),
+            ],
+            out: of_x,
+            dtype: x.storage.dtype(),
+            numel,
+            parameters,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}{}fn element(i: u32) -> f32 {{
+    let o = line(i);
+    return b(o) * (exp_(a(at_a(i)) - c(o)) / d(o));
+}}
+",
+                    Lines::code(FIRST),
+                    dims.code(FIRST + 2, &["at_a"])
+                )
+            },
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! A GPU as a device of `module-tensor`: kernels in WGSL, run by Vulkan, Metal or DirectX 12.
+//!
+//! [`device`] opens an adapter of the machine and returns its [`Device`](module_tensor::Device). Tensors, models and optimizers
+//! are then used as on the CPU:
+//!
+//! ```
+//! use module_tensor::{DType, Tensor};
+//!
+//! if let Ok(device) = module_gpu::device(0) {
+//!     let x = Tensor::randn([4, 3], (DType::F32, device))?;
+//!     let w = Tensor::randn([3, 2], (DType::F32, device))?.with_grad()?;
+//!     x.matmul(&w)?.tanh()?.sum(..)?.backward()?;
+//!     assert_eq!(w.grad().unwrap().device(), device);
+//! }
+//! # Ok::<(), module_tensor::Error>(())
+//! ```
+//!
+//! Kernels are recorded and handed to the driver in groups; the host waits only where elements are read (`item`, `to_vec`,
+//! `to_device`) and in [`Device::synchronize`](module_tensor::Device::synchronize). An error that is found later says which
+//! operation asked for the work. Results do not change from run to run.
+//!
+//! What the device does not compute goes through the CPU, with copies there and back; [`Gpu::stats`] counts these calls.
+
+mod adapter;
+mod backend;
+mod dims;
+mod elem;
+mod failures;
+mod fold;
+mod gpu;
+mod host;
+mod index_checks;
+mod kernels;
+mod map;
+mod pipelines;
+mod pool;
+mod product;
+mod recorder;
+mod stats;
+mod storage;
+mod transfer;
+mod wait;
+
+pub use adapter::{Adapter, adapters};
+pub use gpu::{Gpu, device};
+pub use stats::Stats;

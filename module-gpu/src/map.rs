@@ -1,0 +1,146 @@
+//! The template of kernels that compute each element of the result on its own.
+
+use module_tensor::backend::Storage;
+use module_tensor::{DType, Result};
+
+use crate::elem::Elem;
+use crate::gpu::{Gpu, Launch, word};
+use crate::index_checks::CHECKED;
+use crate::pool::Memory;
+use crate::recorder::MAX_GROUPS;
+use crate::storage::GpuStorage;
+
+/// Invocations of a workgroup.
+pub(crate) const GROUP: u64 = 64;
+
+/// The names by which the code of a kernel reads its operands: `a(i)` is element `i` of the memory of the first.
+pub(crate) const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+/// A kernel that computes each element of the result on its own.
+pub(crate) struct Map<'a> {
+    pub(crate) op: &'static str,
+    /// Says all that the code depends on, apart from the types of the elements.
+    pub(crate) key: String,
+    /// The memory that it reads, and what its elements are taken for.
+    pub(crate) reads: &'a [(&'a GpuStorage, Elem)],
+    pub(crate) out: Elem,
+    pub(crate) dtype: DType,
+    pub(crate) numel: usize,
+    /// Parameters from number 2 on: 0 is the number of elements, 1 the number of the check of indices.
+    pub(crate) parameters: Vec<u32>,
+    /// The size below which indices must be, if the kernel reads indices.
+    pub(crate) index_size: Option<usize>,
+    /// Functions, one of which is `element(i: u32)`, which returns element `i` of the result.
+    pub(crate) code: &'a dyn Fn() -> String,
+}
+
+/// The number of the first parameter that a kernel may choose.
+pub(crate) const FIRST: usize = 2;
+
+impl Gpu {
+    /// The result of a kernel.
+    pub(crate) fn map(&self, map: Map<'_>) -> Result<Storage> {
+        let to = self.allocate(map.numel, map.dtype)?;
+        if map.numel == 0 {
+            return Ok(Storage::new(to));
+        }
+        let (number, is_checked) = match map.index_size {
+            Some(size) => (self.index_checks.number(map.op, size), true),
+            None => (0, false),
+        };
+        let mut parameters = vec![word(map.op, map.numel)?, number];
+        parameters.extend(map.parameters);
+        let memory: Vec<&Memory> = map.reads.iter().map(|(data, _)| &data.memory).collect();
+        let mut writes = vec![&to.memory];
+        writes.extend(is_checked.then_some(&self.index_checks.memory));
+        let types = map.reads.iter().map(|(_, elem)| elem.name());
+        let key = types.fold(format!("{} {}", map.key, map.out.name()), |key, name| {
+            key + " " + name
+        });
+        let words = map.numel.div_ceil(map.out.per_word()) as u64;
+        let source = || {
+            let reads: Vec<Elem> = map.reads.iter().map(|&(_, elem)| elem).collect();
+            let mut source = declarations(&reads, map.out, is_checked);
+            source.push_str(&(map.code)());
+            source.push_str(&main(map.out));
+            source
+        };
+        self.launch(Launch {
+            op: map.op,
+            key,
+            reads: &memory,
+            writes: &writes,
+            parameters: &parameters,
+            groups: words.div_ceil(GROUP),
+            source: &source,
+        })?;
+        if is_checked {
+            self.index_checks.was_recorded();
+        }
+        Ok(Storage::new(to))
+    }
+}
+
+/// The bindings of a kernel, the functions that read its operands, and the library.
+pub(crate) fn declarations(reads: &[Elem], out: Elem, is_checked: bool) -> String {
+    let mut code = String::new();
+    for (i, (elem, name)) in reads.iter().zip(NAMES).enumerate() {
+        let (binding, memory) = (i + 1, elem.memory());
+        code.push_str(&format!(
+            "@group(0) @binding({binding}) var<storage, read> {name}_memory: array<{memory}>;\n"
+        ));
+        code.push_str(&elem.reader(name, &format!("{name}_memory")));
+    }
+    let binding = reads.len() + 1;
+    let memory = out.memory();
+    code.push_str(&format!(
+        "@group(0) @binding({binding}) var<storage, read_write> out_memory: array<{memory}>;\n"
+    ));
+    if is_checked {
+        let binding = binding + 1;
+        code.push_str(&format!(
+            "@group(0) @binding({binding}) var<storage, read_write> reported: array<atomic<u32>, 4>;\n{CHECKED}"
+        ));
+    }
+    code.push_str(library());
+    code
+}
+
+/// The functions that all kernels may call.
+pub(crate) fn library() -> &'static str {
+    concat!(include_str!("wgsl/half.wgsl"), include_str!("wgsl/math.wgsl"))
+}
+
+/// The entry point: each invocation computes and writes a word of the result.
+fn main(out: Elem) -> String {
+    format!(
+        "
+@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
+    let place = (group.y * {MAX_GROUPS}u + group.x) * {GROUP}u + local;
+    {}
+}}
+",
+        written(out, "$0", |i| format!("element({i})"))
+    )
+}
+
+/// Statements that write the word `place` of the result, whose elements are `element` of their numbers below `count`.
+pub(crate) fn written(out: Elem, count: &str, element: impl Fn(&str) -> String) -> String {
+    let per_word = out.per_word();
+    if per_word == 1 {
+        let value = out.encoded(&element("place"));
+        return format!("if place < {count} {{ out_memory[place] = {value}; }}");
+    }
+    let width = 32 / per_word;
+    let value = out.encoded(&element("i"));
+    format!(
+        "if place * {per_word}u >= {count} {{ return; }}
+    var bits = 0u;
+    for (var part = 0u; part < {per_word}u; part++) {{
+        let i = place * {per_word}u + part;
+        if i < {count} {{ bits |= {value} << (part * {width}u); }}
+    }}
+    out_memory[place] = bits;"
+    )
+}

@@ -1,0 +1,149 @@
+//! Memory of the device, kept for reuse.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wgpu::{BufferDescriptor, BufferUsages, ErrorFilter};
+
+use crate::wait::wait_for;
+
+/// The maximum number of bytes that are kept for reuse.
+const KEPT: u64 = 512 << 20;
+
+const USAGE: BufferUsages = BufferUsages::STORAGE
+    .union(BufferUsages::COPY_SRC)
+    .union(BufferUsages::COPY_DST);
+
+/// The buffers that storages have given back, by size.
+///
+/// A buffer is used again at once, because the device runs everything in the order in which it was recorded.
+pub(crate) struct Pool {
+    device: wgpu::Device,
+    free: Mutex<HashMap<u64, Vec<wgpu::Buffer>>>,
+    /// Bytes of all buffers, and of those that are free.
+    allocated: AtomicU64,
+    kept: AtomicU64,
+    /// The maximum of `allocated`.
+    limit: AtomicU64,
+    /// The maximum size of a buffer.
+    largest: u64,
+}
+
+/// Memory of a storage; given back to the pool with the last handle.
+#[derive(Clone)]
+pub(crate) struct Memory(Arc<Block>);
+
+struct Block {
+    buffer: wgpu::Buffer,
+    pool: Arc<Pool>,
+}
+
+impl Memory {
+    pub(crate) fn buffer(&self) -> &wgpu::Buffer {
+        &self.0.buffer
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.pool.give(&self.buffer);
+    }
+}
+
+/// The size of the buffer for this many bytes: at most an eighth larger, so that similar requests share buffers.
+fn class(bytes: u64) -> u64 {
+    let step = (bytes.next_power_of_two() / 16).max(256);
+    bytes.max(1).next_multiple_of(step)
+}
+
+impl Pool {
+    pub(crate) fn new(device: wgpu::Device, largest: u64) -> Self {
+        Self {
+            device,
+            free: Mutex::default(),
+            allocated: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+            largest,
+        }
+    }
+
+    /// Memory of at least this many bytes, or `None` if there is not as much.
+    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Option<Memory> {
+        if bytes > self.largest {
+            return None;
+        }
+        let size = class(bytes).min(self.largest);
+        let buffer = match self.taken(size) {
+            Some(buffer) => buffer,
+            None => self.create(size).or_else(|| {
+                // What is kept may be all that there is.
+                self.empty();
+                self.create(size)
+            })?,
+        };
+        let pool = Arc::clone(self);
+        Some(Memory(Arc::new(Block { buffer, pool })))
+    }
+
+    fn taken(&self, size: u64) -> Option<wgpu::Buffer> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let buffer = free.get_mut(&size)?.pop()?;
+        self.kept.fetch_sub(size, Ordering::Relaxed);
+        Some(buffer)
+    }
+
+    fn create(&self, size: u64) -> Option<wgpu::Buffer> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let add = |all: u64| all.checked_add(size).filter(|&all| all <= limit);
+        let all = &self.allocated;
+        all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
+            .ok()?;
+        let scope = self.device.push_error_scope(ErrorFilter::OutOfMemory);
+        let buffer = self.device.create_buffer(&BufferDescriptor {
+            label: None,
+            size,
+            usage: USAGE,
+            mapped_at_creation: false,
+        });
+        match wait_for(scope.pop()) {
+            None => Some(buffer),
+            Some(_) => {
+                all.fetch_sub(size, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    fn give(&self, buffer: &wgpu::Buffer) {
+        let size = buffer.size();
+        if self.kept.load(Ordering::Relaxed).saturating_add(size) > KEPT {
+            self.allocated.fetch_sub(size, Ordering::Relaxed);
+            return;
+        }
+        self.kept.fetch_add(size, Ordering::Relaxed);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.entry(size).or_default().push(buffer.clone());
+    }
+
+    /// Returns everything that is free to the system.
+    pub(crate) fn empty(&self) {
+        let free = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        let sizes = free.values().flatten().map(wgpu::Buffer::size);
+        let bytes: u64 = sizes.sum();
+        self.kept.fetch_sub(bytes, Ordering::Relaxed);
+        self.allocated.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes in use, and bytes kept for reuse.
+    pub(crate) fn bytes(&self) -> [u64; 2] {
+        let kept = self.kept.load(Ordering::Relaxed);
+        let allocated = self.allocated.load(Ordering::Relaxed);
+        [allocated.saturating_sub(kept), kept]
+    }
+}

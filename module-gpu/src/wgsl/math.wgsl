@@ -1,0 +1,390 @@
+// Functions of `f32` that are as exact on every driver: WGSL promises little of its own ones, and may take it that there is no
+// NaN and no infinity, which is why these look at bits.
+
+var<private> bits_of_inf: u32 = 0x7f800000u;
+var<private> bits_of_nan: u32 = 0x7fc00000u;
+
+fn inf() -> f32 { return bitcast<f32>(bits_of_inf); }
+fn nan() -> f32 { return bitcast<f32>(bits_of_nan); }
+fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+fn is_negative(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) == 1u; }
+fn with_sign(x: f32, sign: f32) -> f32 {
+    return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
+}
+fn is_odd(x: f32) -> bool { return abs(x) < 16777216.0 && (i32(x) & 1) != 0; }
+
+fn greater(a: f32, b: f32) -> f32 {
+    if is_nan(b) { return b; }
+    if is_nan(a) { return a; }
+    return select(b, a, a > b);
+}
+
+fn smaller(a: f32, b: f32) -> f32 {
+    if is_nan(b) { return b; }
+    if is_nan(a) { return a; }
+    return select(b, a, a < b);
+}
+
+// The sign of a number; 0 for zeros and NaN.
+fn sign_(x: f32) -> f32 {
+    if is_nan(x) { return 0.0; }
+    return select(select(0.0, -1.0, x < 0.0), 1.0, x > 0.0);
+}
+
+fn clamp_(x: f32, low: f32, high: f32) -> f32 {
+    if is_nan(x) { return x; }
+    return min(max(x, low), high);
+}
+
+// 2 to a power of -126 to 127.
+fn power_of_2(k: i32) -> f32 { return bitcast<f32>(u32(k + 127) << 23u); }
+
+// e to a small power, minus 1.
+fn expm1_small(r: f32) -> f32 {
+    let rest = 1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * (1.0 / 40320.0))));
+    return r + r * r * (0.5 + r * (1.0 / 6.0 + r * rest));
+}
+
+fn scaled(x: f32, k: i32) -> f32 {
+    let first = k / 2;
+    return x * power_of_2(first) * power_of_2(k - first);
+}
+
+fn exp_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let y = clamp(x, -104.0, 89.0);
+    let k = floor(y * 1.4426950408889634 + 0.5);
+    let r = (y - k * 0.693359375) + k * 2.1219444005469058e-4;
+    return scaled(1.0 + expm1_small(r), i32(k));
+}
+
+fn exp2_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let y = clamp(x, -150.0, 129.0);
+    let k = floor(y + 0.5);
+    return scaled(1.0 + expm1_small((y - k) * 0.6931471805599453), i32(k));
+}
+
+fn expm1_(x: f32) -> f32 {
+    if abs(x) < 0.5 { return expm1_small(x); }
+    return exp_(x) - 1.0;
+}
+
+// ln(1 + f) for f from -0.3 to 0.42, plus k times ln 2.
+fn log_near_1(f: f32, k: f32) -> f32 {
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let r = z * (2.0 / 3.0 + z * (0.4 + z * (2.0 / 7.0 + z * (2.0 / 9.0 + z * (2.0 / 11.0 + z * (2.0 / 13.0))))));
+    let h = 0.5 * f * f;
+    return k * 0.693359375 - ((h - (s * (h + r) - k * 2.1219444005469058e-4)) - f);
+}
+
+fn log_(x: f32) -> f32 {
+    var bits = bitcast<u32>(x);
+    if is_nan(x) { return x; }
+    if (bits & 0x7fffffffu) == 0u { return -inf(); }
+    if (bits >> 31u) == 1u { return nan(); }
+    if bits == 0x7f800000u { return x; }
+    var k = 0;
+    if bits < 0x800000u {
+        bits = bitcast<u32>(f32(bits));
+        k = -149;
+    }
+    // The mantissa from √½ to √2.
+    let shifted = bits - 0x3f3504f3u;
+    k = k + (bitcast<i32>(shifted) >> 23u);
+    let m = bitcast<f32>((shifted & 0x7fffffu) + 0x3f3504f3u);
+    return log_near_1(m - 1.0, f32(k));
+}
+
+fn log1p_(x: f32) -> f32 {
+    if is_nan(x) || (bitcast<u32>(x) & 0x7fffffffu) == 0u { return x; }
+    if x > -0.29 && x < 0.41 { return log_near_1(x, 0.0); }
+    return log_(1.0 + x);
+}
+
+fn log2_(x: f32) -> f32 { return log_(x) * 1.4426950408889634; }
+fn log10_(x: f32) -> f32 { return log_(x) * 0.4342944819032518; }
+
+fn tanh_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let e = expm1_(2.0 * min(abs(x), 10.0));
+    return with_sign(e / (e + 2.0), x);
+}
+
+fn sigmoid_(x: f32) -> f32 { return 1.0 / (1.0 + exp_(-x)); }
+
+// 1 - erf(x) from 0.8 on, times e^(x²).
+fn erfc_scaled(x: f32) -> f32 {
+    let t = 1.0 / (1.0 + 0.5 * x);
+    let high = 0.369923926 + t * (-0.57192047 + t * (0.327517307 + t * -0.0681701225));
+    let middle = 0.236759148 + t * (0.227438369 + t * (-0.0868889817 + t * high));
+    return 2.79028299e-6 + t * (0.282005101 + t * (0.28335069 + t * middle));
+}
+
+// erf(x) up to 1.
+fn erf_small(x: f32) -> f32 {
+    let z = x * x;
+    let high = 0.00522377483 + z * (-0.000854245572 + z * (0.000119544306 + z * (-1.38963358e-5 + z * 1.05571179e-6)));
+    return x * (1.12837917 + z * (-0.376126389 + z * (0.112837913 + z * (-0.026866131 + z * high))));
+}
+
+fn erf_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let y = min(abs(x), 5.0);
+    if y < 0.9 { return erf_small(x); }
+    return with_sign(1.0 - exp_(-y * y) * erfc_scaled(y), x);
+}
+
+fn erfc_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    if abs(x) < 0.9 { return 1.0 - erf_small(x); }
+    let y = min(abs(x), 11.0);
+    let tail = exp_(-y * y) * erfc_scaled(y);
+    return select(tail, 2.0 - tail, x < 0.0);
+}
+
+fn erfinv_(y: f32) -> f32 {
+    if is_nan(y) || abs(y) > 1.0 { return nan(); }
+    if abs(y) == 1.0 { return with_sign(inf(), y); }
+    let v = abs(y);
+    // 1 - v is exact from ½ on.
+    let rest = 1.0 - v;
+    let l = log_(rest * (1.0 + v));
+    let u = 4.3307468 + 0.5 * l;
+    var x = sqrt(sqrt(u * u - l / 0.147) - u);
+    if v < 0.5 { x = v * 0.8862269; }
+    for (var i = 0; i < 4; i++) {
+        var over = 0.0;
+        if v < 0.5 { over = erf_(x) - v; } else { over = rest - erfc_(x); }
+        x = x - over * exp_(x * x) * 0.8862269254527580;
+    }
+    return with_sign(x, y);
+}
+
+// The angle less a multiple of π/2, and that multiple.
+fn reduced_angle(x: f32) -> vec2<f32> {
+    let k = floor(x * 0.6366197723675814 + 0.5);
+    let r = ((x - k * 1.5703125) - k * 0.00048351287841796875) - k * 3.1385570764541626e-07;
+    return vec2<f32>(r - k * 6.07709993438732e-11, k);
+}
+
+fn sin_small(r: f32) -> f32 {
+    let z = r * r;
+    return r + r * z * (-1.0 / 6.0 + z * (1.0 / 120.0 + z * (-1.0 / 5040.0 + z * (1.0 / 362880.0))));
+}
+
+fn cos_small(r: f32) -> f32 {
+    let z = r * r;
+    return 1.0 - 0.5 * z + z * z * (1.0 / 24.0 + z * (-1.0 / 720.0 + z * (1.0 / 40320.0 - z * (1.0 / 3628800.0))));
+}
+
+fn sin_(x: f32) -> f32 {
+    if is_nan(x) || is_inf(x) { return nan(); }
+    let r = reduced_angle(x);
+    let quarter = i32(r.y) & 3;
+    let value = select(sin_small(r.x), cos_small(r.x), (quarter & 1) == 1);
+    return select(value, -value, quarter >= 2);
+}
+
+fn cos_(x: f32) -> f32 {
+    if is_nan(x) || is_inf(x) { return nan(); }
+    let r = reduced_angle(x);
+    let quarter = i32(r.y) & 3;
+    let value = select(cos_small(r.x), sin_small(r.x), (quarter & 1) == 1);
+    return select(value, -value, quarter == 1 || quarter == 2);
+}
+
+fn tan_(x: f32) -> f32 {
+    if is_nan(x) || is_inf(x) { return nan(); }
+    let r = reduced_angle(x);
+    let s = sin_small(r.x);
+    let c = cos_small(r.x);
+    return select(s / c, -c / s, (i32(r.y) & 1) == 1);
+}
+
+// The arctangent of a number from 0 to 1.
+fn atan_up_to_1(x: f32) -> f32 {
+    let turned = x > 0.41421356;
+    let v = select(x, (x - 1.0) / (x + 1.0), turned);
+    let z = v * v;
+    let high = -0.142396284 + z * (0.105704579 + z * -0.0602775474);
+    let value = v * (0.999999999 + z * (-0.33333307 + z * (0.19998189 + z * high)));
+    return select(value, value + 0.7853981633974483, turned);
+}
+
+fn atan_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let v = abs(x);
+    if v <= 1.0 { return with_sign(atan_up_to_1(v), x); }
+    return with_sign(1.5707963267948966 - atan_up_to_1(1.0 / v), x);
+}
+
+fn atan2_(y: f32, x: f32) -> f32 {
+    if is_nan(x) || is_nan(y) { return nan(); }
+    let a = abs(x);
+    let b = abs(y);
+    var angle = 0.0;
+    if is_inf(x) && is_inf(y) {
+        angle = 0.7853981633974483;
+    } else if b == 0.0 {
+        angle = 0.0;
+    } else if b <= a {
+        angle = atan_up_to_1(b / a);
+    } else {
+        angle = 1.5707963267948966 - atan_up_to_1(a / b);
+    }
+    if is_negative(x) { angle = 3.141592653589793 - angle; }
+    return with_sign(angle, y);
+}
+
+fn asin_(x: f32) -> f32 {
+    if is_nan(x) || abs(x) > 1.0 { return nan(); }
+    return atan2_(x, sqrt((1.0 - x) * (1.0 + x)));
+}
+
+fn acos_(x: f32) -> f32 {
+    if is_nan(x) || abs(x) > 1.0 { return nan(); }
+    return atan2_(sqrt((1.0 - x) * (1.0 + x)), x);
+}
+
+fn sinh_(x: f32) -> f32 {
+    if is_nan(x) || is_inf(x) { return x; }
+    let v = abs(x);
+    if v < 1.0 {
+        let e = expm1_(v);
+        return with_sign(0.5 * (e + e / (e + 1.0)), x);
+    }
+    let half = exp_(0.5 * v);
+    return with_sign(0.5 * half * half - 0.5 / half / half, x);
+}
+
+fn cosh_(x: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let half = exp_(0.5 * abs(x));
+    return 0.5 * half * half + 0.5 / half / half;
+}
+
+fn asinh_(x: f32) -> f32 {
+    if is_nan(x) || is_inf(x) { return x; }
+    let v = abs(x);
+    if v > 10000.0 { return with_sign(log_(v) + 0.6931471805599453, x); }
+    return with_sign(log1p_(v + v * v / (1.0 + sqrt(v * v + 1.0))), x);
+}
+
+fn acosh_(x: f32) -> f32 {
+    if is_nan(x) || x < 1.0 { return nan(); }
+    if x > 10000.0 { return log_(x) + 0.6931471805599453; }
+    let t = x - 1.0;
+    return log1p_(t + sqrt(2.0 * t + t * t));
+}
+
+fn atanh_(x: f32) -> f32 {
+    if is_nan(x) || abs(x) > 1.0 { return nan(); }
+    let v = abs(x);
+    if v == 1.0 { return with_sign(inf(), x); }
+    return with_sign(0.5 * log1p_(2.0 * v / (1.0 - v)), x);
+}
+
+fn hypot_(x: f32, y: f32) -> f32 {
+    if is_inf(x) || is_inf(y) { return inf(); }
+    if is_nan(x) || is_nan(y) { return nan(); }
+    let a = max(abs(x), abs(y));
+    let b = min(abs(x), abs(y));
+    if a == 0.0 { return 0.0; }
+    let q = b / a;
+    return a * sqrt(1.0 + q * q);
+}
+
+// What a division rounded toward 0 leaves, with the sign of x, by long division of the mantissas.
+fn fmod_(x: f32, y: f32) -> f32 {
+    let ux = bitcast<u32>(x) & 0x7fffffffu;
+    let uy = bitcast<u32>(y) & 0x7fffffffu;
+    let sign = bitcast<u32>(x) & 0x80000000u;
+    if uy == 0u || ux >= 0x7f800000u || uy > 0x7f800000u { return nan(); }
+    if ux < uy { return x; }
+    var ex = max(ux >> 23u, 1u);
+    let ey = max(uy >> 23u, 1u);
+    var mx = select(ux & 0x7fffffu, (ux & 0x7fffffu) | 0x800000u, ux >= 0x800000u);
+    let my = select(uy & 0x7fffffu, (uy & 0x7fffffu) | 0x800000u, uy >= 0x800000u);
+    while ex > ey {
+        if mx >= my { mx = mx - my; }
+        mx = mx << 1u;
+        ex = ex - 1u;
+    }
+    if mx >= my { mx = mx - my; }
+    if mx == 0u { return bitcast<f32>(sign); }
+    while mx < 0x800000u && ex > 1u {
+        mx = mx << 1u;
+        ex = ex - 1u;
+    }
+    if mx < 0x800000u { return bitcast<f32>(sign | mx); }
+    return bitcast<f32>(sign | (mx - 0x800000u) | (ex << 23u));
+}
+
+fn remainder_(x: f32, y: f32) -> f32 {
+    let rest = fmod_(x, y);
+    if rest != 0.0 && !is_nan(rest) && (is_negative(rest) != is_negative(y)) { return rest + y; }
+    return rest;
+}
+
+fn floor_divided(x: f32, y: f32) -> f32 {
+    if y == 0.0 { return divided(x, y); }
+    let rest = fmod_(x, y);
+    if is_nan(rest) { return rest; }
+    var quotient = (x - rest) / y;
+    if rest != 0.0 && (is_negative(rest) != is_negative(y)) { quotient = quotient - 1.0; }
+    if quotient == 0.0 { return with_sign(0.0, x / y); }
+    let whole = floor(quotient);
+    return select(whole, whole + 1.0, quotient - whole > 0.5);
+}
+
+// A quotient whose zeros and infinities do not depend on the driver.
+fn divided(x: f32, y: f32) -> f32 {
+    if is_nan(x) { return x; }
+    if is_nan(y) { return y; }
+    if y == 0.0 {
+        if x == 0.0 { return nan(); }
+        return bitcast<f32>(bits_of_inf | ((bitcast<u32>(x) ^ bitcast<u32>(y)) & 0x80000000u));
+    }
+    return x / y;
+}
+
+fn pow_(x: f32, y: f32) -> f32 {
+    if y == 1.0 { return x; }
+    if y == 2.0 { return x * x; }
+    if y == 3.0 { return x * x * x; }
+    if y == 0.5 { return sqrt_(x); }
+    if y == -0.5 { return divided(1.0, sqrt_(x)); }
+    if y == -1.0 { return divided(1.0, x); }
+    if y == 0.0 || x == 1.0 { return 1.0; }
+    if is_nan(x) || is_nan(y) { return nan(); }
+    let v = abs(x);
+    if is_inf(y) {
+        if v == 1.0 { return 1.0; }
+        return select(0.0, inf(), (v > 1.0) == (y > 0.0));
+    }
+    let whole = floor(y) == y;
+    let negative = is_negative(x) && whole && is_odd(y);
+    var value = 0.0;
+    if v == 0.0 || is_inf(x) {
+        value = select(0.0, inf(), (v == 0.0) == (y < 0.0));
+    } else if x < 0.0 && !whole {
+        return nan();
+    } else if whole && abs(y) <= 16.0 {
+        value = 1.0;
+        for (var i = 0; i < i32(abs(y)); i++) { value = value * v; }
+        if y < 0.0 { value = divided(1.0, value); }
+    } else {
+        value = exp_(y * log_(v));
+    }
+    return select(value, -value, negative);
+}
+
+fn sqrt_(x: f32) -> f32 {
+    if is_nan(x) || x == 0.0 { return x; }
+    if x < 0.0 { return nan(); }
+    if is_inf(x) { return x; }
+    return sqrt(x);
+}

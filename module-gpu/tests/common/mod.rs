@@ -1,0 +1,16 @@
+//! The device under test.
+
+use module_nn::prelude::*;
+
+/// The first adapter; `None`, with a message, on a machine without one. With `MODULE_GPU_REQUIRED=1` that is a failure.
+pub(crate) fn device() -> Option<Device> {
+    match module_gpu::device(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            let is_required = std::env::var("MODULE_GPU_REQUIRED").is_ok_and(|value| value == "1");
+            assert!(!is_required, "no GPU: {error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The device itself: its name, memory, errors, threads and the cost of a call.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod common;
+
+use std::time::Instant;
+
+use module_gpu::Gpu;
+use module_nn::prelude::*;
+
+fn gpu(device: &Device) -> &'static Gpu {
+    device.backend_as().expect("the backend of this crate")
+}
+
+#[test]
+fn a_device_is_found_by_its_name() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    assert_eq!(device.to_string(), "gpu:0");
+    assert_eq!("gpu:0".parse::<Device>()?, device);
+    assert_eq!("gpu".parse::<Device>()?, device);
+    assert_eq!(module_gpu::device(0)?, device);
+    let adapters = module_gpu::adapters();
+    assert_eq!(&adapters[0], gpu(&device).adapter());
+    assert!(adapters[0].max_storage_bytes >= 128 << 20, "{}", adapters[0]);
+    let error = module_gpu::device(adapters.len()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Argument { .. }), "{error}");
+    Ok(())
+}
+
+#[test]
+fn an_index_out_of_range_is_told_when_values_are_read() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::arange(0, 5, DType::F32)?.to_device(&device)?;
+    for wrong in [-1_i64, 5, 1 << 40] {
+        let index = Tensor::from([0_i64, wrong]).to_device(&device)?;
+        let y = x.index_select(0, &index)?;
+        let error = y.to_vec::<f32>().unwrap_err();
+        let expected = format!("index_select: index {wrong} is out of range for size 5");
+        assert_eq!(error.to_string(), expected);
+        // It is told once, and the device goes on.
+        device.synchronize()?;
+        assert_eq!(x.add(&x)?.to_vec::<f32>()?, [0.0, 2.0, 4.0, 6.0, 8.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error_and_the_device_goes_on() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::ones([1000], device)?;
+    let error = Tensor::zeros([1 << 45], (DType::F32, device)).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Device(DeviceError::OutOfMemory { .. })),
+        "{error}"
+    );
+    assert_eq!(x.sum(..)?.item::<f32>()?, 1000.0);
+    Ok(())
+}
+
+#[test]
+fn a_call_costs_the_host_little() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::ones([64], device)?;
+    let run = || -> Result<f64> {
+        let start = Instant::now();
+        let mut y = x.clone();
+        for _ in 0..1000 {
+            y = y.add(&x)?;
+        }
+        let took = start.elapsed().as_secs_f64();
+        assert_eq!(y.to_vec::<f32>()?[0], 1001.0);
+        Ok(took * 1e6 / 1000.0)
+    };
+    run()?;
+    // The least of several runs, as other programs share the processor.
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        least = least.min(run()?);
+    }
+    println!("{least:.1} µs for a call");
+    assert!(least < 100.0, "{least} µs for a call");
+    Ok(())
+}
+
+#[test]
+fn memory_stays_flat_over_many_steps() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::ones([32, 32], device)?;
+    let step = |x: &Tensor| -> Result<Tensor> {
+        let host = Tensor::from_vec(vec![0.5_f32; 1024], [32, 32])?.to_device(&device)?;
+        x.matmul(&host)?.tanh()
+    };
+    let mut y = x.clone();
+    let mut after_warm_up = 0;
+    for i in 0..10_000 {
+        y = step(&y)?;
+        if i == 500 {
+            device.synchronize()?;
+            after_warm_up = resident();
+        }
+    }
+    device.synchronize()?;
+    let grown = resident().saturating_sub(after_warm_up);
+    assert!(grown < 32 << 20, "{grown} bytes more than after 500 steps");
+    Ok(())
+}
+
+/// The bytes of this process in memory, as Linux says; 0 elsewhere.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+#[test]
+fn threads_share_the_device() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let run = |seed: usize| -> Result<Vec<f32>> {
+        let x = Tensor::arange(0, 100, DType::F32)?.reshape([10, 10])?.to_device(&device)?;
+        let mut y = x.mul(seed as f64 * 0.01)?;
+        for _ in 0..50 {
+            y = y.matmul(&x)?.mul(1e-3)?.sin()?;
+        }
+        y.to_vec::<f32>()
+    };
+    let alone: Vec<Vec<f32>> = (0..8).map(run).collect::<Result<_>>()?;
+    let together: Vec<Vec<f32>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|seed| scope.spawn(move || run(seed))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect()
+    });
+    // And the results are the same bits again.
+    assert_eq!(alone, together);
+    Ok(())
+}
+
+#[test]
+fn packed_weights_are_unpacked_for_the_device() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::randn([3, 64], DType::F32)?;
+    let weight = Tensor::randn([5, 64], DType::F32)?;
+    let there = x.to_device(&device)?.linear(&weight.to_device(&device)?, None)?;
+    let here = x.linear(&weight, None)?;
+    assert!(there.to_device(&Device::cpu())?.allclose(&here, Default::default())?);
+    Ok(())
+}

@@ -17,7 +17,10 @@ fn arguments() -> Result<(Device, usize)> {
         at.and_then(|at| arguments.get(at + 1)).map(String::as_str)
     };
     let name = after("--device").unwrap_or("gpu:0");
-    if let Some(index) = name.strip_prefix("gpu:").and_then(|index| index.parse().ok()) {
+    if let Some(index) = name
+        .strip_prefix("gpu:")
+        .and_then(|index| index.parse().ok())
+    {
         module_gpu::device(index)?;
     }
     let epochs = after("--epochs").and_then(|count| count.parse().ok());

@@ -1,7 +1,7 @@
 use module_tensor::backend::{
-    ArgReduceOp, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
-    FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand, PoolDivisor,
-    PoolGeometry, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SharedBytes,
+    ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
+    CrossEntropyKernels, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,
+    PoolDivisor, PoolGeometry, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SharedBytes,
     SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels,
 };
 use module_tensor::{DType, Layout, Result, Scalar};
@@ -279,6 +279,10 @@ impl Backend for Gpu {
     }
 
     fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        Some(self)
+    }
+
+    fn attention(&self) -> Option<&dyn AttentionKernels> {
         Some(self)
     }
 

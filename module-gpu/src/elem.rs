@@ -124,7 +124,10 @@ impl Elem {
             _ => format!("((({memory}[i >> 2u]) >> ((i & 3u) * 8u)) & 0xffu)"),
         };
         let value = self.decoded(&word);
-        format!("fn {name}(i: u32) -> {} {{ return {value}; }}\n", self.computed())
+        format!(
+            "fn {name}(i: u32) -> {} {{ return {value}; }}\n",
+            self.computed()
+        )
     }
 
     /// The number that a word or a part of it holds.

@@ -104,9 +104,7 @@ fn element(o: u32) -> {} {{
         let key = types.fold(key, |key, name| key + " " + name);
         let reads: Vec<Elem> = fold.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
-            declarations(&reads, fold.out, false)
-                + &(fold.code)()
-                + &together(fold.out, fold.value)
+            declarations(&reads, fold.out, false) + &(fold.code)() + &together(fold.out, fold.value)
         };
         self.launch(Launch {
             op: fold.op,

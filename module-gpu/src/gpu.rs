@@ -16,6 +16,9 @@ use crate::wait::wait_for;
 
 pub(crate) const KIND: &str = "gpu";
 
+/// The buffers that a kernel reads and writes at most.
+const BUFFERS: u32 = 10;
+
 /// The kernels and the memory of a GPU; found by
 /// [`Device::backend_as`](module_tensor::Device::backend_as).
 ///
@@ -58,6 +61,13 @@ impl Gpu {
     /// Opens an adapter.
     pub(crate) fn open(adapter: &wgpu::Adapter, about: Adapter) -> Result<Self> {
         let index = about.index;
+        let buffers = adapter.limits().max_storage_buffers_per_shader_stage;
+        if buffers < BUFFERS {
+            let problem = format!(
+                "kernels need {BUFFERS} storage buffers, and the adapter has {buffers}; use another one"
+            );
+            return Err(failed(index, problem));
+        }
         let wanted = Features::SHADER_F64 | Features::SHADER_INT64;
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("module-gpu"),
@@ -79,7 +89,8 @@ impl Gpu {
             }
         });
         let pool = Arc::new(Pool::new(device.clone(), about.max_storage_bytes));
-        let index_checks = IndexChecks::new(&pool).ok_or_else(|| memory_error(index, index_checks::BYTES))?;
+        let index_checks =
+            IndexChecks::new(&pool).ok_or_else(|| memory_error(index, index_checks::BYTES))?;
         queue.write_buffer(index_checks.memory.buffer(), 0, &CLEAR);
         Ok(Self {
             about,
@@ -135,7 +146,10 @@ impl Gpu {
     }
 
     /// An error of the driver.
-    pub(crate) fn failed(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    pub(crate) fn failed(
+        &self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
         failed(self.about.index, source)
     }
 
@@ -186,7 +200,9 @@ impl Gpu {
             parameters: launch.parameters.len(),
         };
         let source = (launch.source)();
-        let compiled = self.pipelines.compile(launch.key.clone(), signature, &source);
+        let compiled = self
+            .pipelines
+            .compile(launch.key.clone(), signature, &source);
         compiled.map_err(|error| self.failed(format!("{}: {error}", launch.op)))
     }
 }

@@ -108,7 +108,10 @@ pub(crate) fn declarations(reads: &[Elem], out: Elem, is_checked: bool) -> Strin
 
 /// The functions that all kernels may call.
 pub(crate) fn library() -> &'static str {
-    concat!(include_str!("wgsl/half.wgsl"), include_str!("wgsl/math.wgsl"))
+    concat!(
+        include_str!("wgsl/half.wgsl"),
+        include_str!("wgsl/math.wgsl")
+    )
 }
 
 /// The entry point: each invocation computes and writes a word of the result.

@@ -98,7 +98,9 @@ impl Pipelines {
                 cache: None,
             });
         if let Some(error) = wait_for(scope.pop()) {
-            return Err(format!("kernel `{key}` does not compile: {error}\n{source}"));
+            return Err(format!(
+                "kernel `{key}` does not compile: {error}\n{source}"
+            ));
         }
         let parameters = 16 * vectors as u64;
         let pipeline = Arc::new(Pipeline {

@@ -11,11 +11,39 @@ use crate::pool::Memory;
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
 
-/// Rows and columns of a tile, which a workgroup computes; each invocation has 4 × 4 elements of it.
-const TILE: usize = 32;
+/// Rows and columns of the invocations of a workgroup.
+const SIDE: usize = 8;
 
 /// Terms of the sums that a workgroup reads at once.
 const STEP: usize = 16;
+
+/// The rows and columns of a tile, which a workgroup computes, that each invocation has.
+#[derive(Clone, Copy)]
+struct Tile {
+    rows: usize,
+    columns: usize,
+}
+
+impl Tile {
+    /// The tile for a matrix: up to 8 × 8 elements for each invocation, as what it reads is then used most often, and fewer
+    /// where the matrix is small.
+    fn new(rows: usize, columns: usize) -> Self {
+        let each = |size: usize| match size.div_ceil(SIDE) {
+            0..=2 => 2,
+            3..=4 => 4,
+            _ => 8,
+        };
+        Self {
+            rows: each(rows),
+            columns: each(columns),
+        }
+    }
+
+    /// The number of tiles of a matrix.
+    fn count(self, rows: usize, columns: usize) -> usize {
+        rows.div_ceil(SIDE * self.rows) * columns.div_ceil(SIDE * self.columns)
+    }
+}
 
 /// Up to this many rows or columns, there are no tiles.
 const NARROW: usize = 4;
@@ -85,7 +113,7 @@ impl Gpu {
             // Tiles write whole words.
             return self.product_and_cast(product);
         }
-        let tiles = rows.div_ceil(TILE) * columns.div_ceil(TILE) * product.batch;
+        let tiles = Tile::new(rows, columns).count(rows, columns) * product.batch;
         let parts = (TILES / tiles).min(terms / PART);
         if parts > 1 {
             return self.product_in_parts(product, parts);
@@ -233,16 +261,17 @@ fn finish(o: u32, x: {value}) -> {value} {{
         let memory: Vec<&Memory> = product.reads.iter().map(|(data, _)| &data.memory).collect();
         let types = product.reads.iter().map(|(_, elem)| elem.name());
         let whole = if partial.is_some() { "parts" } else { "tiles" };
-        let key = format!("{whole} {} {}", product.key, out.name());
+        let tile = Tile::new(product.rows, product.columns);
+        let (down, across) = (tile.rows, tile.columns);
+        let key = format!("{whole} {down} {across} {} {}", product.key, out.name());
         let key = types.fold(key, |key, name| key + " " + name);
         let reads: Vec<Elem> = product.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
             declarations(&reads, out, false)
                 + &(product.code)()
-                + &tiles(out, product.value, partial.is_some())
+                + &tiles(tile, out, product.value, partial.is_some())
         };
-        let across = product.columns.div_ceil(TILE);
-        let tiles = product.rows.div_ceil(TILE) * across * product.batch * parts;
+        let tiles = tile.count(product.rows, product.columns) * product.batch * parts;
         self.launch(Launch {
             op: product.op,
             key,
@@ -257,32 +286,35 @@ fn finish(o: u32, x: {value}) -> {value} {{
 }
 
 /// The entry point of a product in tiles.
-fn tiles(out: Elem, value: &str, is_partial: bool) -> String {
-    let pairs = || (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
+fn tiles(tile: Tile, out: Elem, value: &str, is_partial: bool) -> String {
+    let Tile { rows, columns } = tile;
+    let pairs = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
     let sums: String = pairs()
-        .map(|(i, j)| format!("    var c{i}{j}: {value} = {value}(0);\n"))
+        .map(|(i, j)| format!("    var c{i}_{j} = {value}(0);\n"))
         .collect();
-    let factors: String = (0..4)
-        .map(|i| {
-            format!(
-                "            let x{i} = left[k * {TILE}u + row * 4u + {i}u];
-            let y{i} = right[k * {TILE}u + column * 4u + {i}u];\n"
-            )
-        })
-        .collect();
+    let (height, width) = (SIDE * rows, SIDE * columns);
+    let left = (0..rows)
+        .map(|i| format!("            let x{i} = left[k * {height}u + row * {rows}u + {i}u];\n"));
+    let right = (0..columns).map(|j| {
+        format!("            let y{j} = right[k * {width}u + column * {columns}u + {j}u];\n")
+    });
+    let factors: String = left.chain(right).collect();
     let terms: String = pairs()
-        .map(|(i, j)| format!("            c{i}{j} += x{i} * y{j};\n"))
+        .map(|(i, j)| format!("            c{i}_{j} += x{i} * y{j};\n"))
         .collect();
     let writes: String = pairs()
-        .map(|(i, j)| format!("    write(b, m + {i}u, n + {j}u, c{i}{j});\n"))
+        .map(|(i, j)| format!("    write(b, m + {i}u, n + {j}u, c{i}_{j});\n"))
         .collect();
-    let finished = if is_partial { "x" } else { "finish(b, m, n, x)" };
+    let finished = if is_partial {
+        "x"
+    } else {
+        "finish(b, m, n, x)"
+    };
     let encoded = out.encoded(finished);
-    let each = TILE * STEP / GROUP as usize;
     format!(
         "
-var<workgroup> left: array<{value}, {size}>;
-var<workgroup> right: array<{value}, {size}>;
+var<workgroup> left: array<{value}, {left_size}>;
+var<workgroup> right: array<{value}, {right_size}>;
 
 fn write(b: u32, m: u32, n: u32, x: {value}) {{
     if m < ${ROWS} && n < ${COLUMNS} {{
@@ -293,30 +325,31 @@ fn write(b: u32, m: u32, n: u32, x: {value}) {{
 @compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
     let place = group.y * {MAX_GROUPS}u + group.x;
-    let across = (${COLUMNS} + {last}u) / {TILE}u;
-    let down = (${ROWS} + {last}u) / {TILE}u;
+    let across = (${COLUMNS} + {width}u - 1u) / {width}u;
+    let down = (${ROWS} + {height}u - 1u) / {height}u;
     let b = place / (across * down);
     if b * ${ROWS} * ${COLUMNS} >= $0 {{ return; }}
-    let first_row = (place / across) % down * {TILE}u;
-    let first_column = place % across * {TILE}u;
+    let first_row = (place / across) % down * {height}u;
+    let first_column = place % across * {width}u;
     let matrix = b / ${PARTS};
     let begin = b % ${PARTS} * ${EACH};
     let end = min(begin + ${EACH}, ${TERMS});
-    let row = local / 8u;
-    let column = local % 8u;
+    let row = local / {SIDE}u;
+    let column = local % {SIDE}u;
 {sums}
     for (var step = begin; step < end; step += {STEP}u) {{
-        for (var i = 0u; i < {each}u; i++) {{
-            let at = local + i * {GROUP}u;
+        for (var at = local; at < {left_size}u; at += {GROUP}u) {{
             let m = first_row + at / {STEP}u;
             let k = step + at % {STEP}u;
-            var x: {value} = {value}(0);
+            var x = {value}(0);
             if m < ${ROWS} && k < end {{ x = lhs(matrix, m, k); }}
-            left[at % {STEP}u * {TILE}u + at / {STEP}u] = x;
-            let n = first_column + at % {TILE}u;
-            let l = step + at / {TILE}u;
-            var y: {value} = {value}(0);
-            if n < ${COLUMNS} && l < end {{ y = rhs(matrix, l, n); }}
+            left[at % {STEP}u * {height}u + at / {STEP}u] = x;
+        }}
+        for (var at = local; at < {right_size}u; at += {GROUP}u) {{
+            let n = first_column + at % {width}u;
+            let k = step + at / {width}u;
+            var y = {value}(0);
+            if n < ${COLUMNS} && k < end {{ y = rhs(matrix, k, n); }}
             right[at] = y;
         }}
         workgroupBarrier();
@@ -324,11 +357,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 {factors}{terms}        }}
         workgroupBarrier();
     }}
-    let m = first_row + row * 4u;
-    let n = first_column + column * 4u;
+    let m = first_row + row * {rows}u;
+    let n = first_column + column * {columns}u;
 {writes}}}
 ",
-        size = TILE * STEP,
-        last = TILE - 1,
+        left_size = height * STEP,
+        right_size = width * STEP,
     )
 }

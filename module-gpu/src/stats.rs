@@ -41,7 +41,10 @@ pub(crate) fn add(counter: &AtomicU64, count: u64) {
 impl Counters {
     /// Counts a call that the CPU computes, and returns whether it is the first of its family.
     pub(crate) fn host_route(&self, family: &'static str) -> bool {
-        let mut all = self.host_routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self
+            .host_routes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let count = all.entry(family).or_default();
         *count += 1;
         *count == 1
@@ -49,7 +52,10 @@ impl Counters {
 
     pub(crate) fn stats(&self) -> Stats {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let all = self.host_routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self
+            .host_routes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Stats {
             launches: count(&self.launches),
             submissions: count(&self.submissions),

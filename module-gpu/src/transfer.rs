@@ -70,7 +70,10 @@ impl Gpu {
             self.wait()?;
             return Ok(Vec::new());
         }
-        let staging = [(size, memory, start), (reported, &self.index_checks.memory, 0)];
+        let staging = [
+            (size, memory, start),
+            (reported, &self.index_checks.memory, 0),
+        ];
         let staging = staging.map(|(size, from, start)| {
             (size > 0).then(|| {
                 let buffer = self.wgpu.create_buffer(&BufferDescriptor {

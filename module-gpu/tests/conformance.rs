@@ -19,8 +19,17 @@ fn every_family_conforms() {
         }
         let start = std::time::Instant::now();
         let found = suite.check(&device);
-        eprintln!("{}: {} differences in {:?}", suite.name(), found.len(), start.elapsed());
-        failures.extend(found.into_iter().map(|found| format!("{}: {found}", suite.name())));
+        eprintln!(
+            "{}: {} differences in {:?}",
+            suite.name(),
+            found.len(),
+            start.elapsed()
+        );
+        failures.extend(
+            found
+                .into_iter()
+                .map(|found| format!("{}: {found}", suite.name())),
+        );
     }
     assert!(
         failures.is_empty(),

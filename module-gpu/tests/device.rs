@@ -23,9 +23,16 @@ fn a_device_is_found_by_its_name() -> Result<()> {
     assert_eq!(module_gpu::device(0)?, device);
     let adapters = module_gpu::adapters();
     assert_eq!(&adapters[0], gpu(&device).adapter());
-    assert!(adapters[0].max_storage_bytes >= 128 << 20, "{}", adapters[0]);
+    assert!(
+        adapters[0].max_storage_bytes >= 128 << 20,
+        "{}",
+        adapters[0]
+    );
     let error = module_gpu::device(adapters.len()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Argument { .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Argument { .. }),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -56,7 +63,10 @@ fn memory_that_is_not_there_is_an_error_and_the_device_goes_on() -> Result<()> {
     let x = Tensor::ones([1000], device)?;
     let error = Tensor::zeros([1 << 45], (DType::F32, device)).unwrap_err();
     assert!(
-        matches!(error.kind(), ErrorKind::Device(DeviceError::OutOfMemory { .. })),
+        matches!(
+            error.kind(),
+            ErrorKind::Device(DeviceError::OutOfMemory { .. })
+        ),
         "{error}"
     );
     assert_eq!(x.sum(..)?.item::<f32>()?, 1000.0);
@@ -118,7 +128,10 @@ fn memory_stays_flat_over_many_steps() -> Result<()> {
 /// The bytes of this process in memory, as Linux says; 0 elsewhere.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    let pages = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<usize>().ok());
     pages.unwrap_or(0) * 4096
 }
 
@@ -128,7 +141,9 @@ fn threads_share_the_device() -> Result<()> {
         return Ok(());
     };
     let run = |seed: usize| -> Result<Vec<f32>> {
-        let x = Tensor::arange(0, 100, DType::F32)?.reshape([10, 10])?.to_device(&device)?;
+        let x = Tensor::arange(0, 100, DType::F32)?
+            .reshape([10, 10])?
+            .to_device(&device)?;
         let mut y = x.mul(seed as f64 * 0.01)?;
         for _ in 0..50 {
             y = y.matmul(&x)?.mul(1e-3)?.sin()?;
@@ -138,7 +153,10 @@ fn threads_share_the_device() -> Result<()> {
     let alone: Vec<Vec<f32>> = (0..8).map(run).collect::<Result<_>>()?;
     let together: Vec<Vec<f32>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8).map(|seed| scope.spawn(move || run(seed))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap().unwrap())
+            .collect()
     });
     // And the results are the same bits again.
     assert_eq!(alone, together);
@@ -152,8 +170,14 @@ fn packed_weights_are_unpacked_for_the_device() -> Result<()> {
     };
     let x = Tensor::randn([3, 64], DType::F32)?;
     let weight = Tensor::randn([5, 64], DType::F32)?;
-    let there = x.to_device(&device)?.linear(&weight.to_device(&device)?, None)?;
+    let there = x
+        .to_device(&device)?
+        .linear(&weight.to_device(&device)?, None)?;
     let here = x.linear(&weight, None)?;
-    assert!(there.to_device(&Device::cpu())?.allclose(&here, Default::default())?);
+    assert!(
+        there
+            .to_device(&Device::cpu())?
+            .allclose(&here, Default::default())?
+    );
     Ok(())
 }

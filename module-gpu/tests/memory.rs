@@ -29,7 +29,10 @@ fn the_limit_is_kept_and_memory_is_used_again() -> Result<()> {
     assert_eq!(held[0].to_vec::<f32>()?[5], 2.0);
     drop(held);
     // What was freed is used again.
-    assert_eq!(x.add(&x)?.sum(..)?.item::<f32>()?, f32::from(2_u8) * 1_048_576.0);
+    assert_eq!(
+        x.add(&x)?.sum(..)?.item::<f32>()?,
+        f32::from(2_u8) * 1_048_576.0
+    );
     gpu.set_memory_limit(u64::MAX);
     device.empty_cache();
     assert_eq!(gpu.kept_bytes(), 0);

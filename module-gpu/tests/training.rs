@@ -12,7 +12,10 @@ use module_nn::prelude::*;
 use module_nn::with_default_device;
 
 fn stats(device: &Device) -> Stats {
-    device.backend_as::<Gpu>().expect("the backend of this crate").stats()
+    device
+        .backend_as::<Gpu>()
+        .expect("the backend of this crate")
+        .stats()
 }
 
 /// Asserts that a step does not wait for the device or go through the host, and prints what it costs.
@@ -25,7 +28,10 @@ fn check_step(device: &Device, name: &str, mut step: impl FnMut() -> Result<Tens
     assert_eq!(before.host_routes, after.host_routes, "{name}");
     assert_eq!(before.waits, after.waits, "{name}");
     let second = loss.item::<f32>()?;
-    assert!(second.is_finite() && second != first, "{name}: {first} and {second}");
+    assert!(
+        second.is_finite() && second != first,
+        "{name}: {first} and {second}"
+    );
     println!(
         "{name}: {} launches, {} bytes to the device, {} from it, losses {first} and {second}",
         after.launches - before.launches,
@@ -44,7 +50,10 @@ fn no_step_of_the_digits_network_goes_through_the_host() -> Result<()> {
     manual_seed(0);
     let model = DigitsNet::new(8)?;
     model.to_device(&device)?;
-    let mut optimizer = SGDConfig::new(0.1).momentum(0.9).nesterov(true).build(&model)?;
+    let mut optimizer = SGDConfig::new(0.1)
+        .momentum(0.9)
+        .nesterov(true)
+        .build(&model)?;
     let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
     let images = digits.images.narrow(0, 0..32)?.to_device(&device)?;
     let labels = digits.labels.narrow(0, 0..32)?.to_device(&device)?;

@@ -107,15 +107,23 @@ impl Gpu {
 
     pub(crate) fn of_two(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
         let numel = a.layout.shape().numel();
-        let native = self.computes_numbers(&a).and_then(|elem| Some((elem, code(op, elem.computed())?)));
+        let native = self
+            .computes_numbers(&a)
+            .and_then(|elem| Some((elem, code(op, elem.computed())?)));
         let Some((elem, value)) = native else {
             return self.through_host("binary", [a, b], numel, |cpu, [a, b]| cpu.binary(op, a, b));
         };
         let of = elem.computed();
-        self.elementwise(op.name(), &format!("binary {op:?}"), [&a, &b], elem, &|| {
-            let functions = functions(op, of);
-            format!("{functions}fn combined(x: {of}, y: {of}) -> {of} {{ return {value}; }}\n")
-        })
+        self.elementwise(
+            op.name(),
+            &format!("binary {op:?}"),
+            [&a, &b],
+            elem,
+            &|| {
+                let functions = functions(op, of);
+                format!("{functions}fn combined(x: {of}, y: {of}) -> {of} {{ return {value}; }}\n")
+            },
+        )
     }
 
     /// Elements that a function `combined` computes of those of two operands of one dtype.
@@ -152,7 +160,9 @@ impl Gpu {
 
     pub(crate) fn of_number(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
         let numel = x.layout.shape().numel();
-        let native = self.computes_numbers(&x).filter(|&elem| number::is_exact(elem, number));
+        let native = self
+            .computes_numbers(&x)
+            .filter(|&elem| number::is_exact(elem, number));
         let native = native.and_then(|elem| Some((elem, code(op, elem.computed())?)));
         let Some((elem, value)) = native else {
             return self.through_host("binary_scalar", [x], numel, |cpu, [x]| {
@@ -190,7 +200,9 @@ impl Gpu {
 
     pub(crate) fn sum_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
         let (op, numel) = ("add_scaled", a.layout.shape().numel());
-        let native = self.computes_numbers(&a).filter(|&elem| number::is_exact(elem, alpha));
+        let native = self
+            .computes_numbers(&a)
+            .filter(|&elem| number::is_exact(elem, alpha));
         let Some(elem) = native else {
             return self.through_host(op, [a, b], numel, |cpu, [a, b]| cpu.add_scaled(a, b, alpha));
         };
@@ -226,7 +238,9 @@ impl Gpu {
     ) -> Result<Storage> {
         let (op, numel) = ("fill_in_range", x.layout.shape().numel());
         let bounds = match region {
-            FillRange::Within(low, high) => Some((low, high, "!is_nan(x) && x >= low && x <= high")),
+            FillRange::Within(low, high) => {
+                Some((low, high, "!is_nan(x) && x >= low && x <= high"))
+            }
             FillRange::Outside(low, high) => {
                 Some((low, high, "!is_nan(x) && (x <= low || x >= high)"))
             }
@@ -235,7 +249,9 @@ impl Gpu {
             }
             _ => None,
         };
-        let elem = self.computes_numbers(&x).filter(|elem| elem.computed() == "f32");
+        let elem = self
+            .computes_numbers(&x)
+            .filter(|elem| elem.computed() == "f32");
         let (Some((low, high, condition)), Some(elem)) = (bounds, elem) else {
             return self.through_host(op, [x, other], numel, |cpu, [x, other]| {
                 cpu.fill_in_range(region, value, x, other)

@@ -59,7 +59,9 @@ impl Gpu {
         };
         let from = Elem::of(x.storage.dtype()).filter(has);
         let to = Elem::of(dtype).filter(has);
-        let native = from.zip(to).and_then(|(from, to)| Some((from, to, code(from, to)?)));
+        let native = from
+            .zip(to)
+            .and_then(|(from, to)| Some((from, to, code(from, to)?)));
         // Numbers become integers through 64 bits.
         let is_narrowed = |from: Elem, to: Elem| from.is_float() && to.computed() == "i32";
         let native = native.filter(|&(from, to, _)| about.has_i64 || !is_narrowed(from, to));
@@ -70,7 +72,11 @@ impl Gpu {
         let mut parameters = Vec::new();
         dims.push(&mut parameters);
         let (of, into) = (from.computed(), to.computed());
-        let functions = if value.contains("_to_") { TO_INTEGERS } else { "" };
+        let functions = if value.contains("_to_") {
+            TO_INTEGERS
+        } else {
+            ""
+        };
         self.map(Map {
             op,
             key: format!("{op} {}", dims.key()),

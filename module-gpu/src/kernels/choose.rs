@@ -67,7 +67,10 @@ impl Gpu {
         self.map(Map {
             op,
             key: format!("{op} {on} {}", dims.key()),
-            reads: &[(self.data(op, &x)?, bits), (self.data(op, &mask)?, Elem::Bool)],
+            reads: &[
+                (self.data(op, &x)?, bits),
+                (self.data(op, &mask)?, Elem::Bool),
+            ],
             out: bits,
             dtype,
             numel: x.layout.shape().numel(),

@@ -55,7 +55,9 @@ impl Gpu {
         let elem = self.computes(&a).filter(|&elem| elem != Elem::F64);
         let native = elem.and_then(|elem| Some((elem, code(op, elem.computed())?)));
         let Some((elem, value)) = native else {
-            return self.through_host("compare", [a, b], numel, |cpu, [a, b]| cpu.compare(op, a, b));
+            return self.through_host("compare", [a, b], numel, |cpu, [a, b]| {
+                cpu.compare(op, a, b)
+            });
         };
         let (of, dims) = (elem.computed(), Dims::new(name, &[&a.layout, &b.layout])?);
         let mut parameters = Vec::new();

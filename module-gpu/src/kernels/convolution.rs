@@ -1,7 +1,7 @@
 //! Convolutions and their gradients, as products whose factors are looked up in the windows.
 
-use module_tensor::backend::{ConvGeometry, ConvOp, Operand, Storage};
 use module_tensor::Result;
+use module_tensor::backend::{ConvGeometry, ConvOp, Operand, Storage};
 
 use super::number::computed;
 use crate::gpu::{Gpu, word};

@@ -33,7 +33,11 @@ impl Gpu {
             ),
         };
         // Allocated as words, and then taken for elements.
-        let dtype_of_words = if elem == Elem::Bits8 { dtype } else { DType::U32 };
+        let dtype_of_words = if elem == Elem::Bits8 {
+            dtype
+        } else {
+            DType::U32
+        };
         let storage = self.map(Map {
             op: "full",
             key: "full".to_owned(),

@@ -1,8 +1,8 @@
 //! Fused families of dtypes in which the device does not compute them, through the host.
 
 use module_tensor::backend::{
-    Backend, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry, NormGradients, NormInputs,
-    Normalized, Operand, Saved, Storage,
+    AttentionGeometry, AttentionInputs, Backend, CrossEntropyGeometry, CrossEntropyInputs,
+    NormGeometry, NormGradients, NormInputs, Normalized, Operand, Saved, Storage,
 };
 use module_tensor::{Result, Shape};
 
@@ -42,7 +42,8 @@ impl Gpu {
         let mut shape = x.layout.shape().to_vec();
         shape[dim] = 1;
         let (y, saved) = self.from_host(op, [x], |_, [x]| {
-            self.of_cpu(op, |cpu| cpu.softmax_family())?.logsumexp(x, dim)
+            self.of_cpu(op, |cpu| cpu.softmax_family())?
+                .logsumexp(x, dim)
         })?;
         let y = self.device_copy(y, Shape::from(shape).numel())?;
         Ok((y, self.kept(saved)))
@@ -84,7 +85,8 @@ impl Gpu {
         let op = "normalization";
         let inputs = self.norm_inputs(inputs)?;
         let out = self.from_host(op, [], |_, []| {
-            self.of_cpu(op, |cpu| cpu.normalization())?.forward(inputs, geometry)
+            self.of_cpu(op, |cpu| cpu.normalization())?
+                .forward(inputs, geometry)
         })?;
         let count = geometry.statistics_count();
         let statistics = out.statistics.map(|[mean, var]| {
@@ -138,7 +140,8 @@ impl Gpu {
         let op = "cross_entropy";
         let inputs = self.entropy_inputs(inputs)?;
         let (losses, saved) = self.from_host(op, [], |_, []| {
-            self.of_cpu(op, |cpu| cpu.cross_entropy())?.forward(inputs, geometry)
+            self.of_cpu(op, |cpu| cpu.cross_entropy())?
+                .forward(inputs, geometry)
         })?;
         let losses = self.device_copy(losses, geometry.outer * geometry.inner)?;
         Ok((losses, self.kept(saved)))
@@ -158,5 +161,51 @@ impl Gpu {
             let family = self.of_cpu(op, |cpu| cpu.cross_entropy())?;
             family.backward(grad, inputs, saved, geometry)
         })
+    }
+
+    fn attention_copies(&self, inputs: &AttentionInputs) -> Result<AttentionInputs> {
+        Ok(AttentionInputs {
+            query: self.host_copy(&inputs.query)?,
+            key: self.host_copy(&inputs.key)?,
+            value: self.host_copy(&inputs.value)?,
+            mask: self.host_copies(&inputs.mask)?,
+        })
+    }
+
+    pub(crate) fn attention_on_host(
+        &self,
+        inputs: &AttentionInputs,
+        geometry: &AttentionGeometry,
+    ) -> Result<(Storage, Saved)> {
+        let op = "attention";
+        let (query, value) = (inputs.query.layout.shape(), inputs.value.layout.shape());
+        let numel = query[0] * query[1] * value[2];
+        let inputs = self.attention_copies(inputs)?;
+        let (out, saved) = self.from_host(op, [], |_, []| {
+            self.of_cpu(op, |cpu| cpu.attention())?
+                .forward(inputs, geometry)
+        })?;
+        Ok((self.device_copy(out, numel)?, self.kept(saved)))
+    }
+
+    pub(crate) fn attention_backward_on_host(
+        &self,
+        grad: Operand,
+        inputs: &AttentionInputs,
+        saved: &Saved,
+        geometry: &AttentionGeometry,
+    ) -> Result<[Storage; 3]> {
+        let op = "attention_backward";
+        let sizes = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape().numel());
+        let (inputs, saved) = (self.attention_copies(inputs)?, self.saved(op, saved)?);
+        let [query, key, value] = self.from_host(op, [grad], |_, [grad]| {
+            let family = self.of_cpu(op, |cpu| cpu.attention())?;
+            family.backward(grad, inputs, saved, geometry)
+        })?;
+        Ok([
+            self.device_copy(query, sizes[0])?,
+            self.device_copy(key, sizes[1])?,
+            self.device_copy(value, sizes[2])?,
+        ])
     }
 }

@@ -1,5 +1,5 @@
-use module_tensor::backend::{GatherAlongGeometry, GatherDim, LinearOp, Operand, Storage};
 use module_tensor::Result;
+use module_tensor::backend::{GatherAlongGeometry, GatherDim, LinearOp, Operand, Storage};
 
 use super::table::lists;
 use crate::dims::Dims;
@@ -68,13 +68,19 @@ impl Gpu {
         }
         let table = self.table(&table)?;
         let of = elem.computed();
-        let key: String = moves.iter().map(|&moved| if moved { 'm' } else { 's' }).collect();
+        let key: String = moves
+            .iter()
+            .map(|&moved| if moved { 'm' } else { 's' })
+            .collect();
         // Only to refuse what kernels cannot count.
         Dims::new(NAME, &[&x.layout])?;
         self.map(Map {
             op: NAME,
             key: format!("{NAME} {op:?} {key}"),
-            reads: &[(self.data(NAME, &x)?, elem), (self.data(NAME, &table)?, Elem::Bits4)],
+            reads: &[
+                (self.data(NAME, &x)?, elem),
+                (self.data(NAME, &table)?, Elem::Bits4),
+            ],
             out: elem,
             dtype,
             numel: to.numel(),
@@ -90,7 +96,9 @@ fn code(op: LinearOp, of: &str, moves: &[bool]) -> String {
     let mut indices = "    var rest = i;\n".to_owned();
     for dim in (0..moves.len()).rev() {
         let size = part(dim, 0);
-        indices.push_str(&format!("    let i{dim} = rest % {size};\n    rest = rest / {size};\n"));
+        indices.push_str(&format!(
+            "    let i{dim} = rest % {size};\n    rest = rest / {size};\n"
+        ));
     }
     let (mut open, mut close) = (String::new(), String::new());
     let mut place = "0u".to_owned();

@@ -35,7 +35,10 @@ impl Gpu {
         self.map(Map {
             op,
             key: format!("{op} {}", dims.key()),
-            reads: &[(self.data(op, &x)?, bits), (self.data(op, &index)?, Elem::Bits8)],
+            reads: &[
+                (self.data(op, &x)?, bits),
+                (self.data(op, &index)?, Elem::Bits8),
+            ],
             out: bits,
             dtype,
             numel: shape.numel(),
@@ -54,7 +57,12 @@ impl Gpu {
     }
 
     /// The slices of dimension `dim` that a one-dimensional index selects.
-    pub(crate) fn slices_selected(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
+    pub(crate) fn slices_selected(
+        &self,
+        x: Operand,
+        dim: usize,
+        index: Operand,
+    ) -> Result<Storage> {
         let (op, dtype) = ("index_select", x.storage.dtype());
         let (bits, size) = (Elem::bits(dtype), x.layout.shape()[dim]);
         let mut shape = x.layout.shape().to_vec();
@@ -75,7 +83,10 @@ impl Gpu {
         self.map(Map {
             op,
             key: format!("{op} {}", dims.key()),
-            reads: &[(self.data(op, &x)?, bits), (self.data(op, &index)?, Elem::Bits8)],
+            reads: &[
+                (self.data(op, &x)?, bits),
+                (self.data(op, &index)?, Elem::Bits8),
+            ],
             out: bits,
             dtype,
             numel: shape.iter().product(),
@@ -147,15 +158,21 @@ impl Gpu {
             let mut step = "1u".to_owned();
             for d in (0..rank).rev() {
                 let (all, inside) = (FIRST + 2 + d, FIRST + 2 + rank + d);
-                places.push_str(&format!("    let at_{d} = rest % ${all};\n    rest = rest / ${all};\n"));
+                places.push_str(&format!(
+                    "    let at_{d} = rest % ${all};\n    rest = rest / ${all};\n"
+                ));
                 places.push_str(&format!("    let step_{d} = {step};\n"));
                 if d != dim {
-                    places.push_str(&format!("    if at_{d} >= ${inside} {{ is_inside = false; }}\n"));
+                    places.push_str(&format!(
+                        "    if at_{d} >= ${inside} {{ is_inside = false; }}\n"
+                    ));
                 }
                 step = format!("step_{d} * ${inside}");
             }
             let others = (0..rank).filter(|&d| d != dim);
-            let start = others.fold("0u".to_owned(), |sum, d| format!("{sum} + at_{d} * step_{d}"));
+            let start = others.fold("0u".to_owned(), |sum, d| {
+                format!("{sum} + at_{d} * step_{d}")
+            });
             format!(
                 "{}fn element(i: u32) -> {of} {{
 {places}    var x = a(at_x(i));

@@ -76,7 +76,11 @@ impl Gpu {
                         _ => format!("${}", end - 1),
                     };
                     let last = part + 1 == dims.len();
-                    let condition = if last { String::new() } else { format!("if rest < ${end} ") };
+                    let condition = if last {
+                        String::new()
+                    } else {
+                        format!("if rest < ${end} ")
+                    };
                     branches.push_str(&format!(
                         "    {condition}{{
         let place = outer * (${end} - {before}) + rest - {before};

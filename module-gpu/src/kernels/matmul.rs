@@ -1,5 +1,5 @@
-use module_tensor::backend::{Operand, Storage};
 use module_tensor::Result;
+use module_tensor::backend::{Operand, Storage};
 
 use super::number::computed;
 use crate::dims::Dims;
@@ -34,7 +34,10 @@ impl Gpu {
         let of_batch = Dims::of(
             op,
             &a.layout.shape()[..leading],
-            &[&a.layout.strides()[..leading], &b.layout.strides()[..leading]],
+            &[
+                &a.layout.strides()[..leading],
+                &b.layout.strides()[..leading],
+            ],
             &[a.layout.offset(), b.layout.offset()],
         )?;
         let mut parameters = Vec::new();
@@ -43,7 +46,9 @@ impl Gpu {
                 parameters.push(word(op, *stride)?);
             }
         }
-        let added = row.as_ref().map(|row| (row.layout.offset(), row.layout.strides()[0]));
+        let added = row
+            .as_ref()
+            .map(|row| (row.layout.offset(), row.layout.strides()[0]));
         let (offset, stride) = added.unwrap_or_default();
         parameters.extend([word(op, offset)?, word(op, stride)?]);
         of_batch.push(&mut parameters);

@@ -1,5 +1,6 @@
 //! The kernels, one file for each family.
 
+mod attention;
 mod binary;
 mod cast;
 mod choose;

@@ -220,7 +220,9 @@ impl NormKernels for Gpu {
         let (mean, var) = (mean.storage, var.storage);
         Ok(Normalized {
             output,
-            statistics: geometry.with_statistics.then(|| [mean.clone(), var.clone()]),
+            statistics: geometry
+                .with_statistics
+                .then(|| [mean.clone(), var.clone()]),
             saved: Saved::new([mean, var]),
         })
     }
@@ -259,7 +261,14 @@ impl NormKernels for Gpu {
             (self.data(NAME, &mean)?, Elem::F32),
             (self.data(NAME, &var)?, Elem::F32),
             (self.data(NAME, &grad)?, of_grad),
-            (self.data(NAME, &weight)?, if given.is_some() { of_weight } else { Elem::F32 }),
+            (
+                self.data(NAME, &weight)?,
+                if given.is_some() {
+                    of_weight
+                } else {
+                    Elem::F32
+                },
+            ),
         ];
         let normal = format!(
             "fn scale(o: u32) -> f32 {{ return 1.0 / sqrt_(c(o) + $f{{EPS}}); }}
@@ -321,8 +330,9 @@ fn value(o: u32, j: u32) -> f32 {{ let i = of_channel(o, j); return d(i) * norma
 fn finish(o: u32, x: f32) -> f32 {{ return x; }}
 "
         );
-        let of_weight = given
-            .map(|like| self.channel_sums(&format!("weight {has}"), &reads, &like, geometry, &code));
+        let of_weight = given.map(|like| {
+            self.channel_sums(&format!("weight {has}"), &reads, &like, geometry, &code)
+        });
         let code = "
 fn value(o: u32, j: u32) -> f32 { return a(of_channel(o, j)); }
 fn finish(o: u32, x: f32) -> f32 { return x; }

@@ -1,8 +1,6 @@
 //! Pooling and its gradients.
 
-use module_tensor::backend::{
-    LinearOp, Operand, PoolDivisor, PoolGeometry, PoolWindows, Storage,
-};
+use module_tensor::backend::{LinearOp, Operand, PoolDivisor, PoolGeometry, PoolWindows, Storage};
 use module_tensor::{DType, Result, Shape};
 
 use crate::elem::Elem;
@@ -216,11 +214,13 @@ impl Gpu {
     ) -> Result<(Storage, Storage)> {
         let op = "max_pool";
         let Some(elem) = self.pools(&x, geometry) else {
-            let (values, places) = self.from_host(op, [x], |cpu, [x]| {
-                cpu.max_pool_with_indices(x, geometry)
-            })?;
+            let (values, places) =
+                self.from_host(op, [x], |cpu, [x]| cpu.max_pool_with_indices(x, geometry))?;
             let numel = geometry.output.numel();
-            return Ok((self.device_copy(values, numel)?, self.device_copy(places, numel)?));
+            return Ok((
+                self.device_copy(values, numel)?,
+                self.device_copy(places, numel)?,
+            ));
         };
         let x = self.in_order(op, x)?;
         let places = self.pooled(
@@ -343,7 +343,10 @@ impl Gpu {
 }}
 ",
                         apart("p", rank, INPUT),
-                        over_outputs(rank, &format!("        sum += a({place}) / f32({divisor});\n"))
+                        over_outputs(
+                            rank,
+                            &format!("        sum += a({place}) / f32({divisor});\n")
+                        )
                     )
                 }
             }
@@ -369,7 +372,9 @@ fn search(rank: usize, elem: Elem, result: &str) -> String {
         }}\n",
         together("0u", "p", rank, INPUT)
     );
-    let sizes: Vec<String> = (0..rank).map(|dim| format!("${}", FIRST + PER_DIM * dim)).collect();
+    let sizes: Vec<String> = (0..rank)
+        .map(|dim| format!("${}", FIRST + PER_DIM * dim))
+        .collect();
     format!(
         "fn element(i: u32) -> {out} {{
     let size = {};
@@ -393,7 +398,9 @@ fn divisor_code(rank: usize, divisor: PoolDivisor, is_adaptive: bool) -> String 
                 [0, 2, 3, 4].map(|i| format!("${}", FIRST + PER_DIM * dim + i));
             format!("min({window}, {input} + 2u * {padding} - o{dim} * {stride})")
         }
-        _ => format!("((end_{dim}(o{dim}) - begin_{dim}(o{dim}) + step_{dim}() - 1u) / step_{dim}())"),
+        _ => format!(
+            "((end_{dim}(o{dim}) - begin_{dim}(o{dim}) + step_{dim}() - 1u) / step_{dim}())"
+        ),
     };
     match divisor {
         PoolDivisor::Override(_) => format!("${}", FIRST + PER_DIM * rank),

@@ -36,7 +36,11 @@ impl Split {
         let all = 0..layout.rank();
         let (combined, kept): (Vec<usize>, Vec<usize>) = all.partition(|dim| dims.contains(dim));
         let sizes = |dims: &[usize]| dims.iter().map(|&d| layout.shape()[d]).collect::<Vec<_>>();
-        let steps = |dims: &[usize]| dims.iter().map(|&d| layout.strides()[d]).collect::<Vec<_>>();
+        let steps = |dims: &[usize]| {
+            dims.iter()
+                .map(|&d| layout.strides()[d])
+                .collect::<Vec<_>>()
+        };
         let of = |dims: &[usize], offset| Dims::of(op, &sizes(dims), &[&steps(dims)], &[offset]);
         Ok(Self {
             kept: of(&kept, layout.offset())?,
@@ -76,17 +80,26 @@ impl Gpu {
         let elem = self.computes_numbers(&x);
         let native = elem.and_then(|elem| Some((elem, code(op, elem.computed())?)));
         let Some((elem, (start, join))) = native else {
-            return self.through_host("reduce", [x], split.numel, |cpu, [x]| cpu.reduce(op, x, dims));
+            return self.through_host("reduce", [x], split.numel, |cpu, [x]| {
+                cpu.reduce(op, x, dims)
+            });
         };
-        self.combine(op.name(), &format!("reduce {op:?}"), &x, elem, &split, &|| {
-            let of = elem.computed();
-            format!(
-                "fn prepared(x: {of}) -> {of} {{ return x; }}
+        self.combine(
+            op.name(),
+            &format!("reduce {op:?}"),
+            &x,
+            elem,
+            &split,
+            &|| {
+                let of = elem.computed();
+                format!(
+                    "fn prepared(x: {of}) -> {of} {{ return x; }}
 fn start() -> {of} {{ return {start}; }}
 fn join(x: {of}, y: {of}) -> {of} {{ return {join}; }}
 "
-            )
-        })
+                )
+            },
+        )
     }
 
     pub(crate) fn squares_summed(&self, x: Operand, dims: &[usize]) -> Result<Storage> {

@@ -42,7 +42,13 @@ impl Gpu {
             let last = dim + 1 == rank;
             // Between the dimensions, sums are not rounded.
             let out = if last { elem } else { Elem::F32 };
-            x = self.resize(x, of, dim + 2, &weights, (out, if last { dtype } else { DType::F32 }))?;
+            x = self.resize(
+                x,
+                of,
+                dim + 2,
+                &weights,
+                (out, if last { dtype } else { DType::F32 }),
+            )?;
             of = out;
         }
         Ok(x.storage)
@@ -66,7 +72,10 @@ impl Gpu {
         let storage = self.map(Map {
             op: NAME,
             key: NAME.to_owned(),
-            reads: &[(self.data(NAME, &x)?, elem), (self.data(NAME, &table)?, Elem::Bits4)],
+            reads: &[
+                (self.data(NAME, &x)?, elem),
+                (self.data(NAME, &table)?, Elem::Bits4),
+            ],
             out,
             dtype,
             numel,

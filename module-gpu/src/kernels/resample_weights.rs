@@ -29,7 +29,9 @@ impl Weights {
     /// The lists as a table, in which a pixel and the bits of its weight alternate.
     pub(crate) fn words(&self) -> Vec<u32> {
         let words = |list: &Vec<(u32, f32)>| {
-            let pairs = list.iter().flat_map(|&(pixel, weight)| [pixel, weight.to_bits()]);
+            let pairs = list
+                .iter()
+                .flat_map(|&(pixel, weight)| [pixel, weight.to_bits()]);
             pairs.collect()
         };
         let all: Vec<Vec<u32>> = self.0.iter().map(words).collect();
@@ -109,7 +111,9 @@ impl Dimension {
                     None => list.push((pixel, weight)),
                 }
             }
-            list.into_iter().map(|(pixel, weight)| (pixel, weight as f32)).collect()
+            list.into_iter()
+                .map(|(pixel, weight)| (pixel, weight as f32))
+                .collect()
         };
         Weights((0..self.to).map(list).collect())
     }
@@ -122,12 +126,16 @@ impl Dimension {
             let center = (at as f64 + 0.5) * self.scale;
             let start = (center - support + 0.5).max(0.0) as usize;
             let start = start.min(self.size.saturating_sub(1));
-            let end = ((center + support + 0.5) as usize).min(self.size).max(start + 1);
+            let end = ((center + support + 0.5) as usize)
+                .min(self.size)
+                .max(start + 1);
             let weights = (start..end).map(|i| filter((i as f64 + 0.5 - center) / width));
             let weights: Vec<f64> = weights.collect();
             let total: f64 = weights.iter().sum();
             let pixels = (start as u32..).zip(weights);
-            pixels.map(|(pixel, weight)| (pixel, (weight / total) as f32)).collect()
+            pixels
+                .map(|(pixel, weight)| (pixel, (weight / total) as f32))
+                .collect()
         };
         Weights((0..self.to).map(list).collect())
     }

@@ -1,7 +1,7 @@
 //! Images sampled between pixels, at locations given by tensors.
 
-use module_tensor::backend::{Operand, Outside, SampleGeometry, SampleOp, Storage};
 use module_tensor::Result;
+use module_tensor::backend::{Operand, Outside, SampleGeometry, SampleOp, Storage};
 
 use crate::gpu::{Gpu, word};
 use crate::map::{FIRST, Map};

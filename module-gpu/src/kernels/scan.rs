@@ -98,7 +98,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     /// The index of an extreme element along `dim`.
     pub(crate) fn extreme(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
         let split = Split::new(op.name(), &x.layout, &[dim])?;
-        let elem = self.computes(&x).filter(|&elem| elem != Elem::F64 && elem != Elem::Bool);
+        let elem = self
+            .computes(&x)
+            .filter(|&elem| elem != Elem::F64 && elem != Elem::Bool);
         let Some(elem) = elem else {
             return self.through_host(op.name(), [x], split.numel, |cpu, [x]| {
                 cpu.arg_reduce(op, x, dim)

@@ -166,7 +166,9 @@ impl SoftmaxKernels for Gpu {
         let elems = self.computes_in_f32(&grad).zip(self.computes_in_f32(&y));
         let Some((of_grad, of_y)) = elems else {
             return self.through_host("softmax_backward", [grad, y], numel, |cpu, [grad, y]| {
-                let family = cpu.softmax_family().ok_or_else(|| self.device().unavailable(name))?;
+                let family = cpu
+                    .softmax_family()
+                    .ok_or_else(|| self.device().unavailable(name))?;
                 family.softmax_backward(op, grad, y, dim)
             });
         };
@@ -174,7 +176,10 @@ impl SoftmaxKernels for Gpu {
             SoftmaxOp::LogSoftmax => ("1.0", "a(at_a(i)) - exp_(b(at_b(i))) * c(o)"),
             _ => ("b(at_b(o, j))", "b(at_b(i)) * (a(at_a(i)) - c(o))"),
         };
-        let reads = [(self.data(name, &grad)?, of_grad), (self.data(name, &y)?, of_y)];
+        let reads = [
+            (self.data(name, &grad)?, of_grad),
+            (self.data(name, &y)?, of_y),
+        ];
         let splits = [&grad, &y].map(|x| Split::new(name, &x.layout, &[dim]));
         let [grads, ys] = splits;
         let (grads, ys) = (grads?, ys?);

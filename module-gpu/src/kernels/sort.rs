@@ -16,7 +16,9 @@ impl Gpu {
         let shape = x.layout.shape();
         let size = shape.last().copied().unwrap_or(1);
         let lines = shape.numel() / size.max(1);
-        let elem = self.computes(&x).filter(|&elem| elem != Elem::F64 && elem != Elem::Bool);
+        let elem = self
+            .computes(&x)
+            .filter(|&elem| elem != Elem::F64 && elem != Elem::Bool);
         let Some(elem) = elem.filter(|_| size <= LONGEST) else {
             return self.through_host(op, [x], lines * count, |cpu, [x]| {
                 cpu.argsort(x, count, descending)
@@ -32,8 +34,16 @@ impl Gpu {
             _ => "x < y",
         };
         let of = elem.computed();
-        let before = if descending { "less(own, y)" } else { "less(y, own)" };
-        let after = if descending { "less(y, own)" } else { "less(own, y)" };
+        let before = if descending {
+            "less(own, y)"
+        } else {
+            "less(y, own)"
+        };
+        let after = if descending {
+            "less(y, own)"
+        } else {
+            "less(own, y)"
+        };
         let numel = x.layout.shape().numel();
         let parameters = [word(op, numel)?, 0, word(op, size)?, word(op, count)?];
         let source = || {

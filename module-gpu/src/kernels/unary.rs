@@ -84,7 +84,10 @@ impl Gpu {
             return self.of_two(module_tensor::backend::BinaryOp::Mul, value, factor);
         };
         let name_of = op.name();
-        let (of, dims) = (elem.computed(), Dims::new(name_of, &[&x.layout, &factor.layout])?);
+        let (of, dims) = (
+            elem.computed(),
+            Dims::new(name_of, &[&x.layout, &factor.layout])?,
+        );
         let mut parameters = Vec::new();
         for &number in &code.numbers {
             number::push(&mut parameters, elem, number)?;
@@ -94,7 +97,10 @@ impl Gpu {
         self.map(Map {
             op: name_of,
             key: format!("unary_times {} {}", name(op), dims.key()),
-            reads: &[(self.data(name_of, &x)?, elem), (self.data(name_of, &factor)?, elem)],
+            reads: &[
+                (self.data(name_of, &x)?, elem),
+                (self.data(name_of, &factor)?, elem),
+            ],
             out: elem,
             dtype: x.storage.dtype(),
             numel: x.layout.shape().numel(),

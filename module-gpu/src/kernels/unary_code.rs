@@ -23,7 +23,9 @@ pub(crate) fn unary_code(op: UnaryOp, of: &str) -> Option<UnaryCode> {
             UnaryOp::Neg => "ZERO - x",
             UnaryOp::Abs if of == "f64" => "abs(x)",
             UnaryOp::Abs => "select(x, ZERO - x, x < ZERO)",
-            UnaryOp::Sign if of != "f64" => "select(select(ZERO, ZERO - ONE, x < ZERO), ONE, x > ZERO)",
+            UnaryOp::Sign if of != "f64" => {
+                "select(select(ZERO, ZERO - ONE, x < ZERO), ONE, x > ZERO)"
+            }
             UnaryOp::Sqrt if of == "f64" => "sqrt(x)",
             UnaryOp::Reciprocal if of == "f64" => "ONE / x",
             _ => return None,
@@ -85,9 +87,10 @@ fn with_numbers(op: UnaryOp) -> Option<UnaryCode> {
     let (value, numbers) = match op {
         UnaryOp::Clamp { low, high } => ("clamp_(x, p, q)", vec![low, high]),
         UnaryOp::Softplus { beta, threshold } => ("softplus(x, p, q)", vec![beta, threshold]),
-        UnaryOp::LeakyRelu { negative_slope } => {
-            ("select(x * p, x, !is_nan(x) && x > 0.0)", vec![negative_slope])
-        }
+        UnaryOp::LeakyRelu { negative_slope } => (
+            "select(x * p, x, !is_nan(x) && x > 0.0)",
+            vec![negative_slope],
+        ),
         UnaryOp::Elu {
             alpha,
             scale,

@@ -1,5 +1,5 @@
-use module_tensor::backend::{Operand, Storage, UnfoldGeometry, UnfoldOp};
 use module_tensor::Result;
+use module_tensor::backend::{Operand, Storage, UnfoldGeometry, UnfoldOp};
 
 use crate::elem::Elem;
 use crate::gpu::{Gpu, word};
@@ -37,8 +37,10 @@ impl Gpu {
         x: Operand,
         geometry: &UnfoldGeometry,
     ) -> Result<Storage> {
-        let (window, windows): (usize, usize) =
-            (geometry.kernel.iter().product(), geometry.output.iter().product());
+        let (window, windows): (usize, usize) = (
+            geometry.kernel.iter().product(),
+            geometry.output.iter().product(),
+        );
         let (batch, channels) = (geometry.input[0], geometry.input[1]);
         let (numel, elem) = match op {
             UnfoldOp::Fold => (geometry.input.numel(), self.computes_numbers(&x)),
@@ -109,7 +111,8 @@ fn unfold(of: &str, rank: usize) -> String {
 fn fold(of: &str, rank: usize) -> String {
     let (mut open, mut close) = (String::new(), String::new());
     for dim in 0..rank {
-        let [windows, kernel, stride, padding, dilation] = [1, 2, 3, 4, 5].map(|part| at(dim, part));
+        let [windows, kernel, stride, padding, dilation] =
+            [1, 2, 3, 4, 5].map(|part| at(dim, part));
         open.push_str(&format!(
             "    for (var k{dim} = 0u; k{dim} < {kernel}; k{dim}++) {{
     let far{dim} = p{dim} + {padding};

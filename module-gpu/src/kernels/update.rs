@@ -103,7 +103,9 @@ impl UpdateKernels for Gpu {
         let mut targets = Vec::new();
         for to in written.iter_mut() {
             to.data::<GpuStorage>(NAME, self.device())?;
-            let own = to.downcast_mut::<GpuStorage>().map(|data| data.memory.clone());
+            let own = to
+                .downcast_mut::<GpuStorage>()
+                .map(|data| data.memory.clone());
             targets.push(match own {
                 Some(memory) => (memory, None),
                 None => {

@@ -5,6 +5,7 @@ use module_tensor::backend::{
 };
 use module_tensor::{DType, Layout, Result};
 
+use super::attention_code::{KEYS, LENGTH, REPEATS, Sizes, VALUES, WIDTH, share, slope};
 use super::reduce::Split;
 use crate::dims::Dims;
 use crate::elem::Elem;
@@ -13,77 +14,7 @@ use crate::gpu::{Gpu, word};
 use crate::product::{PRODUCT_FIRST, Product};
 use crate::storage::GpuStorage;
 
-const NAME: &str = "scaled_dot_product_attention";
-
-/// The sizes of an attention.
-struct Sizes {
-    batch: usize,
-    /// The elements of the batch that share keys and values.
-    repeats: usize,
-    length: usize,
-    keys: usize,
-    width: usize,
-    value_width: usize,
-}
-
-impl Sizes {
-    fn new(inputs: &AttentionInputs, geometry: &AttentionGeometry) -> Self {
-        let [query, key, value] =
-            [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape());
-        Self {
-            batch: query[0],
-            repeats: geometry.repeats.max(1),
-            length: query[1],
-            keys: key[1],
-            width: query[2],
-            value_width: value[2],
-        }
-    }
-
-    /// The parameters that the functions below read: the repeats, the queries, the keys, and the widths.
-    fn parameters(&self) -> Result<Vec<u32>> {
-        let sizes = [
-            self.repeats,
-            self.length,
-            self.keys,
-            self.width,
-            self.value_width,
-        ];
-        sizes.into_iter().map(|size| word(NAME, size)).collect()
-    }
-}
-
-/// The numbers of the parameters.
-const REPEATS: usize = PRODUCT_FIRST;
-const LENGTH: usize = PRODUCT_FIRST + 1;
-const KEYS: usize = PRODUCT_FIRST + 2;
-const WIDTH: usize = PRODUCT_FIRST + 3;
-const VALUES: usize = PRODUCT_FIRST + 4;
-
-/// The share of key `k` in the result of query `row`: `a` are the scores, `b` and `c` the greatest of each row and the sum of
-/// its exponentials. A fully masked row has none.
-fn share() -> String {
-    format!(
-        "fn share(row: u32, k: u32) -> f32 {{
-    let total = c(row);
-    if total == 0.0 {{ return 0.0; }}
-    return exp_(a(row * ${KEYS} + k) - b(row)) / total;
-}}
-"
-    )
-}
-
-/// The gradient of a score: `d` are the products of the gradient and the values, `e` their sums with the shares.
-fn slope() -> String {
-    share()
-        + &format!(
-            "fn slope(row: u32, k: u32) -> f32 {{
-    return share(row, k) * (d(row * ${KEYS} + k) - e(row)) * $f{};
-}}
-",
-            VALUES + 1
-        )
-}
+pub(crate) const NAME: &str = "scaled_dot_product_attention";
 
 /// A product of an attention.
 struct Step<'a> {

@@ -1,6 +1,7 @@
 //! The kernels, one file for each family.
 
 mod attention;
+mod attention_code;
 mod binary;
 mod cast;
 mod choose;
@@ -17,6 +18,7 @@ mod matmul;
 mod normalize;
 mod number;
 mod pool;
+mod pool_windows;
 mod reduce;
 mod resample;
 mod resample_weights;
@@ -29,5 +31,6 @@ mod unary;
 mod unary_code;
 mod unfold;
 mod update;
+mod write_through;
 
 pub(crate) use indexing::Scatter;

@@ -9,8 +9,7 @@ use crate::fold::Fold;
 use crate::gpu::{Gpu, word};
 use crate::map::{FIRST, Map};
 
-/// The greatest of each line of elements, 0 where that is infinite, and the sum of the exponentials of the differences to it;
-/// both as `F32`.
+/// The greatest of each line of elements, and the sum of the exponentials of the differences to it; both as `F32`.
 pub(crate) struct Sums {
     pub(crate) most: Operand,
     pub(crate) total: Operand,
@@ -45,12 +44,24 @@ impl Gpu {
         self.computes(x).filter(|elem| elem.computed() == "f32")
     }
 
+    /// The sums of lines, without NaN where the greatest element is infinite: 0 takes its place.
     pub(crate) fn exponential_sums(
         &self,
         op: &'static str,
         x: &Operand,
         elem: Elem,
         dim: usize,
+    ) -> Result<Sums> {
+        self.sums_of_lines(op, x, elem, dim, "select(x, 0.0, is_inf(x))")
+    }
+
+    fn sums_of_lines(
+        &self,
+        op: &'static str,
+        x: &Operand,
+        elem: Elem,
+        dim: usize,
+        greatest: &str,
     ) -> Result<Sums> {
         let split = Split::new(op, &x.layout, &[dim])?;
         let (numel, count) = (split.numel, split.count);
@@ -63,7 +74,7 @@ impl Gpu {
         let data = (self.data(op, x)?, elem);
         let most = self.fold(Fold {
             op,
-            key: format!("greatest {}", split.key()),
+            key: format!("{greatest} {}", split.key()),
             reads: &[data],
             out: Elem::F32,
             dtype: DType::F32,
@@ -77,7 +88,7 @@ impl Gpu {
                     "{}fn value(o: u32, j: u32) -> f32 {{ return a(at_a(o, j)); }}
 fn start() -> f32 {{ return -inf(); }}
 fn join(x: f32, y: f32) -> f32 {{ return greater(x, y); }}
-fn finish(o: u32, x: f32) -> f32 {{ return select(x, 0.0, is_inf(x)); }}
+fn finish(o: u32, x: f32) -> f32 {{ return {greatest}; }}
 ",
                     split.code("a", firsts)
                 )
@@ -115,12 +126,11 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         let Some(elem) = self.computes_in_f32(&x) else {
             return self.through_host("softmax", [x], numel, |cpu, [x]| cpu.softmax(op, x, dim));
         };
-        let sums = self.exponential_sums(name, &x, elem, dim)?;
+        let sums = self.sums_of_lines(name, &x, elem, dim, "x")?;
         let lines = Lines::new(x.layout.shape(), dim);
         let dims = Dims::new(name, &[&x.layout])?;
         let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
         dims.push(&mut parameters);
-        // A line of infinities has no exponentials.
         let value = match op {
             SoftmaxOp::LogSoftmax => "(x - b(o)) - log_(c(o))",
             _ => "exp_(x - b(o)) / c(o)",

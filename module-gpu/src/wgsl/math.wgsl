@@ -26,11 +26,13 @@ fn smaller(a: f32, b: f32) -> f32 {
     return select(b, a, a < b);
 }
 
-// The sign of a number; 0 for zeros and NaN.
+// The sign of a number; 0 for zeros and NaN. Bits, because a compiler may make a negative zero of a difference.
 fn sign_(x: f32) -> f32 {
-    if is_nan(x) { return 0.0; }
-    return select(select(0.0, -1.0, x < 0.0), 1.0, x > 0.0);
+    if is_nan(x) || x == 0.0 { return 0.0; }
+    return bitcast<f32>(0x3f800000u | (bitcast<u32>(x) & 0x80000000u));
 }
+
+fn is_zero(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0u; }
 
 fn clamp_(x: f32, low: f32, high: f32) -> f32 {
     if is_nan(x) { return x; }
@@ -67,6 +69,7 @@ fn exp2_(x: f32) -> f32 {
 }
 
 fn expm1_(x: f32) -> f32 {
+    if is_zero(x) { return x; }
     if abs(x) < 0.5 { return expm1_small(x); }
     return exp_(x) - 1.0;
 }
@@ -99,7 +102,7 @@ fn log_(x: f32) -> f32 {
 }
 
 fn log1p_(x: f32) -> f32 {
-    if is_nan(x) || (bitcast<u32>(x) & 0x7fffffffu) == 0u { return x; }
+    if is_nan(x) || is_zero(x) { return x; }
     if x > -0.29 && x < 0.41 { return log_near_1(x, 0.0); }
     return log_(1.0 + x);
 }
@@ -163,8 +166,75 @@ fn erfinv_(y: f32) -> f32 {
     return with_sign(x, y);
 }
 
+// The 64 bits of a product.
+fn product_of(x: u32, y: u32) -> vec2<u32> {
+    let low = (x & 0xffffu) * (y & 0xffffu);
+    let first = (x >> 16u) * (y & 0xffffu) + (low >> 16u);
+    let second = (x & 0xffffu) * (y >> 16u) + (first & 0xffffu);
+    return vec2<u32>((x >> 16u) * (y >> 16u) + (first >> 16u) + (second >> 16u), (second << 16u) | (low & 0xffffu));
+}
+
+// The bits of 2/π after the point.
+fn bits_of_2_over_pi(word: u32) -> u32 {
+    var all = array<u32, 8>(
+        0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u
+    );
+    return all[word];
+}
+
+// 32 bits of 2/π from a place on.
+fn bits_from(place: u32) -> u32 {
+    let word = place / 32u;
+    let shift = place % 32u;
+    if shift == 0u { return bits_of_2_over_pi(word); }
+    return (bits_of_2_over_pi(word) << shift) | (bits_of_2_over_pi(word + 1u) >> (32u - shift));
+}
+
+// The same for a large positive number: x times 2/π, of which bits that make whole turns are left out.
+fn reduced_large_angle(x: f32) -> vec2<f32> {
+    let bits = bitcast<u32>(x);
+    let m = (bits & 0x7fffffu) | 0x800000u;
+    let e = i32(bits >> 23u) - 150;
+    let skipped = max(e - 2, 0);
+    let p1 = product_of(m, bits_from(u32(skipped)));
+    let p2 = product_of(m, bits_from(u32(skipped) + 32u));
+    let p3 = product_of(m, bits_from(u32(skipped) + 64u));
+    // The whole part and 96 bits after the point.
+    let w2 = p2.y + p3.x;
+    let carry2 = select(0u, 1u, w2 < p2.y);
+    let w1 = p1.y + p2.x + carry2;
+    let carry1 = select(0u, 1u, w1 < p1.y || (carry2 == 1u && w1 == p1.y));
+    let w0 = p1.x + carry1;
+    let r = e - skipped;
+    var k = 0u;
+    var high = 0u;
+    var low = 0u;
+    if r > 0 {
+        let s = u32(r);
+        k = (w0 << s) | (w1 >> (32u - s));
+        high = (w1 << s) | (w2 >> (32u - s));
+        low = w2 << s;
+    } else if r == 0 {
+        k = w0;
+        high = w1;
+        low = w2;
+    } else {
+        let s = u32(-r);
+        k = w0 >> s;
+        high = (w0 << (32u - s)) | (w1 >> s);
+        low = (w1 << (32u - s)) | (w2 >> s);
+    }
+    if high >= 0x80000000u { k = k + 1u; }
+    let part = f32(bitcast<i32>(high)) * 2.3283064365386963e-10 + f32(low) * 5.421010862427522e-20;
+    return vec2<f32>(part * 1.5707963267948966, f32(k & 3u));
+}
+
 // The angle less a multiple of π/2, and that multiple.
 fn reduced_angle(x: f32) -> vec2<f32> {
+    if abs(x) > 4096.0 {
+        let large = reduced_large_angle(abs(x));
+        return select(large, vec2<f32>(-large.x, 4.0 - large.y), x < 0.0);
+    }
     let k = floor(x * 0.6366197723675814 + 0.5);
     let r = ((x - k * 1.5703125) - k * 0.00048351287841796875) - k * 3.1385570764541626e-07;
     return vec2<f32>(r - k * 6.07709993438732e-11, k);
@@ -181,6 +251,7 @@ fn cos_small(r: f32) -> f32 {
 }
 
 fn sin_(x: f32) -> f32 {
+    if is_zero(x) { return x; }
     if is_nan(x) || is_inf(x) { return nan(); }
     let r = reduced_angle(x);
     let quarter = i32(r.y) & 3;
@@ -197,6 +268,7 @@ fn cos_(x: f32) -> f32 {
 }
 
 fn tan_(x: f32) -> f32 {
+    if is_zero(x) { return x; }
     if is_nan(x) || is_inf(x) { return nan(); }
     let r = reduced_angle(x);
     let s = sin_small(r.x);
@@ -304,23 +376,32 @@ fn fmod_(x: f32, y: f32) -> f32 {
     let sign = bitcast<u32>(x) & 0x80000000u;
     if uy == 0u || ux >= 0x7f800000u || uy > 0x7f800000u { return nan(); }
     if ux < uy { return x; }
-    var ex = max(ux >> 23u, 1u);
-    let ey = max(uy >> 23u, 1u);
+    var ex = max(i32(ux >> 23u), 1);
+    var ey = max(i32(uy >> 23u), 1);
     var mx = select(ux & 0x7fffffu, (ux & 0x7fffffu) | 0x800000u, ux >= 0x800000u);
-    let my = select(uy & 0x7fffffu, (uy & 0x7fffffu) | 0x800000u, uy >= 0x800000u);
+    var my = select(uy & 0x7fffffu, (uy & 0x7fffffu) | 0x800000u, uy >= 0x800000u);
+    while my < 0x800000u {
+        my = my << 1u;
+        ey = ey - 1;
+    }
+    while mx < 0x800000u {
+        mx = mx << 1u;
+        ex = ex - 1;
+    }
     while ex > ey {
         if mx >= my { mx = mx - my; }
         mx = mx << 1u;
-        ex = ex - 1u;
+        ex = ex - 1;
     }
     if mx >= my { mx = mx - my; }
     if mx == 0u { return bitcast<f32>(sign); }
-    while mx < 0x800000u && ex > 1u {
+    while mx < 0x800000u && ex > 1 {
         mx = mx << 1u;
-        ex = ex - 1u;
+        ex = ex - 1;
     }
+    if ex < 1 { return bitcast<f32>(sign | (mx >> u32(1 - ex))); }
     if mx < 0x800000u { return bitcast<f32>(sign | mx); }
-    return bitcast<f32>(sign | (mx - 0x800000u) | (ex << 23u));
+    return bitcast<f32>(sign | (mx - 0x800000u) | (u32(ex) << 23u));
 }
 
 fn remainder_(x: f32, y: f32) -> f32 {
@@ -351,6 +432,38 @@ fn divided(x: f32, y: f32) -> f32 {
     return x / y;
 }
 
+// A number without the lower half of its mantissa, so that products of two such numbers are exact.
+fn upper(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u); }
+
+// A positive number to a power. The logarithm is kept in parts, because a large power magnifies its rounding.
+fn power(x: f32, y: f32) -> f32 {
+    var bits = bitcast<u32>(x);
+    var k = 0;
+    if bits < 0x800000u {
+        bits = bitcast<u32>(f32(bits));
+        k = -149;
+    }
+    let shifted = bits - 0x3f3504f3u;
+    k = k + (bitcast<i32>(shifted) >> 23u);
+    let f = bitcast<f32>((shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let r = z * (2.0 / 3.0 + z * (0.4 + z * (2.0 / 7.0 + z * (2.0 / 9.0 + z * (2.0 / 11.0 + z * (2.0 / 13.0))))));
+    let h = 0.5 * f * f;
+    // The logarithm is whole + f + rest.
+    let whole = f32(k) * 0.6875;
+    let rest = f32(k) * 0.0056471805599453094 - (h - s * (h + r));
+    if abs(y * (whole + f + rest)) > 110.0 { return exp_(y * (whole + f + rest)); }
+    let high = upper(y);
+    let low = y - high;
+    let first = high * whole;
+    let second = high * upper(f);
+    let others = low * whole + low * upper(f) + y * (f - upper(f)) + y * rest;
+    let n = floor((first + second + others) * 1.4426950408889634 + 0.5);
+    let left = ((first - n * 0.693359375) + second) + (others + n * 2.1219444005469058e-4);
+    return scaled(1.0 + expm1_small(left), i32(n));
+}
+
 fn pow_(x: f32, y: f32) -> f32 {
     if y == 1.0 { return x; }
     if y == 2.0 { return x * x; }
@@ -377,7 +490,7 @@ fn pow_(x: f32, y: f32) -> f32 {
         for (var i = 0; i < i32(abs(y)); i++) { value = value * v; }
         if y < 0.0 { value = divided(1.0, value); }
     } else {
-        value = exp_(y * log_(v));
+        value = power(v, y);
     }
     return select(value, -value, negative);
 }

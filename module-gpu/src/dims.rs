@@ -3,6 +3,7 @@
 use module_tensor::{Layout, Result};
 
 use crate::gpu::word;
+use crate::map::take_index;
 
 /// The shape of several operands, with as few dimensions as their strides allow, and where each has its elements.
 pub(crate) struct Dims {
@@ -112,9 +113,8 @@ impl Dims {
                 if dim == 0 {
                     code.push_str(&format!("    at += rest * ${step};\n"));
                 } else {
-                    code.push_str(&format!(
-                        "    at += (rest % ${size}) * ${step};\n    rest = rest / ${size};\n"
-                    ));
+                    code.push_str(&take_index("rest", &format!("i{dim}"), &format!("${size}")));
+                    code.push_str(&format!("    at += i{dim} * ${step};\n"));
                 }
             }
             code.push_str("    return at;\n}\n");

@@ -5,7 +5,7 @@ use module_tensor::{DType, Layout, Result};
 
 use crate::elem::Elem;
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{FIRST, GROUP, Map, declarations};
+use crate::map::{FIRST, GROUP, Map, declarations, is_small};
 use crate::pool::Memory;
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
@@ -102,9 +102,13 @@ fn element(o: u32) -> {} {{
         let types = fold.reads.iter().map(|(_, elem)| elem.name());
         let key = format!("together {} {}", fold.key, fold.out.name());
         let key = types.fold(key, |key, name| key + " " + name);
+        let is_small = is_small(fold.reads, fold.numel);
+        let key = if is_small { key + " small" } else { key };
         let reads: Vec<Elem> = fold.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
-            declarations(&reads, fold.out, false) + &(fold.code)() + &together(fold.out, fold.value)
+            declarations(&reads, fold.out, false, is_small)
+                + &(fold.code)()
+                + &together(fold.out, fold.value)
         };
         self.launch(Launch {
             op: fold.op,

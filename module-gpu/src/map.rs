@@ -57,10 +57,12 @@ impl Gpu {
         let key = types.fold(format!("{} {}", map.key, map.out.name()), |key, name| {
             key + " " + name
         });
+        let is_small = is_small(map.reads, map.numel);
+        let key = if is_small { key + " small" } else { key };
         let words = map.numel.div_ceil(map.out.per_word()) as u64;
         let source = || {
             let reads: Vec<Elem> = map.reads.iter().map(|&(_, elem)| elem).collect();
-            let mut source = declarations(&reads, map.out, is_checked);
+            let mut source = declarations(&reads, map.out, is_checked, is_small);
             source.push_str(&(map.code)());
             source.push_str(&main(map.out));
             source
@@ -81,9 +83,44 @@ impl Gpu {
     }
 }
 
+/// Up to this many elements, the numbers of elements are divided as `f32`, which is faster and exact.
+const SMALL: usize = 1 << 21;
+
+/// Whether kernels may divide numbers of elements as `f32`.
+pub(crate) fn is_small(reads: &[(&GpuStorage, Elem)], numel: usize) -> bool {
+    numel <= SMALL && reads.iter().all(|(data, _)| data.numel <= SMALL)
+}
+
+/// The function that divides numbers of elements.
+fn quotient(is_small: bool) -> &'static str {
+    match is_small {
+        // The division may be off by a few units in the last place, which is less than 1 here.
+        true => {
+            "
+fn quotient(x: u32, y: u32) -> u32 {
+    let q = i32(f32(bitcast<i32>(x)) / f32(bitcast<i32>(y)));
+    let rest = bitcast<i32>(x) - q * bitcast<i32>(y);
+    let up = select(q, q + 1, rest >= bitcast<i32>(y));
+    return bitcast<u32>(select(up, q - 1, rest < 0));
+}
+"
+        }
+        false => "\nfn quotient(x: u32, y: u32) -> u32 { return x / y; }\n",
+    }
+}
+
+/// Statements that take an index of a dimension off the number `rest` of an element.
+pub(crate) fn take_index(rest: &str, index: &str, size: &str) -> String {
+    format!(
+        "    let {index}_above = quotient({rest}, {size});
+    let {index} = {rest} - {index}_above * {size};
+    {rest} = {index}_above;\n"
+    )
+}
+
 /// The bindings of a kernel, the functions that read its operands, and the library.
-pub(crate) fn declarations(reads: &[Elem], out: Elem, is_checked: bool) -> String {
-    let mut code = String::new();
+pub(crate) fn declarations(reads: &[Elem], out: Elem, is_checked: bool, is_small: bool) -> String {
+    let mut code = quotient(is_small).to_owned();
     for (i, (elem, name)) in reads.iter().zip(NAMES).enumerate() {
         let (binding, memory) = (i + 1, elem.memory());
         code.push_str(&format!(

@@ -6,7 +6,7 @@ use module_tensor::{DType, Layout, Result};
 use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, Map, NAMES, declarations};
+use crate::map::{GROUP, Map, NAMES, declarations, is_small};
 use crate::pool::Memory;
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
@@ -265,9 +265,11 @@ fn finish(o: u32, x: {value}) -> {value} {{
         let (down, across) = (tile.rows, tile.columns);
         let key = format!("{whole} {down} {across} {} {}", product.key, out.name());
         let key = types.fold(key, |key, name| key + " " + name);
+        let is_small = is_small(product.reads, product.numel() * parts);
+        let key = if is_small { key + " small" } else { key };
         let reads: Vec<Elem> = product.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
-            declarations(&reads, out, false)
+            declarations(&reads, out, false, is_small)
                 + &(product.code)()
                 + &tiles(tile, out, product.value, partial.is_some())
         };

@@ -5,6 +5,7 @@ use module_tensor::backend::{ConvGeometry, ConvOp, Operand, Storage};
 
 use super::number::computed;
 use crate::gpu::{Gpu, word};
+use crate::map::take_index;
 use crate::product::{PRODUCT_FIRST, Product};
 
 const NAME: &str = "convolution";
@@ -56,10 +57,7 @@ fn at(dim: usize, size: Size) -> String {
 
 /// Statements that take a number apart to indices `{name}0`, … of the spatial dimensions, and leave the rest in `from`.
 fn apart(from: &str, name: &str, rank: usize, size: Size) -> String {
-    let step = |dim: usize| {
-        let size = at(dim, size);
-        format!("    let {name}{dim} = {from} % {size};\n    {from} = {from} / {size};\n")
-    };
+    let step = |dim: usize| take_index(from, &format!("{name}{dim}"), &at(dim, size));
     (0..rank).rev().map(step).collect()
 }
 
@@ -94,8 +92,9 @@ fn output_place(rank: usize, of: &str) -> String {
         format!(
             "    let far{dim} = p{dim} + {padding};
     let near{dim} = k{dim} * {dilation};
-    if far{dim} < near{dim} || (far{dim} - near{dim}) % {stride} != 0u {{ return {of}(0); }}
-    let o{dim} = (far{dim} - near{dim}) / {stride};
+    if far{dim} < near{dim} {{ return {of}(0); }}
+    let o{dim} = quotient(far{dim} - near{dim}, {stride});
+    if o{dim} * {stride} != far{dim} - near{dim} {{ return {of}(0); }}
     if o{dim} >= {output} {{ return {of}(0); }}\n"
         )
     };
@@ -113,7 +112,7 @@ fn factors(op: ConvOp, rank: usize, of: &str) -> String {
         ConvOp::Forward => format!(
             "fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
     var size = 1u;
-{size}    return b((matrix % {groups} * {outs} + m) * {ins} * size + k);
+{size}    return b(((matrix - quotient(matrix, {groups}) * {groups}) * {outs} + m) * {ins} * size + k);
 }}
 fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
     var term = k;
@@ -131,7 +130,7 @@ fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
         ConvOp::Input => format!(
             "fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
     var size = 1u;
-{size}    return b(((matrix % {groups} * {outs} + k / size) * {ins} + m) * size + k % size);
+{size}    return b((((matrix - quotient(matrix, {groups}) * {groups}) * {outs} + quotient(k, size)) * {ins} + m) * size + k - quotient(k, size) * size);
 }}
 fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
     var term = k;
@@ -150,7 +149,7 @@ fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
         ConvOp::Weight => format!(
             "fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
     var size = 1u;
-{outs_size}    return b(((k / size * {groups} + matrix) * {outs} + m) * size + k % size);
+{outs_size}    return b(((quotient(k, size) * {groups} + matrix) * {outs} + m) * size + k - quotient(k, size) * size);
 }}
 fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
     var place = k;

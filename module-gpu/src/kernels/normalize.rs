@@ -31,18 +31,22 @@ fn places(over: NormOver, first: usize) -> String {
     let (groups, channels, inner) = (first, first + 1, first + 2);
     let row = format!("(${channels} * ${inner})");
     let (place, statistics) = match over {
-        NormOver::Row => (format!("o * {row} + j"), format!("i / {row}")),
+        NormOver::Row => (format!("o * {row} + j"), format!("quotient(i, {row})")),
         _ => (
-            format!("(j / {row} * ${groups} + o) * {row} + j % {row}"),
-            format!("i / {row} % ${groups}"),
+            format!("quotient(j, {row}) * {row} * (${groups} - 1u) + o * {row} + j"),
+            format!("quotient(i, {row}) - quotient(i, {row} * ${groups}) * ${groups}"),
         ),
     };
     format!(
         "fn place(o: u32, j: u32) -> u32 {{ return {place}; }}
 fn of_statistics(i: u32) -> u32 {{ return {statistics}; }}
-fn channel(i: u32) -> u32 {{ return i / ${inner} % (${groups} * ${channels}); }}
+fn channel(i: u32) -> u32 {{
+    let all = ${groups} * ${channels};
+    return quotient(i, ${inner}) - quotient(i, ${inner} * all) * all;
+}}
 fn of_channel(o: u32, j: u32) -> u32 {{
-    return (j / ${inner} * ${groups} * ${channels} + o) * ${inner} + j % ${inner};
+    let image = quotient(j, ${inner});
+    return (image * (${groups} * ${channels} - 1u) + o) * ${inner} + j;
 }}
 "
     )

@@ -4,7 +4,7 @@ use module_tensor::Result;
 use module_tensor::backend::{PoolGeometry, PoolWindows};
 
 use crate::gpu::word;
-use crate::map::FIRST;
+use crate::map::{FIRST, take_index};
 
 /// The parameters of each spatial dimension: the sizes of input and output, then window, stride, padding and dilation.
 pub(crate) const PER_DIM: usize = 6;
@@ -110,8 +110,10 @@ pub(crate) fn apart(name: &str, rank: usize, part: usize) -> String {
     let mut code = "    var plane = i;\n".to_owned();
     for dim in (0..rank).rev() {
         let size = FIRST + PER_DIM * dim + part;
-        code.push_str(&format!(
-            "    let {name}{dim} = plane % ${size};\n    plane = plane / ${size};\n"
+        code.push_str(&take_index(
+            "plane",
+            &format!("{name}{dim}"),
+            &format!("${size}"),
         ));
     }
     code

@@ -64,7 +64,7 @@ impl Gpu {
             _ => (1, '*'),
         };
         let source = || {
-            declarations(&[elem], elem, false)
+            declarations(&[elem], elem, false, false)
                 + &format!(
                     "
 @compute @workgroup_size({GROUP})

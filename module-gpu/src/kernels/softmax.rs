@@ -33,7 +33,10 @@ impl Lines {
     pub(crate) fn code(first: usize) -> String {
         let inner = first + 1;
         format!(
-            "fn line(i: u32) -> u32 {{ return i / (${first} * ${inner}) * ${inner} + i % ${inner}; }}\n"
+            "fn line(i: u32) -> u32 {{
+    let row = quotient(i, ${inner});
+    return quotient(row, ${first}) * ${inner} + i - row * ${inner};
+}}\n"
         )
     }
 }

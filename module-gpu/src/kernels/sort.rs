@@ -47,7 +47,7 @@ impl Gpu {
         let numel = x.layout.shape().numel();
         let parameters = [word(op, numel)?, 0, word(op, size)?, word(op, count)?];
         let source = || {
-            declarations(&[elem], Elem::Bits8, false)
+            declarations(&[elem], Elem::Bits8, false, false)
                 + &format!(
                     "
 fn less(x: {of}, y: {of}) -> bool {{ return {less}; }}

@@ -31,12 +31,16 @@ mod vision;
 mod arguments;
 mod entry;
 mod extreme;
+mod on_device;
+mod sample;
 
 pub use arguments::Arguments;
 pub use entry::{
     Built, Entry, NoArguments, Rebuilt, RoundTrip, built, layer, layer_with, loss, module, plain,
     triple,
 };
+pub use on_device::{Compare, differences};
+pub use sample::{Sample, samples};
 
 use module_nn::prelude::*;
 use serde_json::Value;

@@ -5,13 +5,12 @@ mod configured;
 mod mirror;
 mod recorded;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use module_nn::prelude::*;
 use module_nn::with_default_dtype;
-use module_tests::golden::{self, Tolerance, compare, lay_out};
-use module_tests::layers::{Arguments, Built, Entry, RoundTrip, registry};
+use module_tests::golden::{self, Tolerance, compare};
+use module_tests::layers::{Built, RoundTrip, Sample, registry, samples};
 use serde_json::Value;
 
 /// Exports of `layers` and `loss` other than modules, their configurations and their inputs; and a part of another layer
@@ -52,71 +51,6 @@ const PRINTED_AS: &[(&str, &str)] = &[("TransposedLinear", "Conv1D")];
 fn printed_name(name: &'static str) -> &'static str {
     let other = PRINTED_AS.iter().find(|(own, _)| *own == name);
     other.map_or(name, |(_, printed)| printed)
-}
-
-/// One recorded configuration of a layer in `F32`.
-struct Sample {
-    entry: Entry,
-    case: Value,
-    inputs: Vec<Tensor>,
-}
-
-impl Sample {
-    fn built(&self, seed: u64) -> Box<dyn Built> {
-        fork_rng(seed, || self.entry.build(&self.case["kwargs"])).unwrap()
-    }
-
-    fn arguments(&self) -> Arguments<'_> {
-        Arguments {
-            tensors: &self.inputs,
-            positional: &self.case["args"],
-            named: &self.case["named"],
-        }
-    }
-
-    /// The outputs in evaluation mode, which draws no random numbers.
-    fn run(&self, built: &dyn Built) -> Vec<Tensor> {
-        built.module().eval();
-        fork_rng(0, || no_grad(|| built.run(&self.arguments()))).unwrap()
-    }
-
-    fn name(&self) -> String {
-        format!("{} {}", self.entry.name, self.case["kwargs"])
-    }
-}
-
-/// Every distinct recorded configuration of a layer, with the first inputs that are not empty.
-fn samples() -> Vec<Sample> {
-    let mut samples: BTreeMap<String, Sample> = BTreeMap::new();
-    for file in golden::layer_families() {
-        let (family, tensors) = golden::load(file);
-        let cases = family["cases"].as_array().expect("a list of cases");
-        for (number, case) in cases
-            .iter()
-            .enumerate()
-            .filter(|(_, c)| c["dtype"] == "f32")
-        {
-            let inputs = case["inputs"].as_array().expect("a list of inputs").iter();
-            let inputs: Vec<Tensor> = (inputs.enumerate())
-                .map(|(i, input)| {
-                    let values = tensors.get(&format!("{number}/in/{i}")).expect("an input");
-                    lay_out(values, input["layout"].as_str().expect("a layout"))
-                })
-                .collect();
-            let name = case["layer"].as_str().expect("a layer");
-            let entry = module_tests::layers::find(name);
-            let case = case.clone();
-            let key = format!("{name} {}", case["kwargs"]);
-            if inputs.iter().all(|x| x.numel() > 0) {
-                samples.entry(key).or_insert(Sample {
-                    entry,
-                    case,
-                    inputs,
-                });
-            }
-        }
-    }
-    samples.into_values().collect()
 }
 
 #[track_caller]

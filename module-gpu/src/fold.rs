@@ -67,7 +67,12 @@ impl Gpu {
                 "{}
 fn element(o: u32) -> {} {{
     var sum: {value} = start();
-    for (var j = 0u; j < $2; j++) {{ sum = join(sum, value(o, j)); }}
+    // In blocks, which round less than one after another.
+    for (var first = 0u; first < $2; first += 32u) {{
+        var block: {value} = start();
+        for (var j = first; j < min(first + 32u, $2); j++) {{ block = join(block, value(o, j)); }}
+        sum = join(sum, block);
+    }}
     return finish(o, sum);
 }}
 ",
@@ -207,7 +212,7 @@ fn value(o: u32, j: u32) -> {value} {{ return {name}(o * ${first} + j); }}
     }
 }
 
-/// The entry point: each invocation combines every 64th value, and one of them the results of all.
+/// The entry point: each invocation combines every 64th value, and one of them the results of all of them.
 fn together(out: Elem, value: &str) -> String {
     let (per_word, width) = (out.per_word(), 32 / out.per_word());
     let encoded = out.encoded("finish(o, sum)");
@@ -237,7 +242,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         partial[local] = sum;
         workgroupBarrier();
         if local == 0u && is_inside {{
-            for (var i = 1u; i < {GROUP}u; i++) {{ sum = join(sum, partial[i]); }}
+            // In pairs, which rounds less than one after another.
+            for (var width = {GROUP}u / 2u; width > 0u; width = width / 2u) {{
+                for (var i = 0u; i < width; i++) {{ partial[i] = join(partial[i], partial[i + width]); }}
+            }}
+            sum = partial[0];
             {write}
         }}
         workgroupBarrier();

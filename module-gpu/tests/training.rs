@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::{Mutex, PoisonError};
+
 use module_examples::models::gpt2::{GPT2, GPT2Config};
 use module_examples::models::pretrained::Pretrained;
 use module_examples::models::resnet::{ResNet, ResNetConfig};
@@ -17,6 +19,9 @@ fn stats(device: &Device) -> Stats {
         .expect("the backend of this crate")
         .stats()
 }
+
+/// Held by each test, as the counts are those of the device.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Asserts that a step does not wait for the device or go through the host, and prints what it costs.
 fn check_step(device: &Device, name: &str, mut step: impl FnMut() -> Result<Tensor>) -> Result<()> {
@@ -43,6 +48,7 @@ fn check_step(device: &Device, name: &str, mut step: impl FnMut() -> Result<Tens
 
 #[test]
 fn no_step_of_the_digits_network_goes_through_the_host() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(device) = common::device() else {
         return Ok(());
     };
@@ -68,6 +74,7 @@ fn no_step_of_the_digits_network_goes_through_the_host() -> Result<()> {
 
 #[test]
 fn no_step_of_a_gpt2_block_goes_through_the_host() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(device) = common::device() else {
         return Ok(());
     };
@@ -101,6 +108,7 @@ fn no_step_of_a_gpt2_block_goes_through_the_host() -> Result<()> {
 
 #[test]
 fn no_step_of_resnet_18_goes_through_the_host() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(device) = common::device() else {
         return Ok(());
     };

@@ -14,7 +14,7 @@ fn code(from: Elem, to: Elem) -> Option<String> {
             "bool" => "x".to_owned(),
             // NaN is true.
             "f32" => "(bitcast<u32>(x) & 0x7fffffffu) != 0u".to_owned(),
-            _ => format!("x != {of}(0)"),
+            _ => format!("!(x == {of}(0))"),
         });
     }
     Some(match (of, into) {

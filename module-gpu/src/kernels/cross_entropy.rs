@@ -39,7 +39,11 @@ const _: () = assert!(FIRST == 2);
 
 impl Gpu {
     /// The operands in order: the logits, the classes, the weights of the classes or a 1 that is not read.
-    fn entropy_operands(&self, inputs: CrossEntropyInputs) -> Result<([Operand; 3], bool)> {
+    fn entropy_operands(
+        &self,
+        inputs: CrossEntropyInputs,
+        geometry: &CrossEntropyGeometry,
+    ) -> Result<([Operand; 3], bool)> {
         let has = inputs.weight.is_some();
         let weight = match inputs.weight {
             Some(weight) => self.in_order(NAME, weight)?,
@@ -48,7 +52,10 @@ impl Gpu {
                 layout: Layout::contiguous(1.into()),
             },
         };
-        let x = self.in_order(NAME, inputs.x)?;
+        let mut x = self.in_order(NAME, inputs.x)?;
+        // The dimensions of a vector of logits are not written out.
+        let shape = [geometry.outer, geometry.classes, geometry.inner];
+        x.layout = Layout::contiguous(shape.into());
         Ok(([x, self.in_order(NAME, inputs.target)?, weight], has))
     }
 
@@ -70,7 +77,7 @@ impl CrossEntropyKernels for Gpu {
         let Some([elem, of_weight]) = self.entropy_elems(&inputs) else {
             return self.cross_entropy_on_host(&inputs, geometry);
         };
-        let ([x, target, weight], has) = self.entropy_operands(inputs)?;
+        let ([x, target, weight], has) = self.entropy_operands(inputs, geometry)?;
         let sums = self.exponential_sums(NAME, &x, elem, 1)?;
         let is_smooth = geometry.label_smoothing > 0.0;
         let of_class = if has { "c(own_class)" } else { "1.0" };
@@ -133,7 +140,7 @@ fn element(o: u32) -> f32 {{
             return self.cross_entropy_backward_on_host(grad, &inputs, saved, geometry);
         };
         let dtype = inputs.x.storage.dtype();
-        let ([x, target, weight], has) = self.entropy_operands(inputs)?;
+        let ([x, target, weight], has) = self.entropy_operands(inputs, geometry)?;
         let grad = self.in_order(NAME, grad)?;
         let [most, total] = saved.storages(NAME)?;
         let [most, total] = [most, total].map(|storage| whole(storage.clone(), &grad.layout));

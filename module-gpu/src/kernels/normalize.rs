@@ -58,10 +58,20 @@ fn start() -> f32 { return 0.0; }
 fn join(x: f32, y: f32) -> f32 { return x + y; }
 ";
 
-/// The mean and the variance, as `F32`.
+/// The mean less the first element that it is the mean of, and the variance, as `F32`: elements far from zero keep the digits of
+/// what differs between them. Means that are given are themselves.
 struct Moments {
     mean: Operand,
     var: Operand,
+}
+
+/// The expression for element `i` less its mean; `b` are the means of [`Moments`].
+fn centered(geometry: &NormGeometry) -> &'static str {
+    match (geometry.over, geometry.centered) {
+        (NormOver::Given, _) => "(a(i) - b(o))",
+        (_, false) => "a(i)",
+        (_, true) => "((a(i) - a(place(o, 0u))) - b(o))",
+    }
 }
 
 /// The number of elements with one mean.
@@ -111,17 +121,51 @@ fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
             return Ok(Moments { mean, var });
         }
         let code = "
-fn value(o: u32, j: u32) -> f32 { return a(place(o, j)); }
+fn value(o: u32, j: u32) -> f32 { return a(place(o, j)) - a(place(o, 0u)); }
 fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
 ";
         let mean = self.norm_sums("mean", &[data], geometry, code)?;
         let code = "
-fn value(o: u32, j: u32) -> f32 { let x = a(place(o, j)) - b(o); return x * x; }
+fn value(o: u32, j: u32) -> f32 {
+    let x = (a(place(o, j)) - a(place(o, 0u))) - b(o);
+    return x * x;
+}
 fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
 ";
         let reads = [data, (self.data(NAME, &mean)?, Elem::F32)];
         let var = self.norm_sums("variance", &reads, geometry, code)?;
         Ok(Moments { mean, var })
+    }
+
+    /// The means themselves.
+    fn means(
+        &self,
+        x: &Operand,
+        elem: Elem,
+        mean: &Operand,
+        geometry: &NormGeometry,
+    ) -> Result<Storage> {
+        if geometry.over == NormOver::Given || !geometry.centered {
+            return Ok(mean.storage.clone());
+        }
+        let over = geometry.over;
+        self.map(Map {
+            op: NAME,
+            key: format!("{NAME} means {over:?}"),
+            reads: &[
+                (self.data(NAME, x)?, elem),
+                (self.data(NAME, mean)?, Elem::F32),
+            ],
+            out: Elem::F32,
+            dtype: DType::F32,
+            numel: geometry.statistics_count(),
+            parameters: parameters(geometry)?,
+            index_size: None,
+            code: &|| {
+                let places = places(over, FIRST);
+                format!("{places}fn element(o: u32) -> f32 {{ return a(place(o, 0u)) + b(o); }}\n")
+            },
+        })
     }
 
     /// A statistic in `F32`.
@@ -190,8 +234,8 @@ impl NormKernels for Gpu {
             (self.data(NAME, &mean)?, Elem::F32),
             (self.data(NAME, &var)?, Elem::F32),
         ];
-        let mut value = "(a(i) - b(o)) * (1.0 / sqrt_(c(o) + $f5))".to_owned();
-        let mut key = format!("{NAME} {:?}", geometry.over);
+        let mut value = format!("{} * (1.0 / sqrt_(c(o) + $f5))", centered(geometry));
+        let mut key = format!("{NAME} {:?} {}", geometry.over, geometry.centered);
         for (x, of, sign) in [(&weight, of_weight, '*'), (&bias, of_bias, '+')] {
             if let Some(x) = x {
                 let name = crate::map::NAMES[reads.len()];
@@ -221,13 +265,14 @@ impl NormKernels for Gpu {
                 )
             },
         })?;
-        let (mean, var) = (mean.storage, var.storage);
+        let statistics = match geometry.with_statistics {
+            true => Some([self.means(&x, elem, &mean, geometry)?, var.storage.clone()]),
+            false => None,
+        };
         Ok(Normalized {
             output,
-            statistics: geometry
-                .with_statistics
-                .then(|| [mean.clone(), var.clone()]),
-            saved: Saved::new([mean, var]),
+            statistics,
+            saved: Saved::new([mean.storage, var.storage]),
         })
     }
 
@@ -259,7 +304,7 @@ impl NormKernels for Gpu {
             Some(_) => "e(channel(i))",
             None => "1.0",
         };
-        let has = if given.is_some() { "weighted" } else { "plain" };
+        let has = format!("{} {}", given.is_some(), geometry.centered);
         let reads = [
             (self.data(NAME, &x)?, elem),
             (self.data(NAME, &mean)?, Elem::F32),
@@ -276,9 +321,10 @@ impl NormKernels for Gpu {
         ];
         let normal = format!(
             "fn scale(o: u32) -> f32 {{ return 1.0 / sqrt_(c(o) + $f{{EPS}}); }}
-fn normal(i: u32) -> f32 {{ let o = of_statistics(i); return (a(i) - b(o)) * scale(o); }}
+fn normal(i: u32) -> f32 {{ let o = of_statistics(i); return {} * scale(o); }}
 fn pull(i: u32) -> f32 {{ return d(i) * {factor}; }}
-"
+",
+            centered(geometry)
         );
         let in_fold = normal.replace("{EPS}", &(FOLD_FIRST + 3).to_string());
         let in_map = normal.replace("{EPS}", &(FIRST + 3).to_string());
@@ -310,7 +356,7 @@ fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
         let over = geometry.over;
         let of_x = self.map(Map {
             op: NAME,
-            key: format!("{NAME} gradient {has} {over:?} {}", geometry.centered),
+            key: format!("{NAME} gradient {has} {over:?}"),
             reads: &all,
             out: elem,
             dtype: x.storage.dtype(),

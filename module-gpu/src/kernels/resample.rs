@@ -90,8 +90,12 @@ impl Gpu {
     let column = i % $4;
     let o = i / $4 % $3;
     let first = i / ($4 * $3) * $2;
-    var sum = 0.0;
-    for (var s = b(o); s < b(o + 1u); s += 2u) {
+    let begin = b(o);
+    let end = b(o + 1u);
+    if begin == end { return 0.0; }
+    // The first is not added to a zero, which would make a zero of a negative one.
+    var sum = bitcast<f32>(b(begin + 1u)) * a((first + b(begin)) * $4 + column);
+    for (var s = begin + 2u; s < end; s += 2u) {
         sum += bitcast<f32>(b(s + 1u)) * a((first + b(s)) * $4 + column);
     }
     return sum;

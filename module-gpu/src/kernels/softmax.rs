@@ -263,18 +263,22 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
             (self.data(name, &sums.most)?, Elem::F32),
             (self.data(name, &sums.total)?, Elem::F32),
         ];
-        let out = self.map(Map {
+        let logs = self.map(Map {
             op: name,
             key: name.to_owned(),
             reads: &reads,
-            out: elem,
-            dtype: x.storage.dtype(),
+            out: Elem::F32,
+            dtype: DType::F32,
             numel,
             parameters: Vec::new(),
             index_size: None,
             code: &|| "fn element(i: u32) -> f32 { return a(i) + log_(b(i)); }\n".to_owned(),
         })?;
-        let saved = Saved::new([sums.most.storage.clone(), sums.total.storage.clone()]);
+        let saved = Saved::new([logs.clone()]);
+        let out = match elem {
+            Elem::F32 => logs,
+            _ => self.converted(whole(logs, &sums.most.layout), x.storage.dtype())?,
+        };
         Ok((out, saved))
     }
 
@@ -290,22 +294,21 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         let Some((of_grad, of_x)) = elems else {
             return self.logsumexp_backward_on_host(grad, x, saved, dim);
         };
-        let [most, total] = saved.storages(name)?;
+        let [logs] = saved.storages(name)?;
         let grad = self.in_order(name, grad)?;
         let numel = x.layout.shape().numel();
         let lines = Lines::new(x.layout.shape(), dim);
         let dims = Dims::new(name, &[&x.layout])?;
         let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
         dims.push(&mut parameters);
-        let [most, total] = [most, total].map(|x| whole(x.clone(), &grad.layout));
+        let logs = whole(logs.clone(), &grad.layout);
         self.map(Map {
             op: name,
             key: format!("{name} backward {}", dims.key()),
             reads: &[
                 (self.data(name, &x)?, of_x),
                 (self.data(name, &grad)?, of_grad),
-                (self.data(name, &most)?, Elem::F32),
-                (self.data(name, &total)?, Elem::F32),
+                (self.data(name, &logs)?, Elem::F32),
             ],
             out: of_x,
             dtype: x.storage.dtype(),
@@ -316,7 +319,7 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
                 format!(
                     "{}{}fn element(i: u32) -> f32 {{
     let o = line(i);
-    return b(o) * (exp_(a(at_a(i)) - c(o)) / d(o));
+    return b(o) * exp_(a(at_a(i)) - c(o));
 }}
 ",
                     Lines::code(FIRST),

@@ -57,7 +57,6 @@ pub(crate) fn unary_code(op: UnaryOp, of: &str) -> Option<UnaryCode> {
         UnaryOp::Log2 => "log2_(x)",
         UnaryOp::Log10 => "log10_(x)",
         UnaryOp::Exp2 => "exp2_(x)",
-        UnaryOp::Erfinv => "erfinv_(x)",
         UnaryOp::Floor => "rounded(x, floor(x))",
         UnaryOp::Ceil => "rounded(x, ceil(x))",
         UnaryOp::Round => "rounded(x, round(x))",

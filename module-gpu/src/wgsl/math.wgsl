@@ -126,6 +126,12 @@ fn erfc_scaled(x: f32) -> f32 {
     return 2.79028299e-6 + t * (0.282005101 + t * (0.28335069 + t * middle));
 }
 
+// e^(-x²), without the rounding of the square.
+fn exp_of_square(x: f32) -> f32 {
+    let high = upper(x);
+    return exp_(-high * high) * exp_((high - x) * (high + x));
+}
+
 // erf(x) up to 1.
 fn erf_small(x: f32) -> f32 {
     let z = x * x;
@@ -137,33 +143,15 @@ fn erf_(x: f32) -> f32 {
     if is_nan(x) { return x; }
     let y = min(abs(x), 5.0);
     if y < 0.9 { return erf_small(x); }
-    return with_sign(1.0 - exp_(-y * y) * erfc_scaled(y), x);
+    return with_sign(1.0 - exp_of_square(y) * erfc_scaled(y), x);
 }
 
 fn erfc_(x: f32) -> f32 {
     if is_nan(x) { return x; }
     if abs(x) < 0.9 { return 1.0 - erf_small(x); }
     let y = min(abs(x), 11.0);
-    let tail = exp_(-y * y) * erfc_scaled(y);
+    let tail = exp_of_square(y) * erfc_scaled(y);
     return select(tail, 2.0 - tail, x < 0.0);
-}
-
-fn erfinv_(y: f32) -> f32 {
-    if is_nan(y) || abs(y) > 1.0 { return nan(); }
-    if abs(y) == 1.0 { return with_sign(inf(), y); }
-    let v = abs(y);
-    // 1 - v is exact from ½ on.
-    let rest = 1.0 - v;
-    let l = log_(rest * (1.0 + v));
-    let u = 4.3307468 + 0.5 * l;
-    var x = sqrt(sqrt(u * u - l / 0.147) - u);
-    if v < 0.5 { x = v * 0.8862269; }
-    for (var i = 0; i < 4; i++) {
-        var over = 0.0;
-        if v < 0.5 { over = erf_(x) - v; } else { over = rest - erfc_(x); }
-        x = x - over * exp_(x * x) * 0.8862269254527580;
-    }
-    return with_sign(x, y);
 }
 
 // The 64 bits of a product.

@@ -64,6 +64,11 @@ pub enum FailureCause {
         /// The first parameter that differs.
         parameter: String,
     },
+    /// Its loss does not depend on these parameters.
+    UnusedParameters {
+        /// Their paths.
+        parameters: Vec<String>,
+    },
     /// It computed an infinite number or NaN.
     NonFinite {
         /// What is not finite.
@@ -114,6 +119,12 @@ impl fmt::Display for FailureCause {
                 "its parameter `{parameter}` has other values than on rank 0; change parameters only by steps that all \
                  ranks take, and buffers only by what `DataParallel` broadcasts"
             ),
+            Self::UnusedParameters { parameters } => write!(
+                f,
+                "the loss does not depend on {}, so that no gradient of them can be averaged; use them, freeze them, or allow \
+                 it with `DataParallelConfig::find_unused_parameters`",
+                list(parameters)
+            ),
             Self::NonFinite { what } => write!(
                 f,
                 "{what} is infinite or NaN; lower the learning rate, clip gradients or look for the operation with \
@@ -128,5 +139,19 @@ impl std::error::Error for RankFailure {}
 impl From<RankFailure> for Error {
     fn from(failure: RankFailure) -> Self {
         Self::custom(failure)
+    }
+}
+
+/// The first names of a list, quoted.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<_> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }

@@ -17,8 +17,28 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod checkpoint;
 pub mod comm;
+pub mod conformance;
+pub mod data_parallel;
 mod error;
+mod launch;
+mod metrics;
+mod random;
+pub mod simulate;
+mod snapshot;
+mod sync_batch_norm;
 
+pub use checkpoint::{PerRank, load_checkpoint, save_checkpoint};
+#[cfg(feature = "mpi")]
+pub use comm::MpiComm;
 pub use comm::{Comm, LocalComm, ReduceOp, Work};
+pub use data_parallel::{
+    AllReduceGradients, Bf16Compression, DataParallel, DataParallelConfig, F16Compression,
+    GradBucket, GradientHook, TopKCompression, check_parameters,
+};
 pub use error::{FailureCause, RankFailure};
+pub use launch::{launch, launch_with, world};
+pub use metrics::compute_metric;
+pub use random::{rank_seed, with_rank_rng};
+pub use sync_batch_norm::DistributedBatchNorm;

@@ -81,7 +81,7 @@ impl<T: Transport> Endpoint<T> {
             let collective = Collective { core, number, call };
             let result = run(&collective).map_err(|error| {
                 let place = format!("{} (collective {number})", collective.call);
-                core.fail_with(&place, error)
+                core.fail_with(&core.place(&place), error)
             });
             promise.fulfill(result);
         };
@@ -163,7 +163,7 @@ impl<T: Transport> Comm for Endpoint<T> {
     }
 
     fn start_barrier(&self) -> Result<Work<()>> {
-        self.start("barrier".into(), Collective::barrier)
+        self.start("barrier".into(), |collective| collective.barrier())
     }
 
     fn start_send(&self, tensor: &Tensor, to: usize, tag: u32) -> Result<Work<()>> {
@@ -211,6 +211,10 @@ impl<T: Transport> Comm for Endpoint<T> {
 
     fn world_rank(&self) -> usize {
         self.core.world_rank()
+    }
+
+    fn set_step(&self, step: u64) {
+        self.core.set_step(step);
     }
 }
 

@@ -78,12 +78,7 @@ impl Mailbox {
     /// # Errors
     ///
     /// Why none comes.
-    pub fn take(
-        &self,
-        from: usize,
-        channel: Channel,
-        deadline: Instant,
-    ) -> std::result::Result<Vec<u8>, Stop> {
+    pub fn take(&self, from: usize, channel: Channel, deadline: Instant) -> Result<Vec<u8>, Stop> {
         let key = (from, channel);
         let mut state = self.lock();
         loop {

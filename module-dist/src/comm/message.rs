@@ -1,7 +1,7 @@
 //! The form of a tensor in a message: the call that sent it, the dtype, the shape, the elements.
 
 use module_nn::backend::HostData;
-use module_nn::{DType, Device, Error, Result, Tensor};
+use module_nn::{DType, Error, Result, Tensor};
 
 /// A message with the elements of `tensor`, sent by `call`.
 pub(super) fn encode(call: &str, tensor: &Tensor) -> Result<Vec<u8>> {
@@ -44,6 +44,5 @@ fn read(mut message: &[u8]) -> Option<Result<(String, Tensor)>> {
     let call = String::from_utf8_lossy(call).into_owned();
     let dtype = *DType::ALL.get(code)?;
     let data = HostData::from_le_bytes(dtype, elements);
-    let tensor = module_nn::with_default_device(Device::cpu(), || Tensor::from_host(data, shape));
-    Some(tensor.map(|tensor| (call, tensor)))
+    Some(Tensor::from_host(data, shape).map(|tensor| (call, tensor)))
 }

@@ -1,10 +1,14 @@
 //! Ranks that exchange tensors.
 
+mod bytes;
 mod collectives;
+mod differentiable;
 mod endpoint;
 mod local;
 mod mailbox;
 mod message;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod reduce;
 mod transport;
 mod work;
@@ -13,7 +17,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "mpi")]
+pub use self::mpi::{MpiComm, MpiTransport};
+pub use bytes::{gather_bytes, share_bytes};
+pub use differentiable::differentiable_all_reduce;
 pub use endpoint::Endpoint;
+pub(crate) use local::run_rank;
 pub use local::{LocalComm, LocalTransport};
 pub use mailbox::{Mailbox, Stop};
 pub use transport::{Channel, Transport};
@@ -152,6 +161,11 @@ pub trait Comm: Send + Sync + 'static {
     /// The rank in the whole run; the same as [`rank`](Self::rank) unless this is a group made by [`split`](Self::split).
     fn world_rank(&self) -> usize {
         self.rank()
+    }
+
+    /// Says which step of training this rank has reached; failures name it.
+    fn set_step(&self, step: u64) {
+        let _ = step;
     }
 
     /// Combines the tensors of all ranks elementwise; every rank gets the result.

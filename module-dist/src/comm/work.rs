@@ -17,7 +17,7 @@ enum State<T> {
 /// Work that is done by whoever waits for it.
 pub(super) trait Waiting<T>: Send {
     fn wait(self: Box<Self>) -> Result<T>;
-    fn is_finished(&self) -> bool;
+    fn is_finished(&mut self) -> bool;
 }
 
 /// Where the result of a [`Work`] is handed in.
@@ -47,6 +47,24 @@ impl<T: Send + 'static> Work<T> {
         Self(State::Waiting(Box::new(work)))
     }
 
+    /// Work whose result is `f` of this one's, computed by whoever waits for it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_dist::Work;
+    ///
+    /// let work = Work::ready(Ok(2)).map(|x| Ok(x + 1));
+    /// assert_eq!(work.wait()?, 3);
+    /// # Ok::<(), module_nn::Error>(())
+    /// ```
+    pub fn map<U: Send + 'static>(
+        self,
+        f: impl FnOnce(T) -> Result<U> + Send + 'static,
+    ) -> Work<U> {
+        Work::waiting(Mapped { work: self, f })
+    }
+
     /// Waits for the result.
     ///
     /// # Errors
@@ -74,6 +92,21 @@ impl<T: Send + 'static> Work<T> {
                 Err(TryRecvError::Disconnected) => true,
             },
         }
+    }
+}
+
+struct Mapped<T, F> {
+    work: Work<T>,
+    f: F,
+}
+
+impl<T: Send + 'static, U, F: FnOnce(T) -> Result<U> + Send> Waiting<U> for Mapped<T, F> {
+    fn wait(self: Box<Self>) -> Result<U> {
+        (self.f)(self.work.wait()?)
+    }
+
+    fn is_finished(&mut self) -> bool {
+        self.work.is_finished()
     }
 }
 

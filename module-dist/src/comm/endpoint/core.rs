@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use module_nn::{Error, Result, Tensor};
@@ -15,7 +16,12 @@ pub(in crate::comm) struct Core<T: Transport> {
     group: u64,
     rank: usize,
     deadline: Duration,
+    /// The step of training, which failures name.
+    step: AtomicU64,
 }
+
+/// No step has begun.
+const NO_STEP: u64 = u64::MAX;
 
 impl<T: Transport> Core<T> {
     pub(super) fn new(
@@ -32,6 +38,7 @@ impl<T: Transport> Core<T> {
             members,
             group,
             deadline,
+            step: AtomicU64::new(NO_STEP),
         }
     }
 
@@ -113,13 +120,27 @@ impl<T: Transport> Core<T> {
                 if called == call || channel.phase == Channel::DIRECT {
                     return Ok(tensor);
                 }
-                return Err(self.different_call(world, place(), call, called));
+                // The same place on both ranks.
+                let place = self.place(&format!("collective {}", channel.number));
+                return Err(self.different_call(world, place, call, called));
             }
             Err(Stop::Failed(failure)) => return Err(failure.into()),
             Err(Stop::Left) => FailureCause::Left,
             Err(Stop::TimedOut) => FailureCause::NoAnswer { seconds },
         };
         Err(self.fail(RankFailure::new(world, place(), cause)).into())
+    }
+
+    pub(super) fn set_step(&self, step: u64) {
+        self.step.store(step, Ordering::Relaxed);
+    }
+
+    /// A call with the step in which it was made.
+    pub(super) fn place(&self, call: &str) -> String {
+        match self.step.load(Ordering::Relaxed) {
+            NO_STEP => call.to_owned(),
+            step => format!("step {step}, {call}"),
+        }
     }
 
     /// Whether a [`receive`](Self::receive) would return at once.

@@ -18,7 +18,7 @@ impl<T: Transport> Waiting<Tensor> for Receiving<T> {
         self.core.receive(self.from, self.channel, "receive", 1.0)
     }
 
-    fn is_finished(&self) -> bool {
+    fn is_finished(&mut self) -> bool {
         self.core.has(self.from, self.channel)
     }
 }

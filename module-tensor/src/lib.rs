@@ -54,9 +54,9 @@ pub use option_table::OptionValue;
 pub use rng::{Generator, fork_rng, manual_seed};
 pub use tensor::{
     AutocastState, Backward, EnableGradGuard, Function, GradHookHandle, Gradients, GraphInput,
-    GraphNode, Leaf, NoGradGuard, NoGradient, PostAccumulateHookHandle, Tensor, TensorOptions,
-    autocast, enable_grad, is_autocast_enabled, is_grad_enabled, no_autocast, no_grad,
-    recompute_in_backward,
+    GraphNode, Leaf, NoGradGuard, NoGradient, PostAccumulateHookHandle, ReleasableMemory, Tensor,
+    TensorOptions, autocast, enable_grad, is_autocast_enabled, is_grad_enabled, no_autocast,
+    no_grad, recompute_in_backward,
 };
 
 /// Fused kernels that layers and optimizers call as free functions; they are not methods of

@@ -24,6 +24,7 @@ mod packed;
 mod quantized;
 mod random;
 mod real;
+mod releasable;
 mod saved;
 mod shared;
 mod storage;
@@ -62,6 +63,7 @@ pub use quantized::{
 };
 pub use random::{DeviceGenerator, Distribution};
 pub use real::{Real, UpdateFormula};
+pub(crate) use releasable::Releasable;
 pub use saved::Saved;
 pub use shared::SharedBytes;
 pub use storage::{Operand, Storage};

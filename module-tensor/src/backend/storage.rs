@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{Absent, Device, Packed, StorageData};
+use super::{Absent, Device, Packed, Releasable, StorageData};
 use crate::layout::Layout;
 use crate::{DType, DTypeError, DeviceError, Result};
 
@@ -13,20 +13,35 @@ pub struct Storage {
     data: Arc<dyn StorageData>,
     // Every operation needs these, so they are read once.
     dtype: DType,
-    is_packed: bool,
+    kind: Kind,
     device: Device,
+}
+
+/// How the elements of a storage are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One by one, if they exist.
+    Plain,
+    /// By unpacking.
+    Packed,
+    /// In another storage, unless they are released.
+    Releasable,
 }
 
 impl Storage {
     /// A handle to new memory.
     pub fn new(data: impl StorageData) -> Self {
         let (dtype, device) = (data.dtype(), data.device());
-        let is_packed = data.packed().is_some();
+        let kind = match data.packed() {
+            Some(_) => Kind::Packed,
+            None if (&data as &dyn Any).is::<Releasable>() => Kind::Releasable,
+            None => Kind::Plain,
+        };
         let data = Arc::new(data);
         Self {
             data,
             dtype,
-            is_packed,
+            kind,
             device,
         }
     }
@@ -43,9 +58,9 @@ impl Storage {
 
     /// The packing of the elements, if they are not stored one by one.
     pub fn packed(&self) -> Option<&dyn Packed> {
-        match self.is_packed {
-            true => self.data.packed(),
-            false => None,
+        match self.kind {
+            Kind::Packed => self.data.packed(),
+            Kind::Plain | Kind::Releasable => None,
         }
     }
 
@@ -56,9 +71,33 @@ impl Storage {
     /// Packed ones, reported as an error of `op`.
     #[inline]
     pub(crate) fn check_plain(&self, op: &'static str) -> Result<()> {
-        match self.is_packed {
-            true => Err(self.packed_error(op)),
-            false => Ok(()),
+        match self.kind {
+            Kind::Packed => Err(self.packed_error(op)),
+            Kind::Plain | Kind::Releasable => Ok(()),
+        }
+    }
+
+    /// The storage that kernels are given: the one that has the elements, if this one's can be released.
+    #[inline]
+    pub(crate) fn resolved(&self) -> Self {
+        match self.kind {
+            Kind::Releasable => self.elements(),
+            Kind::Plain | Kind::Packed => self.clone(),
+        }
+    }
+
+    #[inline(never)]
+    fn elements(&self) -> Self {
+        let elements = self.downcast_ref().and_then(Releasable::elements);
+        // Released elements are reported by the kernel that asks for them.
+        elements.unwrap_or_else(|| self.clone())
+    }
+
+    /// Whether the elements exist.
+    pub(crate) fn has_elements(&self) -> bool {
+        match self.downcast_ref::<Releasable>() {
+            Some(releasable) => releasable.elements().is_some(),
+            None => self.downcast_ref::<Absent>().is_none(),
         }
     }
 
@@ -78,8 +117,9 @@ impl Storage {
     ///
     /// # Errors
     ///
-    /// Elements that are packed ([`DTypeError::Packed`]) or do not exist yet
-    /// ([`ErrorKind::NoValues`](crate::ErrorKind::NoValues)), memory of another device.
+    /// Elements that are packed ([`DTypeError::Packed`]), do not exist yet
+    /// ([`ErrorKind::NoValues`](crate::ErrorKind::NoValues)) or are released
+    /// ([`ErrorKind::Released`](crate::ErrorKind::Released)), memory of another device.
     pub fn data<S: StorageData>(&self, op: &'static str, device: Device) -> Result<&S> {
         self.check_plain(op)?;
         self.downcast_ref().ok_or_else(|| {
@@ -90,9 +130,10 @@ impl Storage {
         })
     }
 
-    /// The error of a kernel that finds another device's memory here, if the elements do not exist yet.
+    /// The error of a kernel that does not find its own memory here, if the elements do not exist now.
     pub(super) fn absent_error(&self) -> Option<crate::Error> {
-        self.downcast_ref().map(Absent::error)
+        let absent = self.downcast_ref().map(Absent::error);
+        absent.or_else(|| self.downcast_ref().map(Releasable::error))
     }
 
     /// The memory as its backend's own type, for writing, if no other handle shares it.
@@ -108,7 +149,7 @@ impl Storage {
 
     /// Whether no other handle shares the memory; a handle that another thread is dropping may still be counted.
     pub fn is_unshared(&self) -> bool {
-        Arc::strong_count(&self.data) == 1
+        self.kind != Kind::Releasable && Arc::strong_count(&self.data) == 1
     }
 
     /// A number that handles to the same memory share, valid while one of them is held.

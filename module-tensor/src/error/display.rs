@@ -29,6 +29,11 @@ impl fmt::Display for ErrorKind {
                 "{} has no values yet; load a checkpoint or call `reset_parameters`",
                 quote(what)
             ),
+            Self::Released { what } => write!(
+                f,
+                "the elements of {} are released; fill its memory before it is used",
+                quote(what)
+            ),
             Self::Random(error) => error.fmt(f),
             Self::Io(error) => error.fmt(f),
             Self::Custom(error) => error.fmt(f),
@@ -47,7 +52,10 @@ impl Error for ErrorKind {
             Self::Random(error) => error.source(),
             Self::Io(error) => error.source(),
             Self::Custom(error) => error.source(),
-            Self::Argument { .. } | Self::Factorization { .. } | Self::NoValues { .. } => None,
+            Self::Argument { .. }
+            | Self::Factorization { .. }
+            | Self::NoValues { .. }
+            | Self::Released { .. } => None,
         }
     }
 }

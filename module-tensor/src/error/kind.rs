@@ -44,6 +44,12 @@ pub enum ErrorKind {
         what: String,
     },
 
+    /// A tensor whose elements have been released ([`ReleasableMemory`](crate::ReleasableMemory)).
+    Released {
+        /// Its key or its shape.
+        what: String,
+    },
+
     /// A draw that the generator refuses.
     Random(RngError),
 

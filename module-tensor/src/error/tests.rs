@@ -133,7 +133,7 @@ fn autograd_errors() -> [AutogradError; 10] {
     ]
 }
 
-fn other_errors() -> [ErrorKind; 6] {
+fn other_errors() -> [ErrorKind; 7] {
     let op = "load";
     [
         ErrorKind::Argument {
@@ -148,6 +148,7 @@ fn other_errors() -> [ErrorKind; 6] {
             problem: key(),
         },
         ErrorKind::NoValues { what: key() },
+        ErrorKind::Released { what: key() },
         ErrorKind::Random(RngError::TooManyElements { n: 1 }),
         ErrorKind::Io(io::Error::other("no room")),
         ErrorKind::Custom("the message of a user".into()),
@@ -198,9 +199,10 @@ fn place(kind: &ErrorKind) -> usize {
         K::Argument { .. } => 26,
         K::Factorization { .. } => 27,
         K::NoValues { .. } => 28,
-        K::Random(_) => 29,
-        K::Io(_) => 30,
-        K::Custom(_) => 31,
+        K::Released { .. } => 29,
+        K::Random(_) => 30,
+        K::Io(_) => 31,
+        K::Custom(_) => 32,
     }
 }
 
@@ -209,7 +211,7 @@ fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
     let kinds = kinds();
     let mut places: Vec<usize> = kinds.iter().map(place).collect();
     places.dedup();
-    assert_eq!(places, (0..32).collect::<Vec<_>>());
+    assert_eq!(places, (0..33).collect::<Vec<_>>());
     for kind in kinds {
         let message = Error::from(kind).to_string();
         let steers = |c: char| c.is_control() || c == '\u{202e}';

@@ -125,10 +125,7 @@ impl Tensor {
 
     /// A matrix with its dimensions exchanged, as an operand.
     fn transposed_operand(&self) -> Operand {
-        Operand {
-            storage: self.storage.clone(),
-            layout: self.layout.transpose(0, 1),
-        }
+        self.operand_with(self.layout.transpose(0, 1))
     }
 }
 

@@ -38,8 +38,9 @@ impl Tensor {
         options.track(op, Self::fresh(storage, shape.clone()))
     }
 
-    /// Whether the elements exist; those of an [`absent`](Self::absent) tensor do not.
+    /// Whether the elements exist; those of an [`absent`](Self::absent) tensor do not, nor do those that are released
+    /// ([`ReleasableMemory`](crate::ReleasableMemory)).
     pub fn has_values(&self) -> bool {
-        self.storage.downcast_ref::<Absent>().is_none()
+        self.storage.has_elements()
     }
 }

@@ -22,6 +22,7 @@ mod post_accumulate;
 mod read;
 mod recompute;
 mod record;
+mod releasable;
 mod sequence;
 mod values;
 
@@ -41,6 +42,7 @@ pub use options::TensorOptions;
 pub use post_accumulate::PostAccumulateHookHandle;
 pub(crate) use post_accumulate::post_accumulate_hooks_exist;
 pub use recompute::recompute_in_backward;
+pub use releasable::ReleasableMemory;
 
 use crate::backend::{Operand, Storage};
 use crate::layout::Layout;
@@ -113,10 +115,13 @@ impl Tensor {
 
     /// The operand of a kernel: the memory and the layout of the elements.
     pub fn operand(&self) -> Operand {
-        Operand {
-            storage: self.storage.clone(),
-            layout: self.layout.clone(),
-        }
+        self.operand_with(self.layout.clone())
+    }
+
+    /// The operand of a kernel that sees the memory through another layout.
+    pub(crate) fn operand_with(&self, layout: Layout) -> Operand {
+        let storage = self.storage.resolved();
+        Operand { storage, layout }
     }
 
     /// The operand of a kernel, broadcast to `shape`.
@@ -126,8 +131,7 @@ impl Tensor {
             true => self.layout.clone(),
             false => self.layout.broadcast_to(op, shape)?,
         };
-        let storage = self.storage.clone();
-        Ok(Operand { storage, layout })
+        Ok(self.operand_with(layout))
     }
 
     /// The size of each dimension.

@@ -38,6 +38,25 @@ pub trait Optimizer: Stateful {
     /// Parameters that differ from those that the optimizer was built with, no gradients; then nothing is moved.
     fn step(&mut self, model: &dyn Module) -> Result<()>;
 
+    /// Whether [`step`](Self::step) moves each element by its own gradient and state alone, so that training that divides
+    /// parameters among ranks moves their parts as it would move the whole. For an optimizer that does not say, it is
+    /// false.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 2)?;
+    /// assert!(AdamW::new(&model, 1e-3)?.is_elementwise());
+    /// // It keeps one number for a row and one for a column.
+    /// assert!(!Adafactor::new(&model, 1e-2)?.is_elementwise());
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn is_elementwise(&self) -> bool {
+        false
+    }
+
     /// Clears every gradient of the model, like `model.zero_grad()`.
     fn zero_grad(&self, model: &dyn Module) {
         model.zero_grad();

@@ -107,6 +107,13 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         let _ = momentum;
     }
 
+    /// Whether each element is moved by its own gradient and state alone, whatever the shape of the parameter: then ranks can
+    /// each move a part of a parameter. It is false unless a rule says otherwise; those of this crate that are one formula
+    /// of each element do.
+    fn is_elementwise(&self) -> bool {
+        Self::update_in_place().is_some()
+    }
+
     /// The next value of a parameter, from its value, its gradient and its state, which is `None` at the first step and
     /// after the parameter was frozen. Nothing is tracked.
     ///
@@ -325,6 +332,12 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
                     None => parameter.set(options.update(&parameter.detach(), grad, state)?),
                 }
             })
+    }
+
+    fn is_elementwise(&self) -> bool {
+        self.groups
+            .iter()
+            .all(|group| group.options.is_elementwise())
     }
 
     fn lr(&self) -> f64 {

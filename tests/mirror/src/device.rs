@@ -1,12 +1,13 @@
 //! A mirror, and how results go in and out of it.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use module_tensor::backend::{Backend, Operand, Saved, Storage};
 use module_tensor::{DType, Device, DeviceError, Error, Result};
 
 use crate::Family;
-use crate::storage::{KeptStorage, MirrorStorage};
+use crate::storage::{Counted, KeptStorage, MemoryCount, MirrorStorage};
 
 pub(crate) const KIND: &str = "mirror";
 
@@ -22,6 +23,8 @@ pub struct Mirror {
     pub(crate) failed: Mutex<Option<Error>>,
     /// The dtypes that fused kernels received.
     pub(crate) given: Mutex<Vec<(Family, DType)>>,
+    /// The bytes of its storages, if they are counted.
+    count: Option<Arc<MemoryCount>>,
 }
 
 impl Mirror {
@@ -34,6 +37,7 @@ impl Mirror {
             room: usize::MAX,
             failed: Mutex::default(),
             given: Mutex::default(),
+            count: None,
         }
     }
 
@@ -49,6 +53,26 @@ impl Mirror {
             room: bytes,
             ..self
         }
+    }
+
+    pub(crate) fn counting(self) -> Self {
+        Self {
+            count: Some(Arc::default()),
+            ..self
+        }
+    }
+
+    /// The bytes of the tensors that it holds now; 0 if it does not count.
+    pub fn live_bytes(&self) -> usize {
+        let live = self.count.as_ref().map(|count| &count.live);
+        live.map_or(0, |live| live.load(Ordering::Acquire))
+    }
+
+    /// The most bytes that it has held at once since the last call, or since it was made.
+    pub fn take_peak_bytes(&self) -> usize {
+        let live = self.live_bytes();
+        let peak = self.count.as_ref().map(|count| &count.peak);
+        peak.map_or(0, |peak| peak.swap(live, Ordering::AcqRel))
     }
 
     /// Makes the next wait for the device fail, as after a kernel that fails once its call has returned.
@@ -89,7 +113,12 @@ impl Mirror {
     /// Wraps a result for the mirror.
     pub(crate) fn hide(&self, behind: Storage) -> Storage {
         let device = self.device();
-        Storage::new(MirrorStorage { behind, device })
+        let count = self.count.as_ref();
+        Storage::new(MirrorStorage {
+            _counted: count.map(|count| Counted::new(&behind, count)),
+            behind,
+            device,
+        })
     }
 
     /// Computes a storage with the CPU.

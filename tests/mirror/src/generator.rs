@@ -76,6 +76,10 @@ impl DeviceGenerator for Hashes {
             dtype,
         )?;
         let device = self.device;
-        Ok(Storage::new(MirrorStorage { behind, device }))
+        Ok(Storage::new(MirrorStorage {
+            behind,
+            device,
+            _counted: None,
+        }))
     }
 }

@@ -48,6 +48,15 @@ pub fn small_mirror(bytes: usize) -> Result<Device> {
     register(Mirror::new(next_index(), &[]).with_room_for(bytes))
 }
 
+/// A new mirror that counts the bytes of its tensors ([`Mirror::live_bytes`]); what fused kernels save is not counted.
+///
+/// # Errors
+///
+/// Those of [`mirror`].
+pub fn counting_mirror() -> Result<Device> {
+    register(Mirror::new(next_index(), &[]).counting())
+}
+
 fn register(mirror: Mirror) -> Result<Device> {
     Device::register(Box::leak(Box::new(mirror)))
 }

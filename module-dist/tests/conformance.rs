@@ -1,5 +1,7 @@
 //! The conformance suite on threads; `mpi.rs` runs it on processes.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use module_dist::{LocalComm, RankFailure, conformance};
 use module_nn::Result;
 

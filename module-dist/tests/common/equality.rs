@@ -30,7 +30,7 @@ pub fn check<N: Net>(
         for step in 0..steps {
             let (inputs, targets) = N::batch(step)?;
             // The reference has the same parameters, so that rounding does not add up over the steps.
-            whole.load_state_dict(&model.state_dict()?)?;
+            let _all = whole.load_state_dict(&model.state_dict()?)?;
             whole.zero_grad();
             let expected = whole.loss(&inputs, &targets)?;
             expected.backward()?;

@@ -107,11 +107,12 @@ impl<T: Transport> Core<T> {
     ) -> Result<Tensor> {
         let deadline = Instant::now() + self.deadline.mul_f64(patience);
         let world = self.world_rank_of(from);
-        let place = || match channel.phase {
-            Channel::DIRECT => {
-                format!("send to rank {}, tag {}", self.world_rank(), channel.number)
-            }
-            _ => format!("{call} (collective {})", channel.number),
+        let place = || {
+            let number = channel.number;
+            self.place(&match channel.phase {
+                Channel::DIRECT => format!("send to rank {}, tag {number}", self.world_rank()),
+                _ => format!("{call} (collective {number})"),
+            })
         };
         let seconds = self.deadline.as_secs_f64();
         let cause = match self.transport.mailbox().take(world, channel, deadline) {

@@ -18,7 +18,7 @@ from common import DATA
 # Modules are imported by name, because each needs only some of the libraries.
 EVERY = """
     arguments init inits lbfgs ops optimizer_runs optimizers schedules trees strict hook_orders gradient_hooks
-    clip_grads digits_files ops_data creation printing ops_normalization ops_windows ops_more checkpoints
+    clip_grads digits_files ops_data creation printing public_names ops_normalization ops_windows ops_more checkpoints
     checkpoint_objects rnn_sequences ops_shuffle ops_activations ops_rest ops_edges ops_functions ops_products ops_grids
     ops_indexing ops_counting ops_running linalg summaries resnet timm_inits stored_dtypes training_runs data_loading
     metrics event_files training_curves torch_optimizers activation_checkpoints averaging autocast dataset_files

@@ -7,7 +7,7 @@
 //! cargo run --release --example finetune_lora
 //! ```
 
-use module_examples::Digits;
+use module_examples::{Digits, TurnedDigits};
 use module_nn::lora::{self, LoraConfig, PeftAdapter};
 use module_nn::prelude::*;
 
@@ -40,39 +40,6 @@ impl Forward for Mlp {
     }
 }
 
-/// Some of the images, with their labels.
-struct Part {
-    upright: Tensor,
-    turned: Tensor,
-    labels: Tensor,
-}
-
-impl Part {
-    fn of(digits: &Digits, range: std::ops::Range<usize>) -> Result<Self> {
-        let upright = digits.images.narrow(0, range.clone())?.flatten(1, -1)?;
-        Ok(Self {
-            turned: upright.flip(1)?,
-            upright,
-            labels: digits.labels.narrow(0, range)?,
-        })
-    }
-
-    /// The number of images that the network reads correctly: upright, and upside down.
-    fn right(&self, net: &Mlp) -> Result<[i64; 2]> {
-        let right = |images: &Tensor| {
-            let found = no_grad(|| net.call(images.clone()))?.argmax(1)?;
-            found.eq(&self.labels)?.sum(..)?.item::<i64>()
-        };
-        Ok([right(&self.upright)?, right(&self.turned)?])
-    }
-
-    fn print(&self, net: &Mlp, what: &str) -> Result<()> {
-        let ([upright, turned], count) = (self.right(net)?, self.labels.numel());
-        println!("{what:32} {upright:3} of {count} upright, {turned:3} upside down");
-        Ok(())
-    }
-}
-
 fn check(holds: bool, what: &str) -> Result<()> {
     match holds {
         true => Ok(()),
@@ -89,8 +56,8 @@ fn main() -> Result<()> {
     let digits = Digits::read()?;
     let train = digits.len() * 3 / 4;
     let (data, held_back) = (
-        Part::of(&digits, 0..train)?,
-        Part::of(&digits, train..digits.len())?,
+        TurnedDigits::of(&digits, 0..train)?,
+        TurnedDigits::of(&digits, train..digits.len())?,
     );
 
     // PEFT's adapter gives the same outputs as in PEFT, and is written the way it was read.

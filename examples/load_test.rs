@@ -9,7 +9,6 @@
 //! Each connection sends its next request when the last one is answered. The program fails if any was not answered
 //! with embeddings.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,8 @@ use std::time::{Duration, Instant};
 use module_examples::models::pretrained::read_json;
 use module_nn::{Error, Result};
 use module_serve::DATA;
-use module_serve::client::{Client, ClientError};
+use module_serve::client::{Client, ClientError, memory};
+use module_serve::load_report::LoadReport;
 
 struct Load {
     address: SocketAddr,
@@ -25,13 +25,6 @@ struct Load {
     seconds: u64,
     texts: usize,
     words: Vec<String>,
-}
-
-/// What a connection saw.
-#[derive(Default)]
-struct Seen {
-    latencies: Vec<Duration>,
-    errors: BTreeMap<String, usize>,
 }
 
 impl Load {
@@ -91,8 +84,8 @@ async fn request(
     }
 }
 
-async fn connection(load: Arc<Load>, number: usize, end: Instant) -> Seen {
-    let (mut seen, mut client) = (Seen::default(), None);
+async fn connection(load: Arc<Load>, number: usize, end: Instant) -> LoadReport {
+    let (mut seen, mut client) = (LoadReport::default(), None);
     let mut first = number * 1000;
     while Instant::now() < end {
         let texts = load.texts(first);
@@ -110,17 +103,11 @@ async fn connection(load: Arc<Load>, number: usize, end: Instant) -> Seen {
     seen
 }
 
-/// The memory of the server in MiB, if it says.
-async fn memory(address: SocketAddr) -> Option<f64> {
-    let mut client = Client::connect(address).await.ok()?;
-    let bytes = client
-        .metric("process_resident_memory_bytes")
-        .await
-        .ok()??;
-    Some(bytes / f64::from(1 << 20))
-}
-
 async fn run(load: Load) -> Result<()> {
+    println!(
+        "{} connections with {} texts a request, for {} s",
+        load.connections, load.texts, load.seconds
+    );
     let before = memory(load.address).await;
     let load = Arc::new(load);
     let begin = Instant::now();
@@ -128,48 +115,23 @@ async fn run(load: Load) -> Result<()> {
     let connections = (0..load.connections)
         .map(|number| tokio::spawn(connection(Arc::clone(&load), number, end)))
         .collect::<Vec<_>>();
-    let mut all = Seen::default();
+    let mut all = LoadReport::default();
     for seen in connections {
-        let seen = seen.await.map_err(Error::custom)?;
-        all.latencies.extend(seen.latencies);
-        for (error, count) in seen.errors {
-            *all.errors.entry(error).or_default() += count;
-        }
+        all.merge(seen.await.map_err(Error::custom)?);
     }
     let (seconds, after) = (begin.elapsed().as_secs_f64(), memory(load.address).await);
 
-    all.latencies.sort_unstable();
     let answered = all.latencies.len();
-    let percentile = |percent: usize| {
-        let latency = all
-            .latencies
-            .get((answered * percent / 100).min(answered.saturating_sub(1)));
-        latency.map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e3)
-    };
     let rate = answered as f64 / seconds;
     println!(
-        "{} connections, {} texts a request, {seconds:.1} s",
-        load.connections, load.texts
-    );
-    println!(
-        "answered  {answered}, {rate:.1} requests and {:.1} texts a second",
+        "answered  {answered} in {seconds:.1} s, {rate:.1} requests and {:.1} texts a second",
         rate * load.texts as f64
     );
-    if answered > 0 {
-        let [p50, p95, p99, most] = [50, 95, 99, 100].map(percentile);
-        println!(
-            "latency   p50 {p50:.1} ms, p95 {p95:.1} ms, p99 {p99:.1} ms, at most {most:.1} ms"
-        );
-    }
     if let (Some(before), Some(after)) = (before, after) {
         println!("memory    {before:.0} MiB before, {after:.0} MiB after");
     }
-    let errors: usize = all.errors.values().sum();
-    println!("errors    {errors}");
-    for (error, count) in &all.errors {
-        println!("{count:9} {error}");
-    }
-    match errors == 0 && answered > 0 {
+    println!("{all}");
+    match all.is_clean() {
         true => Ok(()),
         false => Err(Error::custom(
             "not every request was answered with embeddings",

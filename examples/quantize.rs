@@ -54,7 +54,8 @@ fn main() -> Result<()> {
     let data = all.select(&order.narrow(0, 360..all.len())?)?;
     let model = network()?;
     let mut optimizer = AdamWConfig::new(1e-3).build(&model)?;
-    for _ in 0..8 {
+    for epoch in 1..=8 {
+        let mut last = 0.0;
         for first in (0..data.len() - 64).step_by(64) {
             let images = data.images.narrow(0, first..first + 64)?;
             let labels = data.labels.narrow(0, first..first + 64)?;
@@ -62,7 +63,9 @@ fn main() -> Result<()> {
             model.zero_grad();
             loss.backward()?;
             optimizer.step(&model)?;
+            last = loss.item::<f32>()?;
         }
+        println!("epoch {epoch}  loss of the last batch {last:.4}");
     }
     let trained = model.state_dict()?;
     let before = accuracy(&model, &held_back)?;

@@ -95,3 +95,10 @@ impl Client {
 pub fn read_json(response: &Response<Bytes>) -> Result<Value, ClientError> {
     Ok(serde_json::from_slice(response.body())?)
 }
+
+/// The memory of the server at an address in MiB, if it says.
+pub async fn memory(address: SocketAddr) -> Option<f64> {
+    let mut client = Client::connect(address).await.ok()?;
+    let metric = client.metric("process_resident_memory_bytes").await;
+    Some(metric.ok()?? / f64::from(1 << 20))
+}

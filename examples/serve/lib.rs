@@ -13,10 +13,12 @@
 //! | [`server`] | connections, and how the program stops |
 //! | [`options`] | limits and sizes, by the names of the command line |
 //! | [`client`] | a client of one connection, for the load test and the tests |
+//! | [`load_report`] | what the load test saw |
 
 pub mod batcher;
 pub mod client;
 pub mod error;
+pub mod load_report;
 pub mod metrics;
 pub mod options;
 pub mod routes;

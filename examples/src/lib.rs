@@ -5,12 +5,14 @@ mod fashion_mnist;
 mod fashion_net;
 #[path = "../models/mod.rs"]
 pub mod models;
+mod turned_digits;
 
 pub use digits_net::DigitsNet;
 pub use fashion_mnist::FashionMnist;
 pub use fashion_net::FashionNet;
 use module_nn::data::TensorDataset;
 use module_nn::prelude::*;
+pub use turned_digits::TurnedDigits;
 
 /// 1,797 handwritten digits, built into the program, so that nothing is downloaded.
 const CSV: &str = include_str!("../data/digits.csv");

@@ -1,11 +1,11 @@
-//! `#[derive(Module)]`: registers a type's fields as parameters, buffers and child modules.
+//! The derive macros of modules: [`Module`](macro@Module), [`Forward`](macro@Forward) and [`Tensors`](macro@Tensors).
 //!
-//! The derive reads the fields of a struct, or the variants of an enum, and writes the one implementation of `Module` that
-//! shows them to visitors in declaration order. It does not decide roles: every field answers through the trait `Field`, so
+//! `#[derive(Module)]` reads the fields of a struct, or the variants of an enum, and writes the one implementation of `Module`
+//! that shows them to visitors in declaration order. It does not decide roles: every field answers through the trait `Field`, so
 //! that aliases, generics and nesting register as the types that they are.
 //!
-//! Users reach it as `module_nn::Module` or `module_core::Module`, which document it; the
-//! expansion names whichever of the two crates the user depends on.
+//! Users reach it as `module_nn::Module` or `module_core::Module`; the expansion names whichever of the two crates the user
+//! depends on. Examples are on the pages of the traits of the same names there, because this crate does not depend on them.
 //!
 //! # Stages
 //!

@@ -1,5 +1,7 @@
-//! PyTorch's layers, losses, initializers, optimizers and data loading, on the module contract of [`module_core`], which
-//! this crate re-exports: one dependency is enough.
+//! PyTorch's `nn.Module` in Rust: layers, losses, initializers, optimizers, data loading and what training needs besides.
+//!
+//! This is the crate to depend on. It re-exports [`module_core`] (parameters, modules, hooks, checkpoints), which re-exports
+//! [`module_tensor`] (tensors, gradients, devices).
 //!
 //! # Example
 //!
@@ -24,6 +26,31 @@
 //! assert_eq!(net.call(Tensor::randn([3, 4], DType::F32)?)?.shape().to_string(), "[3, 2]");
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! # Where to begin
+//!
+//! 1. [`prelude`] has what most programs import.
+//! 2. [`Module`] is a network: a struct whose fields are layers, parameters and buffers. [`Forward`] is what it computes, and
+//!    [`call`](Call::call) runs it. [`ModuleExt`] has the methods of all modules: `parameters`, `train`, `save`, `load`,
+//!    `freeze`, `register_forward_hook`.
+//! 3. [`layers`] lists the layers by family, [`loss`] the losses; [`Tensor`] has the operations between them.
+//! 4. [`optim`] has the optimizers and learning-rate schedules, [`data`] the data sets and the loader.
+//! 5. [`audit`] finds out why a network does not learn.
+//!
+//! A search on these pages also finds items by PyTorch's names.
+//!
+//! # Modules
+//!
+//! | to | see |
+//! |---|---|
+//! | build a network | [`layers`], [`functional`], [`init`], [`config`] (arguments and layers of your own), [`rnn`] (sequences of several lengths) |
+//! | train it | [`loss`], [`optim`], [`data`] with its readers and [`data::transforms`], [`metrics`], [`log`], [`plot`] |
+//! | save memory | [`autocast()`](autocast), [`activation_checkpoint`] |
+//! | save and load it | [`checkpoint`], [`StateDict`], [`LoadOptions`] |
+//! | change it afterwards | [`lora`] (adapters), [`quantize`], [`parametrize`], [`inspect`] (which also replaces parts) |
+//! | look into it | [`inspect`], [`hooks`], [`audit`] |
+//! | use it | [`generate`] (texts), [`functional_call()`](functional_call) |
+//! | go below | [`module`], [`autograd`], [`backend`], [`rng`], [`error`], [`fused`] |
 
 extern crate self as module_nn;
 

@@ -1,4 +1,12 @@
 //! Sequences of different lengths for recurrent layers: PyTorch's `torch.nn.utils.rnn`.
+//!
+//! | to | use |
+//! |---|---|
+//! | pad sequences to one length, and back | [`pad_sequence()`](pad_sequence), [`unpad_sequence`], [`unpad_sequence_batch_first`] |
+//! | pack padded sequences, which recurrent layers take, and back | [`pack_padded_sequence`], [`pad_packed_sequence`] |
+//! | pack a list of sequences, and back | [`pack_sequence`], [`pack_sequence_unsorted`], [`unpack_sequence`] |
+//!
+//! All of them make or take a [`PackedSequence`].
 
 mod pack;
 mod packed_sequence;

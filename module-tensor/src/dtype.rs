@@ -20,34 +20,54 @@ use crate::{F8E4M3, F8E5M2};
 #[non_exhaustive]
 pub enum DType {
     /// 32-bit floating point, the default.
+    #[doc(alias = "float")]
+    #[doc(alias = "float32")]
     F32,
     /// 64-bit floating point.
+    #[doc(alias = "double")]
+    #[doc(alias = "float64")]
     F64,
     /// 16-bit floating point, IEEE 754 half precision.
+    #[doc(alias = "half")]
+    #[doc(alias = "float16")]
     F16,
     /// 16-bit floating point with the exponent of `F32`.
+    #[doc(alias = "bfloat16")]
     BF16,
     /// 64-bit signed integer, the type of indices and counters.
+    #[doc(alias = "long")]
+    #[doc(alias = "int64")]
     I64,
     /// 32-bit signed integer.
+    #[doc(alias = "int")]
+    #[doc(alias = "int32")]
     I32,
     /// 8-bit unsigned integer.
+    #[doc(alias = "uint8")]
     U8,
     /// Boolean, one byte each.
     Bool,
     /// 8-bit signed integer; [only stored](DType::is_storage_only).
+    #[doc(alias = "int8")]
     I8,
     /// 16-bit signed integer; [only stored](DType::is_storage_only).
+    #[doc(alias = "short")]
+    #[doc(alias = "int16")]
     I16,
     /// 16-bit unsigned integer; [only stored](DType::is_storage_only).
+    #[doc(alias = "uint16")]
     U16,
     /// 32-bit unsigned integer; [only stored](DType::is_storage_only).
+    #[doc(alias = "uint32")]
     U32,
     /// 8-bit floating point with 3 bits of mantissa, [`F8E4M3`](crate::F8E4M3); [only stored](DType::is_storage_only).
+    #[doc(alias = "float8_e4m3fn")]
     F8E4M3,
     /// 8-bit floating point with 2 bits of mantissa, [`F8E5M2`](crate::F8E5M2); [only stored](DType::is_storage_only).
+    #[doc(alias = "float8_e5m2")]
     F8E5M2,
     /// Complex number of two `F32`, [`Complex<f32>`](crate::Complex); [only stored](DType::is_storage_only).
+    #[doc(alias = "cfloat")]
     Complex64,
 }
 
@@ -205,6 +225,15 @@ thread_local! {
 
 /// The default dtype of new tensors and parameters on this thread: `F32` unless
 /// [`with_default_dtype`] sets another.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, default_dtype};
+///
+/// assert_eq!(default_dtype(), DType::F32);
+/// ```
+#[doc(alias = "get_default_dtype")]
 pub fn default_dtype() -> DType {
     DEFAULT.with(Cell::get)
 }
@@ -221,6 +250,7 @@ pub fn default_dtype() -> DType {
 /// assert_eq!(with_default_dtype(DType::F64, default_dtype), DType::F64);
 /// assert_eq!(default_dtype(), DType::F32);
 /// ```
+#[doc(alias = "set_default_dtype")]
 pub fn with_default_dtype<R>(dtype: DType, f: impl FnOnce() -> R) -> R {
     struct Restore(DType);
 
@@ -235,6 +265,16 @@ pub fn with_default_dtype<R>(dtype: DType, f: impl FnOnce() -> R) -> R {
 }
 
 /// A number that takes the dtype of the tensor it meets.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, Scalar, Tensor};
+///
+/// let number: Scalar = 2.5.into();
+/// assert_eq!(Tensor::full([2], number, DType::F32)?.to_vec::<f32>()?, [2.5, 2.5]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// A floating-point number.

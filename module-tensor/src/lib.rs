@@ -1,5 +1,7 @@
 //! Tensors with automatic differentiation: PyTorch's operations, dtypes and random numbers in Rust.
 //!
+//! The crate stands alone; `module-core` and `module-nn` build modules and layers on it.
+//!
 //! # Example
 //!
 //! ```
@@ -12,6 +14,44 @@
 //! assert_eq!(w.grad().unwrap().shape(), w.shape());
 //! # Ok::<(), module_tensor::Error>(())
 //! ```
+//!
+//! # Operations, by family
+//!
+//! They are methods of [`Tensor`], which never change it. Operators (`&a + &b`, `-a`) do the same and return a `Result`.
+//!
+//! | family | such as |
+//! |---|---|
+//! | creation | [`from_vec`](Tensor::from_vec), `Tensor::from([1.0, 2.0])`, [`zeros`](Tensor::zeros), [`full`](Tensor::full), [`arange`](Tensor::arange), [`linspace`](Tensor::linspace), [`eye`](Tensor::eye) |
+//! | random numbers | [`rand`](Tensor::rand), [`randn`](Tensor::randn), [`randint`](Tensor::randint), [`randperm`](Tensor::randperm), [`bernoulli`](Tensor::bernoulli), [`multinomial`](Tensor::multinomial), [`dropout`](Tensor::dropout) |
+//! | reading | [`item`](Tensor::item), [`to_vec`](Tensor::to_vec), [`shape`](Tensor::shape), [`dtype`](Tensor::dtype), [`device`](Tensor::device) |
+//! | arithmetic | [`add`](Tensor::add), [`sub`](Tensor::sub), [`mul`](Tensor::mul), [`div`](Tensor::div), [`pow`](Tensor::pow), [`remainder`](Tensor::remainder), [`clamp`](Tensor::clamp), [`add_scaled`](Tensor::add_scaled) |
+//! | functions | [`exp`](Tensor::exp), [`log`](Tensor::log), [`sqrt`](Tensor::sqrt), [`sin`](Tensor::sin), [`tanh`](Tensor::tanh), [`erf`](Tensor::erf), [`abs`](Tensor::abs), [`round`](Tensor::round) |
+//! | comparison | [`eq`](Tensor::eq), [`lt`](Tensor::lt), [`where_`](Tensor::where_), [`isnan`](Tensor::isnan), [`allclose`](Tensor::allclose), [`logical_and`](Tensor::logical_and) |
+//! | reduction | [`sum`](Tensor::sum), [`mean`](Tensor::mean), [`var`](Tensor::var), [`max`](Tensor::max), [`amax`](Tensor::amax), [`argmax`](Tensor::argmax), [`any`](Tensor::any), [`norm`](Tensor::norm), [`logsumexp`](Tensor::logsumexp), [`median`](Tensor::median), [`quantile`](Tensor::quantile) |
+//! | running | [`cumsum`](Tensor::cumsum), [`cumprod`](Tensor::cumprod), [`cummax`](Tensor::cummax), [`diff`](Tensor::diff) |
+//! | order and counting | [`sort`](Tensor::sort), [`topk`](Tensor::topk), [`unique`](Tensor::unique), [`bincount`](Tensor::bincount), [`searchsorted`](Tensor::searchsorted), [`nonzero`](Tensor::nonzero) |
+//! | products | [`matmul`](Tensor::matmul), [`dot`](Tensor::dot), [`outer`](Tensor::outer), [`addmm`](Tensor::addmm), [`einsum`](Tensor::einsum), [`tensordot`](Tensor::tensordot), [`linear`](Tensor::linear), [`cdist`](Tensor::cdist) |
+//! | shape | [`reshape`](Tensor::reshape), [`transpose`](Tensor::transpose), [`permute`](Tensor::permute), [`squeeze`](Tensor::squeeze), [`expand`](Tensor::expand), [`flatten`](Tensor::flatten), [`flip`](Tensor::flip), [`roll`](Tensor::roll), [`repeat`](Tensor::repeat) |
+//! | parts | [`i`](Tensor::i) (PyTorch's `x[…]`), [`narrow`](Tensor::narrow), [`select`](Tensor::select), [`split`](Tensor::split), [`chunk`](Tensor::chunk), [`unbind`](Tensor::unbind), [`cat`](Tensor::cat), [`stack`](Tensor::stack) |
+//! | indices | [`gather`](Tensor::gather), [`scatter_add`](Tensor::scatter_add), [`index_select`](Tensor::index_select), [`index_put`](Tensor::index_put), [`masked_select`](Tensor::masked_select), [`masked_fill`](Tensor::masked_fill), [`one_hot`](Tensor::one_hot), [`embedding`](Tensor::embedding) |
+//! | activations | [`relu`](Tensor::relu), [`gelu`](Tensor::gelu), [`silu`](Tensor::silu), [`sigmoid`](Tensor::sigmoid), [`softmax`](Tensor::softmax), [`log_softmax`](Tensor::log_softmax) |
+//! | windows | [`conv2d`](Tensor::conv2d), [`conv_transpose2d`](Tensor::conv_transpose2d), [`max_pool2d`](Tensor::max_pool2d), [`avg_pool2d`](Tensor::avg_pool2d), [`im2col`](Tensor::im2col), [`pad`](Tensor::pad) |
+//! | images | [`interpolate`](Tensor::interpolate), [`grid_sample`](Tensor::grid_sample), [`affine_grid`](Tensor::affine_grid) |
+//! | normalization and attention | [`batch_norm`](Tensor::batch_norm), [`layer_norm`](Tensor::layer_norm), [`rms_norm`](Tensor::rms_norm), [`group_norm`](Tensor::group_norm), [`scaled_dot_product_attention`](Tensor::scaled_dot_product_attention) |
+//! | losses | [`cross_entropy`](Tensor::cross_entropy), [`nll_loss`](Tensor::nll_loss) |
+//! | dtype and device | [`to_dtype`](Tensor::to_dtype), [`to_device`](Tensor::to_device), [`contiguous`](Tensor::contiguous) |
+//! | matrix decompositions | the module `linalg`, behind the feature of that name |
+//!
+//! # What else is here
+//!
+//! | group | items |
+//! |---|---|
+//! | gradients | [`Tensor::backward`], [`autograd`], [`no_grad()`](no_grad), [`Function`] for operations of your own |
+//! | dtypes and precision | [`DType`], [`autocast()`](autocast), [`with_default_dtype`] |
+//! | random numbers | [`rng`], [`Generator`], [`manual_seed`], [`fork_rng`] |
+//! | devices | [`Device`], [`backend`], [`with_default_device`], [`set_num_threads`] |
+//! | kernels for optimizers and recurrent layers | [`fused`] |
+//! | errors | [`error`], [`Error`], [`ErrorKind`] |
 
 pub mod autograd;
 pub mod backend;

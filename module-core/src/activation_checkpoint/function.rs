@@ -30,6 +30,19 @@ use crate::{AutogradError, DType, Result, Shape, is_grad_enabled, recompute_in_b
 ///
 /// Those of `function`. In the backward pass also [`AutogradError::Recomputed`], if the second run of `function` differs:
 /// other operations, or outputs of another number, shape or dtype.
+///
+/// # Example
+///
+/// ```
+/// use module_core::activation_checkpoint::checkpoint;
+/// use module_core::Tensor;
+///
+/// let x = Tensor::from([0.5_f32, 1.0]).with_grad()?;
+/// let y = checkpoint(|x: Tensor| x.exp()?.sin(), x.clone())?;
+/// y.sum(..)?.backward()?; // Computes `exp` and `sin` again.
+/// assert!(x.grad().is_some());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub fn checkpoint<I, O, F>(function: F, inputs: I) -> Result<O>
 where
     I: Tensors + Clone + Send + Sync + 'static,

@@ -26,6 +26,34 @@ static REGISTERED: RwLock<Vec<(&'static str, &'static dyn Format)>> = RwLock::ne
 ///
 /// The format registered last is tried first, and those of the library last. A format with a name that is already
 /// registered replaces the other one.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::{CheckpointReader, Format, FormatError, register_format};
+/// use module_core::{ReadOptions, StateDict};
+///
+/// /// Files without tensors.
+/// struct Empty;
+///
+/// impl Format for Empty {
+///     fn name(&self) -> &'static str {
+///         "empty"
+///     }
+///
+///     fn matches(&self, start: &[u8]) -> bool {
+///         start == b"EMPTY"
+///     }
+///
+///     fn read(&self, _: CheckpointReader<'_>, _: &ReadOptions) -> Result<StateDict, FormatError> {
+///         Ok(StateDict::new())
+///     }
+/// }
+///
+/// register_format(Empty);
+/// assert_eq!(StateDict::from_bytes(b"EMPTY")?.len(), 0);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub fn register_format(format: impl Format + 'static) {
     let format: &'static dyn Format = Box::leak(Box::new(format));
     let name = format.name();

@@ -1,4 +1,15 @@
-//! Checkpoints: one file for each format, behind one trait.
+//! Checkpoints: what is read and written, one file for each format, behind one trait.
+//!
+//! Most programs need only the methods of modules: [`save`](crate::ModuleExt::save), [`load`](crate::ModuleExt::load) and
+//! [`load_with`](crate::ModuleExt::load_with). This module is what they are made of.
+//!
+//! | for | use |
+//! |---|---|
+//! | the weights of a model | [`StateDict::load`](crate::StateDict::load) and [`StateDict::save`](crate::StateDict::save), with [`ReadOptions`] |
+//! | a whole training run: model, optimizer, schedule, position in the data | [`TrainingCheckpoint`], of anything that is [`Stateful`] |
+//! | a `torch.save` file with more than tensors | [`TorchObject`] |
+//! | a GGUF file | [`Gguf`] |
+//! | a format of your own | [`Format`], [`register_format`], [`CheckpointReader`], [`TensorPlace`] |
 
 #[cfg(feature = "fs")]
 mod atomic;

@@ -11,6 +11,22 @@ use crate::Shape;
 /// It prints in PyTorch's words; further lines name keys that are probably misspelled, or the rule under which the state
 /// dict would fit. If not a single key fits, an additional first line says so, and at most ten keys of each kind are
 /// printed; [`full`](Self::full) prints all.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadProblems, Module, ModuleExt, Parameter, StateDict, Tensor};
+///
+/// #[derive(Module)]
+/// struct One {
+///     weight: Parameter,
+/// }
+///
+/// let one = One { weight: Parameter::new(Tensor::from(1.0_f32))? };
+/// let error = one.load_state_dict(&StateDict::new()).unwrap_err();
+/// assert!(error.downcast_ref::<LoadProblems>().is_some(), "{error}");
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProblems {
     /// The type of the module to load into.

@@ -5,6 +5,15 @@ use module_tensor::error::{passage, quote};
 
 /// Errors about the members, keys and selections of modules; found in an [`Error`](crate::Error) by
 /// [`downcast_ref`](crate::Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, ModuleError, ModuleExt};
+///
+/// let error = Identity::new().get_submodule("layer1").err().unwrap();
+/// assert!(error.downcast_ref::<ModuleError>().is_some(), "{error}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ModuleError {

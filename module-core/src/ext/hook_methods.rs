@@ -36,6 +36,19 @@ macro_rules! hook_methods {
         }
 
         /// [`register_forward_pre_hook`](Self::register_forward_pre_hook) with options.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{Call, HookOptions, Identity, ModuleExt, Tensor};
+        ///
+        /// let layer = Identity::new();
+        /// let _second = layer.register_forward_pre_hook(|call| call.set_inputs(vec![call.inputs()[0].mul(2.0)?]));
+        /// let first = HookOptions::new().prepend(true);
+        /// let _first = layer.register_forward_pre_hook_with(first, |call| call.set_inputs(vec![call.inputs()[0].add(1.0)?]));
+        /// assert_eq!(layer.call(Tensor::from([1.0_f32]))?.item::<f32>()?, 4.0);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[track_caller]
         fn register_forward_pre_hook_with<R: HookResult>(
             &self,
@@ -125,6 +138,23 @@ macro_rules! hook_methods {
         ///
         /// If a hook fails, the pass fails with [`AutogradError::Hook`](crate::AutogradError::Hook) and the line that
         /// registered the hook, and no gradient is added anywhere.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{Call, Identity, ModuleExt, Tensor};
+        ///
+        /// let layer = Identity::new();
+        /// let _hook = layer.register_full_backward_pre_hook(|call| {
+        ///     let doubled = call.grad_outputs().into_iter().flatten().map(|grad| grad.mul(2.0).map(Some));
+        ///     let doubled = doubled.collect::<module_core::Result<Vec<_>>>()?;
+        ///     call.set_grad_outputs(doubled)
+        /// });
+        /// let x = Tensor::from([1.0_f32]).with_grad()?;
+        /// layer.call(x.clone())?.sum(..)?.backward()?;
+        /// assert_eq!(x.grad().unwrap().item::<f32>()?, 2.0);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[track_caller]
         fn register_full_backward_pre_hook<R: HookResult>(
             &self,
@@ -134,6 +164,18 @@ macro_rules! hook_methods {
         }
 
         /// [`register_full_backward_pre_hook`](Self::register_full_backward_pre_hook) with options.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{Call, HookOptions, Identity, ModuleExt, Tensor};
+        ///
+        /// let layer = Identity::new();
+        /// let first = HookOptions::new().prepend(true);
+        /// let _hook = layer.register_full_backward_pre_hook_with(first, |call| println!("{}", call.kind()));
+        /// layer.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[track_caller]
         fn register_full_backward_pre_hook_with<R: HookResult>(
             &self,
@@ -193,6 +235,18 @@ macro_rules! hook_methods {
         }
 
         /// [`register_full_backward_hook`](Self::register_full_backward_hook) with options.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{Call, HookOptions, Identity, ModuleExt, Tensor};
+        ///
+        /// let layer = Identity::new();
+        /// let first = HookOptions::new().prepend(true);
+        /// let _hook = layer.register_full_backward_hook_with(first, |call| println!("{}", call.kind()));
+        /// layer.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[track_caller]
         fn register_full_backward_hook_with<R: HookResult>(
             &self,
@@ -204,6 +258,24 @@ macro_rules! hook_methods {
 
         /// Runs `hook` whenever a state dict of this module, or of one that contains it, is about to be made on this
         /// thread, until the handle is dropped. A module's own hooks run before those of its descendants.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use std::cell::Cell;
+        /// use std::rc::Rc;
+        ///
+        /// use module_core::{ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32]))?];
+        /// let count = Rc::new(Cell::new(0));
+        /// let seen = Rc::clone(&count);
+        /// let hook = net.register_state_dict_pre_hook(move |_call| seen.set(seen.get() + 1));
+        /// let _state = net.state_dict()?;
+        /// assert_eq!(count.get(), 1);
+        /// # drop(hook);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         fn register_state_dict_pre_hook<R: HookResult>(
             &self,
             hook: impl Fn(&mut StateDictPreCall<'_>) -> R + 'static,
@@ -241,6 +313,19 @@ macro_rules! hook_methods {
         ///
         /// The hooks of a module run before those of its descendants, and all run before anything is loaded: an error
         /// leaves the model unchanged.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, StateDict, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let hook = net.register_load_state_dict_pre_hook(|call| call.state_mut().rename("old", "0"));
+        /// let state = StateDict::from_iter([("old", Tensor::from([3.0_f32, 4.0]))]);
+        /// println!("{}", net.load_state_dict(&state)?);
+        /// # drop(hook);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         fn register_load_state_dict_pre_hook<R: HookResult>(
             &self,
             hook: impl Fn(&mut LoadStateDictPreCall<'_>) -> R + 'static,
@@ -254,6 +339,20 @@ macro_rules! hook_methods {
         ///
         /// The hooks of a module run after those of its descendants, and all run after the whole tree is loaded. If one
         /// fails, or keys are still missing or unexpected and loading is strict, the model's old values are restored.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let hook = net.register_load_state_dict_post_hook(|call| call.report_mut().unexpected.clear());
+        /// let mut state = net.state_dict()?;
+        /// state.insert("left_over", Tensor::from([0.0_f32]));
+        /// println!("{}", net.load_state_dict(&state)?);
+        /// # drop(hook);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         fn register_load_state_dict_post_hook<R: HookResult>(
             &self,
             hook: impl Fn(&mut LoadStateDictCall<'_>) -> R + 'static,

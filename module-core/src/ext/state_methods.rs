@@ -16,6 +16,16 @@ macro_rules! state_methods {
         ///
         /// Two tensors with the same key, which `flatten` can cause; a map with a key that is empty or contains `.`; a
         /// parameter that has no values yet; an error of a hook.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// assert_eq!(net.state_dict()?.keys().collect::<Vec<_>>(), ["0"]);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         fn state_dict(&self) -> Result<StateDict> {
             state::state_dict(self.as_module())
         }
@@ -31,6 +41,18 @@ macro_rules! state_methods {
         ///
         /// Missing or unexpected keys, other shapes, ties that the values break: all of them in one error, in PyTorch's
         /// words. The module is then unchanged.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, StateDict, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let state = StateDict::from_iter([("0", Tensor::from([3.0_f32, 4.0]))]);
+        /// println!("{}", net.load_state_dict(&state)?);
+        /// assert_eq!(net[0].tensor().to_vec::<f32>()?, [3.0, 4.0]);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         fn load_state_dict(&self, state: &StateDict) -> Result<LoadReport> {
             self.load_state_dict_with(state, LoadOptions::new())
         }
@@ -41,6 +63,19 @@ macro_rules! state_methods {
         ///
         /// Those of [`load_state_dict`](Self::load_state_dict), except what the options allow, and a state dict of which
         /// nothing fits.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{LoadOptions, ModuleExt, Parameter, Remap, StateDict, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let state = StateDict::from_iter([("module.0", Tensor::from([3.0_f32, 4.0]))]);
+        /// let options = LoadOptions::new().remap(Remap::strip_wrappers());
+        /// println!("{}", net.load_state_dict_with(&state, options)?);
+        /// assert_eq!(net[0].tensor().to_vec::<f32>()?, [3.0, 4.0]);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         fn load_state_dict_with(
             &self,
             state: &StateDict,
@@ -115,6 +150,18 @@ macro_rules! state_methods {
         /// # Errors
         ///
         /// Those of [`state_dict_as`](Self::state_dict_as) and of writing the file.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{LoadOptions, ModuleExt, Parameter, Remap, StateDict, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let file = std::env::temp_dir().join("module-core-doc-save-as.safetensors");
+        /// net.save_as(&file, &LoadOptions::new().remap(Remap::new().prefix("model", "")))?;
+        /// assert!(StateDict::load(&file)?.contains_key("model.0"));
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[cfg(feature = "fs")]
         fn save_as(&self, path: impl AsRef<Path>, options: &LoadOptions) -> Result<()> {
             self.state_dict_as(options)?.save(path)
@@ -125,6 +172,18 @@ macro_rules! state_methods {
         /// # Errors
         ///
         /// Those of [`state_dict`](Self::state_dict) and of writing the file.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let file = std::env::temp_dir().join("module-core-doc-save.safetensors");
+        /// net.save(&file)?;
+        /// assert!(net.load(&file)?.not_loaded.is_empty());
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[cfg(feature = "fs")]
         fn save(&self, path: impl AsRef<Path>) -> Result<()> {
             self.state_dict()?.save(path)
@@ -135,6 +194,20 @@ macro_rules! state_methods {
         /// # Errors
         ///
         /// Those of [`state_dict`](Self::state_dict); [`SaveHandle::join`] has those of writing the file.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let file = std::env::temp_dir().join("module-core-doc-save-async.safetensors");
+        /// let saving = net.save_async(&file)?;
+        /// // Training goes on here.
+        /// saving.join()?;
+        /// assert!(file.exists());
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[cfg(feature = "fs")]
         fn save_async(&self, path: impl AsRef<Path>) -> Result<SaveHandle> {
             Ok(self.state_dict()?.save_async(path))
@@ -145,6 +218,20 @@ macro_rules! state_methods {
         /// # Errors
         ///
         /// Those of reading the file and of [`load_state_dict`](Self::load_state_dict).
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let file = std::env::temp_dir().join("module-core-doc-load.safetensors");
+        /// net.save(&file)?;
+        /// net[0].set(Tensor::from([0.0_f32, 0.0]))?;
+        /// println!("{}", net.load(&file)?);
+        /// assert_eq!(net[0].tensor().to_vec::<f32>()?, [1.0, 2.0]);
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[cfg(feature = "fs")]
         fn load(&self, path: impl AsRef<Path>) -> Result<LoadReport> {
             self.load_with(path, LoadOptions::new())
@@ -155,6 +242,19 @@ macro_rules! state_methods {
         /// # Errors
         ///
         /// Those of reading the file and of [`load_state_dict_with`](Self::load_state_dict_with).
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_core::{LoadOptions, ModuleExt, Parameter, Tensor};
+        ///
+        /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+        /// let file = std::env::temp_dir().join("module-core-doc-load-with.safetensors");
+        /// net.save(&file)?;
+        /// let part = LoadOptions::new().select("0");
+        /// assert!(net.load_with(&file, part)?.not_loaded.is_empty());
+        /// # Ok::<(), module_core::Error>(())
+        /// ```
         #[cfg(feature = "fs")]
         fn load_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadReport> {
             let mut read = ReadOptions::new();

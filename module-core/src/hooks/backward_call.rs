@@ -8,6 +8,17 @@ use crate::{DType, Device, DeviceError, Error, Result, Shape, Tensor};
 /// sees it.
 ///
 /// The module itself may be gone by then; its type, identity and path remain.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, ModuleExt, Tensor};
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_full_backward_pre_hook(|call| assert_eq!(call.kind(), "Identity"));
+/// layer.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct BackwardPreCall<'c> {
     pub(super) of: ModuleLabel,
     pub(super) path: &'c str,
@@ -18,6 +29,19 @@ pub struct BackwardPreCall<'c> {
 /// The backward pass of one call that has gone through a module, as a full backward hook sees it.
 ///
 /// The module itself may be gone by then; its type, identity and path remain.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, ModuleExt, Tensor};
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_full_backward_hook(|call| {
+///     assert_eq!((call.grad_inputs().len(), call.grad_outputs().len()), (1, 1));
+/// });
+/// layer.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct BackwardCall<'c> {
     pub(super) of: ModuleLabel,
     pub(super) path: &'c str,

@@ -5,6 +5,17 @@ use crate::module::Module;
 use crate::{Error, Result, Tensor};
 
 /// What a hook returns: nothing, or a [`Result`] whose error fails the call.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Error, Identity, ModuleExt, Tensor};
+///
+/// let layer = Identity::new();
+/// let _quiet = layer.register_forward_hook(|call| assert_eq!(call.module().kind(), "Identity"));
+/// let _strict = layer.register_forward_hook(|_call| Err::<(), _>(Error::custom("not today")));
+/// assert!(layer.call(Tensor::from([1.0_f32])).is_err());
+/// ```
 pub trait HookResult {
     /// The same as a `Result`.
     ///
@@ -27,6 +38,17 @@ impl HookResult for Result<()> {
 }
 
 /// A call that is about to happen, as a forward pre-hook sees it.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, ModuleExt, Tensor};
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_forward_pre_hook(|call| call.set_inputs(vec![call.inputs()[0].neg()?]));
+/// assert_eq!(layer.call(Tensor::from([1.0_f32]))?.to_vec::<f32>()?, [-1.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct ForwardPreCall<'c> {
     pub(super) module: &'c dyn Module,
     pub(super) path: &'c str,
@@ -84,6 +106,19 @@ impl ForwardPreCall<'_> {
 }
 
 /// A call that has happened, as a forward hook sees it.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, ModuleExt, Tensor};
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_forward_hook(|call| {
+///     assert_eq!((call.module().kind(), call.inputs().len(), call.outputs().len()), ("Identity", 1, 1));
+/// });
+/// layer.call(Tensor::from([1.0_f32]))?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct ForwardCall<'c> {
     pub(super) module: &'c dyn Module,
     pub(super) path: &'c str,

@@ -34,6 +34,26 @@ pub fn register_module_forward_pre_hook<R: HookResult>(
 
 /// Runs `hook` after every `call` of any module on this thread, before the module's own hooks, until
 /// the handle is dropped.
+///
+/// # Example
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::Rc;
+///
+/// use module_core::hooks::register_module_forward_hook;
+/// use module_core::{Call, Identity, Sequential, Tensor};
+///
+/// let kinds = Rc::new(RefCell::new(Vec::new()));
+/// let seen = Rc::clone(&kinds);
+/// let hook = register_module_forward_hook(move |call| seen.borrow_mut().push(call.module().kind()));
+/// let net = Sequential::new().push(Identity::new());
+/// net.call(Tensor::from([1.0_f32]))?;
+/// drop(hook);
+/// net.call(Tensor::from([1.0_f32]))?;
+/// assert_eq!(*kinds.borrow(), ["Identity", "Sequential"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[track_caller]
 pub fn register_module_forward_hook<R: HookResult>(
     hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
@@ -42,6 +62,18 @@ pub fn register_module_forward_hook<R: HookResult>(
 }
 
 /// [`register_module_forward_hook`] with options.
+///
+/// # Example
+///
+/// ```
+/// use module_core::hooks::register_module_forward_hook_with;
+/// use module_core::{Call, HookOptions, Identity, Tensor};
+///
+/// let options = HookOptions::new().prepend(true);
+/// let _hook = register_module_forward_hook_with(options, |call| println!("{}", call.module().kind()));
+/// Identity::new().call(Tensor::from([1.0_f32]))?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[track_caller]
 pub fn register_module_forward_hook_with<R: HookResult>(
     options: HookOptions,
@@ -53,6 +85,26 @@ pub fn register_module_forward_hook_with<R: HookResult>(
 /// Runs `hook` in the backward pass of every `call` of any module that this thread makes until the
 /// handle is dropped, before the module's own: see
 /// [`register_full_backward_pre_hook`](crate::ModuleExt::register_full_backward_pre_hook).
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use module_core::hooks::register_module_full_backward_pre_hook;
+/// use module_core::{Call, Identity, Tensor};
+///
+/// let count = Arc::new(AtomicUsize::new(0));
+/// let seen = Arc::clone(&count);
+/// let _hook = register_module_full_backward_pre_hook(move |call| {
+///     seen.fetch_add(call.grad_outputs().len(), Ordering::Relaxed);
+/// });
+/// let x = Tensor::from([1.0_f32]).with_grad()?;
+/// Identity::new().call(x)?.sum(..)?.backward()?;
+/// assert_eq!(count.load(Ordering::Relaxed), 1);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[track_caller]
 pub fn register_module_full_backward_pre_hook<R: HookResult>(
     hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
@@ -63,6 +115,26 @@ pub fn register_module_full_backward_pre_hook<R: HookResult>(
 /// Runs `hook` in the backward pass of every `call` of any module that this thread makes until the
 /// handle is dropped, before the module's own: see
 /// [`register_full_backward_hook`](crate::ModuleExt::register_full_backward_hook).
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use module_core::hooks::register_module_full_backward_hook;
+/// use module_core::{Call, Identity, Tensor};
+///
+/// let count = Arc::new(AtomicUsize::new(0));
+/// let seen = Arc::clone(&count);
+/// let _hook = register_module_full_backward_hook(move |call| {
+///     seen.fetch_add(call.grad_inputs().len(), Ordering::Relaxed);
+/// });
+/// let x = Tensor::from([1.0_f32]).with_grad()?;
+/// Identity::new().call(x)?.sum(..)?.backward()?;
+/// assert_eq!(count.load(Ordering::Relaxed), 1);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[track_caller]
 pub fn register_module_full_backward_hook<R: HookResult>(
     hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,

@@ -3,6 +3,17 @@
 //! Hooks live in a registry of their thread, keyed by the identity of the module, for as long as
 //! their handle borrows it; those of a [`SharedHookSet`] in one of the program. A call in a program without
 //! hooks reads one number.
+//!
+//! | to | use |
+//! |---|---|
+//! | watch or change what one module gets and returns | [`register_forward_pre_hook`](crate::ModuleExt::register_forward_pre_hook), [`register_forward_hook`](crate::ModuleExt::register_forward_hook), which see a [`ForwardPreCall`] and a [`ForwardCall`] |
+//! | watch or change its gradients | [`register_full_backward_pre_hook`](crate::ModuleExt::register_full_backward_pre_hook), [`register_full_backward_hook`](crate::ModuleExt::register_full_backward_hook), which see a [`BackwardPreCall`] and a [`BackwardCall`] |
+//! | watch many modules of a tree, with their paths | [`HookSet`], or [`SharedHookSet`] for calls on every thread |
+//! | watch every module | [`register_module_forward_hook`], [`register_module_forward_pre_hook`], [`register_module_full_backward_hook`], [`register_module_full_backward_pre_hook`] |
+//! | find hooks that did not run because of the thread | [`missed_hooks`] |
+//!
+//! [`HookOptions`] changes the order, and lets a hook see tensors with their graph. [`Tensors`] is what hooks can see in the
+//! inputs and outputs of a call.
 
 mod backward;
 mod backward_call;

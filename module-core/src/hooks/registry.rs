@@ -213,6 +213,19 @@ pub fn is_hooked(module: &(impl Module + ?Sized)) -> bool {
 /// hook does not run any more. It would run for a module of the same type that comes to the same
 /// address only if nothing tells the two apart: neither they nor modules below them hold a parameter,
 /// a buffer, a mode flag or a [`Marker`](crate::Marker), or their first tensor is tied.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, ModuleExt, Tensor};
+///
+/// let layer = Identity::new();
+/// let hook = layer.register_forward_hook(|_call| Err::<(), _>(module_core::Error::custom("not now")));
+/// assert!(layer.call(Tensor::from([1.0_f32])).is_err());
+/// drop(hook);
+/// layer.call(Tensor::from([1.0_f32]))?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[must_use = "dropping the handle removes the hook"]
 #[derive(Debug)]
 pub struct HookHandle<'m> {

@@ -2,6 +2,22 @@ use std::fmt;
 
 /// A field that is not part of the network's state and is printed in the module tree, in Python's notation: `True`, `0.5`,
 /// `(3, 3)`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, Module, ModuleExt};
+///
+/// #[derive(Module)]
+/// struct Block {
+///     inner: Identity,
+///     eps: f64,
+///     causal: bool,
+/// }
+///
+/// let block = Block { inner: Identity::new(), eps: 1e-5, causal: true };
+/// assert!(block.tree().to_string().starts_with("Block("));
+/// ```
 pub trait Constant: Send + Sync + 'static {
     /// Prints the value.
     ///

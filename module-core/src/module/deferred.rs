@@ -34,6 +34,7 @@ thread_local! {
 /// assert_eq!(weights[0].tensor().mean(..)?.item::<f32>()?, 0.5);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+#[doc(alias = "skip_init")]
 pub fn deferred<R>(build: impl FnOnce() -> R) -> R {
     /// Ends the mode even if `build` panics.
     struct Before(bool);

@@ -50,6 +50,19 @@ pub trait Describe {
 }
 
 /// One field of a module's type.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Describe, Module, Parameter};
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     weight: Parameter,
+/// }
+///
+/// assert_eq!(Scale::FIELDS[0].name, "weight");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldInfo {
@@ -142,6 +155,14 @@ const fn first(list: &'static str) -> (&'static str, &'static str) {
 
 /// The role of a field in its module. The type decides, so that aliases and generics have the role of the type that they
 /// stand for.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Buffer, Field, FieldRole};
+///
+/// assert!(matches!(Buffer::ROLE, FieldRole::Buffer));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldRole {

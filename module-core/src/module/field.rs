@@ -15,6 +15,15 @@ use super::{FieldRole, Module, Visitor, VisitorMut};
 /// | [`Training`](crate::Training) | the mode flag | no |
 /// | [`Marker`](crate::Marker) | gives a module without other fields an address | no |
 /// | `bool`, integers, floats, `char`, `String`, `&'static str`, arrays and tuples of them, `PhantomData` | constant, printed in the tree | no |
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Buffer, Field, FieldRole, Parameter};
+///
+/// assert!(matches!(Parameter::ROLE, FieldRole::Parameter));
+/// assert!(matches!(Buffer::ROLE, FieldRole::Buffer));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a module",
     label = "not a field type",

@@ -59,6 +59,7 @@ impl Init for std::sync::Arc<dyn Init> {
 
 /// One value everywhere, without random draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(alias = "constant")]
 pub struct ConstantInit(pub f64);
 
 impl Init for ConstantInit {

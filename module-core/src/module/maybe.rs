@@ -41,6 +41,17 @@ mod sealed {
 }
 
 /// A tensor that a module may lack: a [`Parameter`] or a [`Buffer`]. Sealed.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Maybe, Parameter, Tensor};
+///
+/// let bias = |wanted| Maybe::when(wanted, || Parameter::new(Tensor::from([0.0_f32])));
+/// assert!(bias(true)?.get().is_some());
+/// assert!(bias(false)?.get().is_none());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be absent",
     label = "neither a `Parameter` nor a `Buffer`",

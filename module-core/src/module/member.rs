@@ -2,6 +2,20 @@ use super::{Field, Module};
 
 /// What a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a list of numbers is not a
 /// module.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, Module, ModuleExt};
+///
+/// #[derive(Module)]
+/// struct Stack {
+///     layers: Vec<Identity>,
+/// }
+///
+/// let stack = Stack { layers: vec![Identity::new(), Identity::new()] };
+/// assert!(stack.tree().to_string().contains("ModuleList"));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a list of modules",
     label = "neither a module nor a parameter",

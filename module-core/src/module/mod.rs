@@ -1,4 +1,15 @@
 //! The module contract: what registers, how it is walked and printed.
+//!
+//! | item | is |
+//! |---|---|
+//! | [`Module`] | a network or a part of one; written by `#[derive(Module)]` |
+//! | [`Forward`], [`Layer`] | what a module computes; a module that maps one tensor to one |
+//! | [`Parameter`], [`Buffer`], [`ExtraState`], [`Maybe`], [`Bias`] | what a module holds: trained tensors, others, any other state; one that may be absent |
+//! | [`Init`] | how a parameter gets its values |
+//! | [`Training`], [`Marker`] | the mode flag; an address for a module without other fields |
+//! | [`Field`], [`Member`], [`Constant`], [`Describe`] | what a field may be, and what is known of fields when they are compiled |
+//! | [`Visitor`], [`VisitorMut`], [`Walk`], [`Tree`] | walks through a module, and its printed form |
+//! | [`deferred()`](deferred) | builds a module without allocating or drawing its values |
 
 mod buffer;
 mod checks;

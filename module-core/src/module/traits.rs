@@ -160,6 +160,19 @@ pub trait Forward<Input = Tensor>: Module {
 /// A module that maps one tensor to one tensor: the element type of `Sequential`, as `Box<dyn Layer>`.
 ///
 /// Every `Forward<Tensor, Output = Tensor>` has it; it cannot be implemented directly.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Call, Identity, Layer, Tensor};
+///
+/// let layers: Vec<Box<dyn Layer>> = vec![Box::new(Identity::new())];
+/// let mut x = Tensor::from([1.0_f32]);
+/// for layer in &layers {
+///     x = layer.call(x)?;
+/// }
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "not a layer",

@@ -8,6 +8,15 @@ use crate::{DType, Tensor};
 ///
 /// A module without children is one line, `Name(extra)`; children are indented by two, and so is everything next to them.
 /// In a `ModuleList`, equal neighbors are folded: `(0-2): 3 x Linear(…)`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, ModuleExt, Sequential};
+///
+/// let net = Sequential::new().push(Identity::new());
+/// assert_eq!(net.tree().to_string(), "Sequential(\n  (0): Identity()\n)");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Tree<'m> {
     module: &'m dyn Module,

@@ -6,6 +6,32 @@ use super::{Buffer, Constant, ExtraState, Layer, Marker, Module, Parameter, Trai
 /// Receives the members of a module from [`Module::visit`].
 ///
 /// Every method does nothing by default, so a visitor implements only those that it needs.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Module, Parameter, Tensor, module::Visitor};
+///
+/// #[derive(Default)]
+/// struct Names(Vec<String>);
+///
+/// impl<'a> Visitor<'a> for Names {
+///     fn parameter(&mut self, name: &str, _parameter: &'a Parameter) {
+///         self.0.push(name.to_owned());
+///     }
+/// }
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     weight: Parameter,
+/// }
+///
+/// let scale = Scale { weight: Parameter::new(Tensor::from(2.0_f32))? };
+/// let mut names = Names::default();
+/// scale.visit(&mut names);
+/// assert_eq!(names.0, ["weight"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub trait Visitor<'a> {
     /// A trainable tensor.
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
@@ -51,6 +77,31 @@ pub trait Visitor<'a> {
 }
 
 /// Receives the members of a module, mutably borrowed, from [`Module::visit_mut`].
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Module, Parameter, Tensor, module::VisitorMut};
+///
+/// struct Doubled;
+///
+/// impl<'a> VisitorMut<'a> for Doubled {
+///     fn parameter(&mut self, _name: &str, parameter: &'a mut Parameter) {
+///         let doubled = parameter.tensor().detach().mul(2.0).and_then(Parameter::new);
+///         *parameter = doubled.expect("a floating-point tensor");
+///     }
+/// }
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     weight: Parameter,
+/// }
+///
+/// let mut scale = Scale { weight: Parameter::new(Tensor::from(2.0_f32))? };
+/// scale.visit_mut(&mut Doubled);
+/// assert_eq!(scale.weight.tensor().item::<f32>()?, 4.0);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub trait VisitorMut<'a> {
     /// A trainable tensor.
     fn parameter(&mut self, name: &str, parameter: &'a mut Parameter) {

@@ -23,6 +23,14 @@ pub struct StateDict {
 
 impl StateDict {
     /// An empty state dict.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::StateDict;
+    ///
+    /// assert!(StateDict::new().is_empty());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,31 +48,88 @@ impl StateDict {
     }
 
     /// The tensor under a key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert_eq!(state.get("b").unwrap().item::<f32>()?, 2.0);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn get(&self, key: &str) -> Option<&Tensor> {
         self.tensors.get(key)
     }
 
     /// Inserts a detached tensor under a key and returns the previous one; a new key goes last.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let mut state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert!(state.insert("c", Tensor::from([3.0_f32])).is_none());
+    /// assert_eq!(state.keys().last(), Some("c"));
+    /// ```
     pub fn insert(&mut self, key: impl Into<String>, tensor: Tensor) -> Option<Tensor> {
         self.tensors.insert(key.into(), tensor.detach())
     }
 
     /// Removes and returns the tensor under a key; the others keep their order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let mut state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert!(state.remove("a").is_some());
+    /// assert_eq!(state.len(), 1);
+    /// ```
     pub fn remove(&mut self, key: &str) -> Option<Tensor> {
         self.tensors.shift_remove(key)
     }
 
     /// Whether there is a tensor under a key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert!(state.contains_key("a") && !state.contains_key("c"));
+    /// ```
     pub fn contains_key(&self, key: &str) -> bool {
         self.tensors.contains_key(key)
     }
 
     /// The keys in order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert!(state.keys().eq(["a", "b"]));
+    /// ```
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
     }
 
     /// The keys with their tensors, in order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert_eq!(state.iter().map(|(_, tensor)| tensor.numel()).sum::<usize>(), 2);
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.into_iter()
     }
@@ -91,6 +156,16 @@ impl StateDict {
     }
 
     /// The keys that are tied: each group is one tensor under all of its names.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let weight = Tensor::from([1.0_f32, 2.0]);
+    /// let state = StateDict::from_iter([("a", weight.clone()), ("b", weight)]);
+    /// assert_eq!(state.ties(), [["a", "b"]]);
+    /// ```
     pub fn ties(&self) -> Vec<Vec<&str>> {
         let mut groups: IndexMap<_, Vec<&str>> = IndexMap::new();
         for (key, tensor) in self.iter().filter(|(_, tensor)| tensor.numel() > 0) {
@@ -107,11 +182,29 @@ impl StateDict {
     }
 
     /// The number of tensors.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert_eq!(state.len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.tensors.len()
     }
 
     /// Whether there are no tensors.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("a", Tensor::from([1.0_f32])), ("b", Tensor::from([2.0_f32]))]);
+    /// assert!(!state.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }

@@ -13,6 +13,25 @@ use crate::{Mismatch, Result};
 /// prints PyTorch's list of missing and unexpected keys, if there are any, then how many of the model's keys were loaded,
 /// and then what was not loaded and why: at most ten keys for each reason, with the number of the others.
 /// [`full`](Self::full) prints all.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadOptions, Module, ModuleExt, Parameter, StateDict, Tensor};
+///
+/// #[derive(Module)]
+/// struct Two {
+///     a: Parameter,
+///     b: Parameter,
+/// }
+///
+/// let two = Two { a: Parameter::new(Tensor::from(1.0_f32))?, b: Parameter::new(Tensor::from(2.0_f32))? };
+/// let mut state = two.state_dict()?;
+/// state.remove("b");
+/// let report = two.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
+/// assert!(report.to_string().contains('b'));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[must_use = "the report tells which tensors keep their old values"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {

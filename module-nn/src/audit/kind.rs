@@ -3,6 +3,14 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 /// The severity of a [`Finding`](super::Finding).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::audit::Severity;
+///
+/// assert!(Severity::Error > Severity::Warning);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {

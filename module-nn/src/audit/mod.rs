@@ -1,4 +1,19 @@
 //! Finds out why a training run learns nothing: [`Audit`] watches two steps and reports what is wrong.
+//!
+//! The steps are those of your own loop, unchanged. The report ([`AuditReport`]) lists each [`Finding`] with the path of the
+//! module, what was seen and what to do; [`FindingKind`] names all that it looks for:
+//!
+//! | group | findings |
+//! |---|---|
+//! | parts that are not trained | [`UnreachedParameter`](FindingKind::UnreachedParameter), [`UnregisteredParameter`](FindingKind::UnregisteredParameter), [`CutGraph`](FindingKind::CutGraph), [`OptimizerMissesParameter`](FindingKind::OptimizerMissesParameter), [`NothingMoved`](FindingKind::NothingMoved) |
+//! | the wrong mode | [`EvalModeTraining`](FindingKind::EvalModeTraining), [`TrainModeEvaluation`](FindingKind::TrainModeEvaluation) |
+//! | gradients and numbers | [`StaleGradient`](FindingKind::StaleGradient), [`VanishingGradient`](FindingKind::VanishingGradient), [`ExplodingGradient`](FindingKind::ExplodingGradient), [`NonFiniteValue`](FindingKind::NonFiniteValue), [`LargeUpdate`](FindingKind::LargeUpdate), [`PrecisionLoss`](FindingKind::PrecisionLoss) |
+//! | units | [`SymmetricUnits`](FindingKind::SymmetricUnits), [`DeadUnits`](FindingKind::DeadUnits) |
+//! | input, output and targets | [`UnusedInput`](FindingKind::UnusedInput), [`InputIndependentLoss`](FindingKind::InputIndependentLoss), [`BatchLeak`](FindingKind::BatchLeak), [`DoubleSoftmax`](FindingKind::DoubleSoftmax), [`SuspiciousTargets`](FindingKind::SuspiciousTargets) |
+//! | calls | [`BypassedCall`](FindingKind::BypassedCall) |
+//! | freezing and loading | [`FrozenParameterMoved`](FindingKind::FrozenParameterMoved), [`FrozenStatisticsDrift`](FindingKind::FrozenStatisticsDrift), [`FreshAfterLoad`](FindingKind::FreshAfterLoad) |
+//!
+//! What is intended is declared with a reason ([`Audit::allow`]), and [`Audit::deny`] makes an error of the rest, for tests.
 
 mod check;
 mod checks;

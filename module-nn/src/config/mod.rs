@@ -2,6 +2,12 @@
 //!
 //! Users write layers the same way as this library: [`config!`](crate::config!) writes the configuration from the table of
 //! its arguments, the functions here check them, and [`Build`] makes the layer.
+//!
+//! | to | use |
+//! |---|---|
+//! | write a configuration and its layer's `new` | [`config!`](crate::config!), [`Build`] |
+//! | check an argument | [`check_positive`], [`check_positive_sizes`], [`check_between`], [`check_above_zero`] |
+//! | accept several forms of an argument | [`Argument`], [`OneOrEach`], [`Weights`] |
 
 mod argument;
 mod build;

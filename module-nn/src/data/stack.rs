@@ -53,6 +53,17 @@ impl<D: Stacked> Dataset for StackDataset<D> {
 }
 
 /// The parts of a [`StackDataset`]: a tuple of two to four data sets.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{Dataset, StackDataset, Stacked};
+///
+/// let parts = (vec![0.5, 1.5], vec!['a', 'b']);
+/// assert_eq!(parts.lengths(), [2, 2]);
+/// assert_eq!(StackDataset::new(parts)?.get(0)?, (0.5, 'a'));
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 pub trait Stacked: Send + Sync {
     /// The tuple of a sample from each.
     type Sample: Send;

@@ -77,6 +77,19 @@ impl<T: TensorRows> Dataset for TensorDataset<T> {
 }
 
 /// The input of a [`TensorDataset`]: a tensor, a tuple of up to six, a `Vec` of them.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{Dataset, TensorDataset};
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::from([[1.0_f32], [2.0]]);
+/// assert_eq!(TensorDataset::new(x.clone())?.get(1)?.to_vec::<f32>()?, [2.0]);
+/// let (_, row) = TensorDataset::new((x.clone(), x))?.get(0)?;
+/// assert_eq!(row.to_vec::<f32>()?, [1.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait TensorRows: Send + Sync + Sized {
     /// The tensors in order.
     fn tensors(&self) -> Vec<&Tensor>;

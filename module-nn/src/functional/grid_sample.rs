@@ -37,6 +37,7 @@ pub fn grid_sample(input: &Tensor, grid: &Tensor, options: GridSampleOptions) ->
 /// assert_eq!(affine_grid(&theta, [1, 3, 4, 5])?.shape().to_string(), "[1, 4, 5, 2]");
 /// # Ok::<(), module_nn::Error>(())
 /// ```
+#[doc(alias = "affine_grid_generator")]
 pub fn affine_grid(theta: &Tensor, size: impl Into<Shape>) -> Result<Tensor> {
     theta.affine_grid(size)
 }

@@ -4,6 +4,18 @@ use module_core::{AvgPoolOptions, Error, PoolOptions, Result, Tensor};
 
 module_core::options! {
     /// The options of [`lp_pool`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// use module_nn::functional::{LpPoolOptions, lp_pool};
+    ///
+    /// let x = Tensor::from([[[3.0_f32, 4.0]]]);
+    /// assert_eq!(lp_pool(&x, 2.0, LpPoolOptions::new([2]))?.to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LpPoolOptions<const N: usize> {
         required {
@@ -40,9 +52,7 @@ module_core::options! {
 /// assert_eq!(lp_pool(&x, 2.0, LpPoolOptions::new([2, 2]))?.to_vec::<f32>()?, [2.0]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
-#[doc(alias = "lp_pool1d")]
-#[doc(alias = "lp_pool2d")]
-#[doc(alias = "lp_pool3d")]
+#[doc(alias("lp_pool1d", "lp_pool2d", "lp_pool3d"))]
 pub fn lp_pool<const N: usize>(
     input: &Tensor,
     norm_type: f64,

@@ -126,6 +126,7 @@ pub fn pixel_unshuffle(x: &Tensor, downscale_factor: usize) -> Result<Tensor> {
 /// assert_eq!(channel_shuffle(&x, 2)?.to_vec::<i64>()?, [1, 3, 2, 4]);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
+#[doc(alias = "native_channel_shuffle")]
 pub fn channel_shuffle(x: &Tensor, groups: usize) -> Result<Tensor> {
     const NAME: &str = "channel_shuffle";
     let &[_, channels, _, ..] = &**x.shape() else {

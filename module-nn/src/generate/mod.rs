@@ -108,6 +108,20 @@ use module_core::{Error, Result, Tensor, no_grad};
 /// # Errors
 ///
 /// Prompts that are not two-dimensional integers, or are empty; an invalid configuration; those of the model.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{GenerationConfig, generate, without_cache};
+/// use module_nn::prelude::*;
+///
+/// let net = Embedding::new(10, 10)?; // The logits of the next token from the last one alone.
+/// let mut model = without_cache(|ids| net.call(ids));
+/// let prompt = Tensor::from([[1_i64, 2]]);
+/// let ids = generate(&mut model, &prompt, &GenerationConfig::new(3))?;
+/// assert_eq!(ids.shape().to_string(), "[1, 5]");
+/// # Ok::<(), Error>(())
+/// ```
 pub fn generate<M: LanguageModel + ?Sized>(
     model: &mut M,
     prompt: &Tensor,

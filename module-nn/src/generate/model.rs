@@ -3,6 +3,32 @@ use module_core::{Error, Result, Tensor};
 use crate::KeyValueCache;
 
 /// A language model as [`generate`](super::generate()) calls it. It remembers the texts so far.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{GenerationConfig, LanguageModel, generate};
+/// use module_nn::prelude::*;
+///
+/// /// Every token is followed by the next number.
+/// struct Counter(i64);
+///
+/// impl LanguageModel for Counter {
+///     fn next_logits(&mut self, ids: Tensor) -> Result<Tensor> {
+///         let last = ids.select(1, -1)?;
+///         last.add(1)?.remainder(self.0)?.one_hot(self.0 as usize)?.to_dtype(DType::F32)
+///     }
+///
+///     fn select(&mut self, _rows: &Tensor) -> Result<()> {
+///         Ok(()) // It remembers nothing.
+///     }
+/// }
+///
+/// let prompt = Tensor::from([[3_i64]]);
+/// let ids = generate(&mut Counter(10), &prompt, &GenerationConfig::new(3))?;
+/// assert_eq!(ids.to_vec::<i64>()?, [3, 4, 5, 6]);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait LanguageModel {
     /// The logits of the next token of each text, `[rows, vocabulary]`, or of each of the new tokens,
     /// `[rows, new, vocabulary]`, of which the last is used. `ids` `[rows, new]` are the tokens since the last call: first
@@ -22,6 +48,19 @@ pub trait LanguageModel {
 }
 
 /// What a model remembers of several texts.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::Rows;
+/// use module_nn::prelude::*;
+///
+/// let memory = (Tensor::from([[1_i64, 2], [3, 4]]), vec![Tensor::from([5_i64, 6])]);
+/// let (first, rest) = memory.select_rows(&Tensor::from([1_i64, 1]))?;
+/// assert_eq!(first.to_vec::<i64>()?, [3, 4, 3, 4]);
+/// assert_eq!(rest[0].to_vec::<i64>()?, [6, 6]);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Rows: Sized {
     /// The memory of these texts, `I64` `[rows]`, in this order.
     ///
@@ -75,6 +114,26 @@ pub struct CachedModel<C, F> {
 /// [`Rows`].
 ///
 /// A pass takes the memory and returns it. If it fails, the memory is lost, and every later pass is an error.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{GenerationConfig, generate, with_cache};
+/// use module_nn::prelude::*;
+///
+/// // A recurrent network: its memory is the state after the last token.
+/// let (words, cell, head) = (Embedding::new(10, 8)?, GRUCell::new(8, 8)?, Linear::new(8, 10)?);
+/// let pass = |ids: Tensor, mut state: Tensor| {
+///     for token in ids.unbind(1)? {
+///         state = cell.call((words.call(token)?, state))?;
+///     }
+///     Ok((head.call(state.clone())?, state))
+/// };
+/// let mut model = with_cache(Tensor::zeros([1, 8], DType::F32)?, pass);
+/// let ids = generate(&mut model, &Tensor::from([[1_i64, 2]]), &GenerationConfig::new(3))?;
+/// assert_eq!(ids.shape().to_string(), "[1, 5]");
+/// # Ok::<(), Error>(())
+/// ```
 pub const fn with_cache<C, F>(cache: C, forward: F) -> CachedModel<C, F>
 where
     C: Rows,
@@ -124,6 +183,20 @@ pub struct WholeModel<F> {
 }
 
 /// Makes a model from a function that maps all token ids `[rows, length]` to logits.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{GenerationConfig, generate, without_cache};
+/// use module_nn::prelude::*;
+///
+/// let net = Embedding::new(10, 10)?; // The logits of the next token from the last one alone.
+/// let mut model = without_cache(|ids| net.call(ids));
+/// let prompt = Tensor::from([[1_i64, 2]]);
+/// let ids = generate(&mut model, &prompt, &GenerationConfig::new(3))?;
+/// assert_eq!(ids.shape().to_string(), "[1, 5]");
+/// # Ok::<(), Error>(())
+/// ```
 pub const fn without_cache<F>(forward: F) -> WholeModel<F>
 where
     F: FnMut(Tensor) -> Result<Tensor>,

@@ -7,6 +7,17 @@ use module_core::{DType, Result, Tensor};
 /// # Errors
 ///
 /// Scores that are not floating-point.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::temperature;
+/// use module_nn::prelude::*;
+///
+/// let scores = Tensor::from([[1.0_f32, 2.0]]);
+/// assert_eq!(temperature(&scores, 0.5)?.to_vec::<f32>()?, [2.0, 4.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn temperature(scores: &Tensor, temperature: f64) -> Result<Tensor> {
     scores.div(temperature)
 }
@@ -88,6 +99,18 @@ pub fn top_k(scores: &Tensor, k: usize) -> Result<Tensor> {
 /// # Errors
 ///
 /// Shapes other than `[rows, vocabulary]`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::top_p;
+/// use module_nn::prelude::*;
+///
+/// let scores = Tensor::from([[0.7_f32, 0.2, 0.1]]).log()?;
+/// let kept = top_p(&scores, 0.8, 1)?.isfinite()?;
+/// assert_eq!(kept.to_vec::<bool>()?, [true, true, false]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     let vocabulary = scores.size(-1)?;
     let (sorted, order) = scores.sort(-1)?;
@@ -108,6 +131,18 @@ pub fn top_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
 /// # Errors
 ///
 /// Shapes other than `[rows, vocabulary]`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::min_p;
+/// use module_nn::prelude::*;
+///
+/// let scores = Tensor::from([[0.7_f32, 0.2, 0.1]]).log()?;
+/// let kept = min_p(&scores, 0.5, 1)?.isfinite()?;
+/// assert_eq!(kept.to_vec::<bool>()?, [true, false, false]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn min_p(scores: &Tensor, p: f64, kept: usize) -> Result<Tensor> {
     let probabilities = scores.softmax(-1)?;
     let (_, likely) = probabilities.topk(kept.clamp(1, scores.size(-1)?.max(1)), -1)?;

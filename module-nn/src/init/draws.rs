@@ -6,11 +6,35 @@ use module_core::{DType, Generator, Init, Result, Shape, Tensor};
 pub use module_core::module::ConstantInit as Constant;
 
 /// Zeros, without random draws.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::init::zeros;
+/// use module_nn::prelude::*;
+///
+/// let layer = Linear::new(2, 2)?;
+/// layer.weight().initialize(zeros())?;
+/// assert_eq!(layer.weight().tensor().to_vec::<f32>()?, [0.0; 4]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn zeros() -> Constant {
     Constant(0.0)
 }
 
 /// Ones, without random draws.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::init::ones;
+/// use module_nn::prelude::*;
+///
+/// let layer = Linear::new(2, 2)?;
+/// layer.weight().initialize(ones())?;
+/// assert_eq!(layer.weight().tensor().to_vec::<f32>()?, [1.0; 4]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn ones() -> Constant {
     Constant(1.0)
 }
@@ -67,6 +91,19 @@ impl Init for Uniform {
 }
 
 /// A normal distribution.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// use module_nn::init::Normal;
+///
+/// let layer = Linear::new(2, 2)?;
+/// layer.weight().initialize(Normal { mean: 0.0, std: 0.02 })?;
+/// assert!(layer.weight().tensor().abs()?.amax(..)?.item::<f32>()? < 0.2);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
     /// The mean.

@@ -5,6 +5,18 @@ use module_core::{DType, Generator, Init, Result, Shape, ShapeError, Tensor};
 use super::{Nonlinearity, Normal, Uniform};
 
 /// Which pass keeps its variance under Kaiming's rule.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// use module_nn::init::{FanMode, KaimingNormal, Nonlinearity};
+///
+/// let layer = Conv2d::new(3, 8, 3)?;
+/// layer.weight().initialize(KaimingNormal::of(Nonlinearity::Relu).mode(FanMode::FanOut))?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FanMode {
     /// The forward pass: the number of inputs.
@@ -207,6 +219,16 @@ fn kaiming(gain: f64, mode: FanMode, shape: &Shape) -> Result<f64> {
 /// # Errors
 ///
 /// Fewer than two dimensions, a number that is too large for memory.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::init::fans;
+/// use module_nn::prelude::*;
+///
+/// assert_eq!(fans(&Shape::from([8, 3, 5, 5]))?, (75, 200)); // A convolution from 3 to 8 channels.
+/// # Ok::<(), Error>(())
+/// ```
 pub fn fans(shape: &Shape) -> Result<(usize, usize)> {
     let &[outputs, inputs, ref kernel @ ..] = &**shape else {
         return Err(shape.error("fans", "at least two dimensions"));

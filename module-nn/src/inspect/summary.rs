@@ -60,6 +60,16 @@ where
 }
 
 /// The result of [`summary`], which prints as a table.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let summary = summary(&Linear::new(4, 2)?, Tensor::zeros([1, 4], DType::F32)?)?;
+/// assert_eq!((summary.num_parameters(), summary.num_trainable()), (10, 10));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Summary {
     rows: Vec<Row>,

@@ -7,6 +7,16 @@ use super::{
 };
 
 /// An activation by PyTorch's name, with its defaults, for configurations that name the type of a layer.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let activation = ActivationLayer::SiLU.build()?;
+/// assert_eq!(activation.call(Tensor::from([0.0_f32]))?.item::<f32>()?, 0.0);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ActivationLayer {
     /// [`ELU`](super::ELU).
@@ -67,6 +77,16 @@ impl ActivationLayer {
 }
 
 /// A normalization by its name, with its defaults, for configurations that name the type of a layer.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let block = Conv2dNormActivationConfig::new(3, 8).norm_layer(NormLayer::LayerNorm2d).build()?;
+/// assert_eq!(block.call(Tensor::randn([2, 3, 4, 4], DType::F32)?)?.shape().to_string(), "[2, 8, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NormLayer {
     /// [`BatchNorm2d`].

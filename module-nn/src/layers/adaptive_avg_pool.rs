@@ -41,12 +41,45 @@ pub struct AdaptiveAvgPool<const N: usize> {
 }
 
 /// The means of sequences, [`AdaptiveAvgPool`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AdaptiveAvgPool1d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AdaptiveAvgPool1d = AdaptiveAvgPool<1>;
 
 /// The means of images, [`AdaptiveAvgPool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AdaptiveAvgPool2d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AdaptiveAvgPool2d = AdaptiveAvgPool<2>;
 
 /// The means of volumes, [`AdaptiveAvgPool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AdaptiveAvgPool3d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 2, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
 
 config! {

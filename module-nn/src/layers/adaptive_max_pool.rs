@@ -43,12 +43,45 @@ pub struct AdaptiveMaxPool<const N: usize> {
 }
 
 /// The maxima of sequences, [`AdaptiveMaxPool`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AdaptiveMaxPool1d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
 
 /// The maxima of images, [`AdaptiveMaxPool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AdaptiveMaxPool2d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
 
 /// The maxima of volumes, [`AdaptiveMaxPool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AdaptiveMaxPool3d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 2, 2, 2]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 
 config! {

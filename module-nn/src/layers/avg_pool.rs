@@ -36,12 +36,45 @@ pub struct AvgPool<const N: usize> {
 }
 
 /// The means of sequences, [`AvgPool`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AvgPool1d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AvgPool1d = AvgPool<1>;
 
 /// The means of images, [`AvgPool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AvgPool2d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AvgPool2d = AvgPool<2>;
 
 /// The means of volumes, [`AvgPool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = AvgPool3d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type AvgPool3d = AvgPool<3>;
 
 config! {

@@ -63,12 +63,45 @@ pub struct BatchNorm<const N: usize> {
 }
 
 /// The batch normalization of vectors or sequences, [`BatchNorm`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = BatchNorm1d::new(2)?;
+/// let y = norm.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type BatchNorm1d = BatchNorm<1>;
 
 /// The batch normalization of images, [`BatchNorm`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = BatchNorm2d::new(2)?;
+/// let y = norm.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type BatchNorm2d = BatchNorm<2>;
 
 /// The batch normalization of volumes, [`BatchNorm`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = BatchNorm3d::new(2)?;
+/// let y = norm.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type BatchNorm3d = BatchNorm<3>;
 
 config! {

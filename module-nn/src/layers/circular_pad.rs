@@ -39,12 +39,45 @@ pub struct CircularPad<const N: usize> {
 }
 
 /// Circular padding of sequences, [`CircularPad`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = CircularPad1d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type CircularPad1d = CircularPad<1>;
 
 /// Circular padding of images, [`CircularPad`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = CircularPad2d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type CircularPad2d = CircularPad<2>;
 
 /// Circular padding of volumes, [`CircularPad`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = CircularPad3d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type CircularPad3d = CircularPad<3>;
 
 config! {

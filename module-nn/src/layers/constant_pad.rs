@@ -39,12 +39,45 @@ pub struct ConstantPad<const N: usize> {
 }
 
 /// Constant padding of sequences, [`ConstantPad`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ConstantPad1d::new(1, 0.5)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ConstantPad1d = ConstantPad<1>;
 
 /// Constant padding of images, [`ConstantPad`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ConstantPad2d::new(1, 0.5)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ConstantPad2d = ConstantPad<2>;
 
 /// Constant padding of volumes, [`ConstantPad`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ConstantPad3d::new(1, 0.5)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ConstantPad3d = ConstantPad<3>;
 
 config! {

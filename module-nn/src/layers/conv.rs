@@ -4,11 +4,10 @@ use module_core::{
     Bias, ConvOptions, Error, Forward, Maybe, Module, Padding, Parameter, Result, Shape, Sizes,
     Tensor,
 };
-use serde::{Deserialize, Serialize};
 
+use super::padding_mode::PaddingMode;
 use super::parts::{optional_part, part, tie};
 use super::spatial::{add_bias, check_channels, of_dims};
-use crate::PadMode;
 use crate::config::{Build, check_positive, check_positive_sizes, config};
 use crate::init::{KaimingUniform, Uniform};
 use crate::lora::{Adaptable, Adapters};
@@ -45,12 +44,9 @@ use crate::parametrize::WithWeight;
 ///
 /// ```
 /// use module_nn::prelude::*;
-///
 /// let conv = Conv2dConfig::new(1, 16, 3).padding(1).bias(false).build()?;
 /// let y = conv.call(Tensor::randn([2, 1, 8, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[2, 16, 8, 8]");
-/// let y = Conv1d::new(4, 2, 3)?.call(Tensor::randn([4, 10], DType::F32)?)?;
-/// assert_eq!(y.shape().to_string(), "[2, 8]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -65,28 +61,40 @@ pub struct Conv<const N: usize> {
 }
 
 /// The convolution of sequences, [`Conv`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+/// let y = Conv1d::new(2, 4, 3)?.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 4, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type Conv1d = Conv<1>;
 
 /// The convolution of images, [`Conv`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+/// let y = Conv2d::new(2, 4, 3)?.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 4, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type Conv2d = Conv<2>;
 
 /// The convolution of volumes, [`Conv`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+/// let y = Conv3d::new(2, 4, 3)?.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 4, 6, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type Conv3d = Conv<3>;
-
-/// The padding mode of a convolution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PaddingMode {
-    /// Zeros.
-    #[default]
-    Zeros,
-    /// The image mirrored at its edge, which is not repeated.
-    Reflect,
-    /// The edge repeated.
-    Replicate,
-    /// The other end of the image.
-    Circular,
-}
 
 config! {
     /// The arguments of [`Conv`]; those of [`Conv1d`], [`Conv2d`] and [`Conv3d`] are [`Conv1dConfig`],
@@ -300,9 +308,7 @@ impl<const N: usize> ConvConfig<N> {
         }
         match self.padding_mode {
             PaddingMode::Zeros => Ok(()),
-            PaddingMode::Reflect => write!(f, ", padding_mode=reflect"),
-            PaddingMode::Replicate => write!(f, ", padding_mode=replicate"),
-            PaddingMode::Circular => write!(f, ", padding_mode=circular"),
+            mode => write!(f, ", padding_mode={}", mode.name()),
         }
     }
 }
@@ -311,13 +317,7 @@ impl<const N: usize> Conv<N> {
     /// The convolution with any weight, whose shape determines the groups.
     fn convolve(&self, input: Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         let config = &self.config;
-        let mode = match config.padding_mode {
-            PaddingMode::Zeros => None,
-            PaddingMode::Reflect => Some(PadMode::Reflect),
-            PaddingMode::Replicate => Some(PadMode::Replicate),
-            PaddingMode::Circular => Some(PadMode::Circular),
-        };
-        let (input, padding) = match mode {
+        let (input, padding) = match config.padding_mode.pad_mode() {
             None => (input, config.padding),
             Some(mode) => (input.pad(config.pad_amounts(), mode)?, Padding::Valid),
         };

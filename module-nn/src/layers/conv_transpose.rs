@@ -59,12 +59,45 @@ pub struct ConvTranspose<const N: usize> {
 }
 
 /// The transposed convolution of sequences, [`ConvTranspose`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let conv = ConvTranspose1d::new(2, 4, 3)?;
+/// let y = conv.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 4, 10]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ConvTranspose1d = ConvTranspose<1>;
 
 /// The transposed convolution of images, [`ConvTranspose`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let conv = ConvTranspose2d::new(2, 4, 3)?;
+/// let y = conv.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 4, 10, 10]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ConvTranspose2d = ConvTranspose<2>;
 
 /// The transposed convolution of volumes, [`ConvTranspose`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let conv = ConvTranspose3d::new(2, 4, 3)?;
+/// let y = conv.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 4, 10, 10, 10]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ConvTranspose3d = ConvTranspose<3>;
 
 config! {

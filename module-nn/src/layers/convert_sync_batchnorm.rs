@@ -9,6 +9,17 @@ use super::{BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm};
 /// if there is none; returns how many there are.
 ///
 /// PyTorch's `SyncBatchNorm.convert_sync_batchnorm` replaces the layers. Here they stay the same, and so do their keys.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::convert_sync_batchnorm;
+/// use module_nn::prelude::*;
+///
+/// let net = Sequential::new().push(Conv2d::new(3, 8, 3)?).push(BatchNorm2d::new(8)?);
+/// assert_eq!(convert_sync_batchnorm(&net, None), 1);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn convert_sync_batchnorm(module: &dyn Module, sync: Option<Arc<dyn SyncBatchNorm>>) -> usize {
     let norms = module.modules().filter_map(|module| {
         let module: &dyn Any = module.as_module();

@@ -40,9 +40,31 @@ pub struct FractionalMaxPool<const N: usize> {
 }
 
 /// The maxima of images, [`FractionalMaxPool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = FractionalMaxPool2dConfig::new(2).output_size(3).build()?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 3, 3]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type FractionalMaxPool2d = FractionalMaxPool<2>;
 
 /// The maxima of volumes, [`FractionalMaxPool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = FractionalMaxPool3dConfig::new(2).output_size(3).build()?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 3, 3, 3]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type FractionalMaxPool3d = FractionalMaxPool<3>;
 
 config! {

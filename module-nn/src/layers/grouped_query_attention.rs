@@ -198,6 +198,19 @@ impl GroupedQueryAttentionConfig {
 
 input! {
     /// The input of [`GroupedQueryAttention`] for calls with a mask or options.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let attention = GroupedQueryAttention::new(8, 2)?;
+    /// let x = Tensor::randn([1, 3, 8], DType::F32)?;
+    /// let input = GroupedQueryAttentionInput::new(x).cache(KeyValueCache::new());
+    /// let (_y, cache) = attention.call(input)?;
+    /// assert_eq!(cache.len(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GroupedQueryAttentionInput {
         required {
             /// The sequence, `[batch, length, embed_dim]`.

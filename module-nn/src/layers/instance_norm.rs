@@ -59,12 +59,45 @@ pub struct InstanceNorm<const N: usize> {
 }
 
 /// The instance normalization of sequences, [`InstanceNorm`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = InstanceNorm1d::new(2)?;
+/// let y = norm.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type InstanceNorm1d = InstanceNorm<1>;
 
 /// The instance normalization of images, [`InstanceNorm`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = InstanceNorm2d::new(2)?;
+/// let y = norm.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type InstanceNorm2d = InstanceNorm<2>;
 
 /// The instance normalization of volumes, [`InstanceNorm`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let norm = InstanceNorm3d::new(2)?;
+/// let y = norm.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type InstanceNorm3d = InstanceNorm<3>;
 
 config! {

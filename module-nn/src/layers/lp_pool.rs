@@ -40,12 +40,45 @@ pub struct LPPool<const N: usize> {
 }
 
 /// The norms of sequences, [`LPPool`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = LPPool1d::new(2, 2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type LPPool1d = LPPool<1>;
 
 /// The norms of images, [`LPPool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = LPPool2d::new(2, 2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type LPPool2d = LPPool<2>;
 
 /// The norms of volumes, [`LPPool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = LPPool3d::new(2, 2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type LPPool3d = LPPool<3>;
 
 config! {

@@ -38,12 +38,45 @@ pub struct MaxPool<const N: usize> {
 }
 
 /// The maxima of sequences, [`MaxPool`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = MaxPool1d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type MaxPool1d = MaxPool<1>;
 
 /// The maxima of images, [`MaxPool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = MaxPool2d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type MaxPool2d = MaxPool<2>;
 
 /// The maxima of volumes, [`MaxPool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pool = MaxPool3d::new(2)?;
+/// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 4, 4, 4]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type MaxPool3d = MaxPool<3>;
 
 config! {

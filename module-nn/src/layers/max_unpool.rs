@@ -44,12 +44,48 @@ pub struct MaxUnpool<const N: usize> {
 }
 
 /// The inverse of the pooling of sequences, [`MaxUnpool`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([3, 2, 8], DType::F32)?;
+/// let pooled = MaxPool1d::new(2)?.call(WithIndices(x))?;
+/// let y = MaxUnpool1d::new(2)?.call(pooled)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 8]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type MaxUnpool1d = MaxUnpool<1>;
 
 /// The inverse of the pooling of images, [`MaxUnpool`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([3, 2, 8, 8], DType::F32)?;
+/// let pooled = MaxPool2d::new(2)?.call(WithIndices(x))?;
+/// let y = MaxUnpool2d::new(2)?.call(pooled)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 8, 8]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type MaxUnpool2d = MaxUnpool<2>;
 
 /// The inverse of the pooling of volumes, [`MaxUnpool`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let x = Tensor::randn([3, 2, 8, 8, 8], DType::F32)?;
+/// let pooled = MaxPool3d::new(2)?.call(WithIndices(x))?;
+/// let y = MaxUnpool3d::new(2)?.call(pooled)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 8, 8, 8]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type MaxUnpool3d = MaxUnpool<3>;
 
 config! {

@@ -1,4 +1,34 @@
-//! Layers, one file each.
+//! Layers, by family. Each has PyTorch's name, arguments, defaults, state-dict keys, printed form and initial weights.
+//!
+//! A layer is made by `new`, with PyTorch's defaults, or from its configuration, whose setters have the names of PyTorch's
+//! arguments: `Conv2dConfig::new(3, 16, 3).padding(1).build()?`. It runs by [`call`](crate::Call::call). Losses are in
+//! [`loss`](crate::loss); the computations alone are methods of [`Tensor`](crate::Tensor) and functions of
+//! [`functional`](crate::functional).
+//!
+//! | family | layers |
+//! |---|---|
+//! | linear | [`Linear`], [`TransposedLinear`], [`Bilinear`], [`Identity`] |
+//! | convolution | [`Conv1d`], [`Conv2d`], [`Conv3d`] (all three: [`Conv`]); [`ConvTranspose1d`], [`ConvTranspose2d`], [`ConvTranspose3d`] ([`ConvTranspose`]); [`Conv2dNormActivation`]; [`Fold`], [`Unfold`] |
+//! | pooling | [`MaxPool1d`], [`MaxPool2d`], [`MaxPool3d`] ([`MaxPool`], with positions by [`WithIndices`]); [`MaxUnpool1d`], [`MaxUnpool2d`], [`MaxUnpool3d`] ([`MaxUnpool`]); [`FractionalMaxPool2d`], [`FractionalMaxPool3d`] ([`FractionalMaxPool`]); [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`], [`AdaptiveMaxPool3d`] ([`AdaptiveMaxPool`]); [`AvgPool1d`], [`AvgPool2d`], [`AvgPool3d`] ([`AvgPool`]); [`AdaptiveAvgPool1d`], [`AdaptiveAvgPool2d`], [`AdaptiveAvgPool3d`] ([`AdaptiveAvgPool`]); [`LPPool1d`], [`LPPool2d`], [`LPPool3d`] ([`LPPool`]) |
+//! | normalization | [`BatchNorm1d`], [`BatchNorm2d`], [`BatchNorm3d`] ([`BatchNorm`]), over several processes by [`SyncBatchNorm`] and [`convert_sync_batchnorm`]; [`InstanceNorm1d`], [`InstanceNorm2d`], [`InstanceNorm3d`] ([`InstanceNorm`]); [`LayerNorm`], [`LayerNorm2d`], [`RMSNorm`], [`GroupNorm`], [`LocalResponseNorm`], [`CrossMapLRN2d`]; one of several by [`NormLayer`] |
+//! | activation | [`ReLU`], [`ReLU6`], [`LeakyReLU`], [`PReLU`], [`RReLU`], [`ELU`], [`CELU`], [`SELU`], [`GELU`], [`SiLU`], [`Mish`], [`GLU`], [`Sigmoid`], [`LogSigmoid`], [`Tanh`], [`Hardsigmoid`], [`Hardswish`], [`Hardtanh`], [`Hardshrink`], [`Softshrink`], [`Tanhshrink`], [`Softplus`], [`Softsign`], [`Threshold`]; one of several by [`ActivationLayer`] |
+//! | softmax | [`Softmax`], [`Softmax2d`], [`Softmin`], [`LogSoftmax`], [`AdaptiveLogSoftmaxWithLoss`] |
+//! | dropout | [`Dropout`], [`Dropout1d`], [`Dropout2d`], [`Dropout3d`], [`AlphaDropout`], [`FeatureAlphaDropout`], [`StochasticDepth`] |
+//! | recurrent | [`RNN`], [`LSTM`], [`GRU`], and one step of each: [`RNNCell`], [`LSTMCell`], [`GRUCell`]; sequences of several lengths are in [`rnn`](crate::rnn) |
+//! | attention | [`MultiheadAttention`] (with its [`NonDynamicallyQuantizableLinear`]), [`GroupedQueryAttention`], [`KeyValueCache`] |
+//! | transformers | [`TransformerEncoderLayer`], [`TransformerEncoder`], [`TransformerDecoderLayer`], [`TransformerDecoder`], [`Transformer`] |
+//! | positions | [`RotaryEmbedding`], with [`RotaryScaling`] and [`PositionLayout`]; [`SinusoidalPositionEmbedding`] |
+//! | embedding | [`Embedding`], [`EmbeddingBag`] |
+//! | padding | [`ZeroPad1d`], [`ZeroPad2d`], [`ZeroPad3d`] ([`ZeroPad`]); [`ConstantPad1d`], [`ConstantPad2d`], [`ConstantPad3d`] ([`ConstantPad`]); [`ReflectionPad1d`], [`ReflectionPad2d`], [`ReflectionPad3d`] ([`ReflectionPad`]); [`ReplicationPad1d`], [`ReplicationPad2d`], [`ReplicationPad3d`] ([`ReplicationPad`]); [`CircularPad1d`], [`CircularPad2d`], [`CircularPad3d`] ([`CircularPad`]) |
+//! | shape | [`Flatten`], [`Unflatten`], [`Permute`], [`ChannelShuffle`], [`PixelShuffle`], [`PixelUnshuffle`] |
+//! | resizing | [`Upsample`], [`UpsamplingNearest2d`], [`UpsamplingBilinear2d`] |
+//! | distance | [`CosineSimilarity`], [`PairwiseDistance`] |
+//! | vision | [`SqueezeExcitation`] |
+//! | containers | [`Sequential`], [`ModuleList`], [`ModuleDict`], [`ParameterList`], [`ParameterDict`] |
+//!
+//! Arguments with a few possible values are enums: [`Padding`], [`PaddingMode`], [`InterpolateMode`], [`Approximate`], [`BagMode`],
+//! [`RNNNonlinearity`], [`TransformerActivation`], [`StochasticDepthMode`]. [`Sizes`] is one size for all dimensions, or one for
+//! each.
 //!
 //! PyTorch's `inplace` arguments do not exist here: tensors never change, and a kernel writes in place by itself if nothing
 //! else holds the memory.
@@ -60,6 +90,7 @@ mod max_pool;
 mod max_unpool;
 mod mish;
 mod multihead_attention;
+mod padding_mode;
 mod pairwise_distance;
 mod parts;
 mod permute;
@@ -138,7 +169,7 @@ pub use constant_pad::{
     ConstantPad3d, ConstantPad3dConfig, ConstantPadConfig,
 };
 pub use conv::{
-    Conv, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig, ConvConfig, PaddingMode,
+    Conv, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig, ConvConfig,
 };
 pub use conv_norm_activation::{Conv2dNormActivation, Conv2dNormActivationConfig};
 pub use conv_transpose::{
@@ -209,6 +240,7 @@ pub use multihead_attention::{
     MultiheadAttention, MultiheadAttentionConfig, MultiheadAttentionInput,
     NonDynamicallyQuantizableLinear,
 };
+pub use padding_mode::PaddingMode;
 pub use pairwise_distance::{PairwiseDistance, PairwiseDistanceConfig};
 pub use permute::{Permute, PermuteConfig};
 pub use pixel_shuffle::{PixelShuffle, PixelShuffleConfig};

@@ -67,6 +67,7 @@ pub use output_projection::NonDynamicallyQuantizableLinear;
 /// ```
 #[derive(Module)]
 #[module(debug, extra_repr = Self::extra_repr)]
+#[doc(alias = "multi_head_attention_forward")]
 pub struct MultiheadAttention {
     #[module(skip)]
     config: MultiheadAttentionConfig,

@@ -4,6 +4,17 @@ use module_core::{DType, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 /// Where the two components of one frequency are in a vector.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let config = RotaryEmbeddingConfig::new(8).layout(PositionLayout::Interleaved);
+/// let rotary = config.build()?;
+/// assert_eq!(rotary.call(Tensor::randn([1, 2, 5, 8], DType::F32)?)?.shape().to_string(), "[1, 2, 5, 8]");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PositionLayout {

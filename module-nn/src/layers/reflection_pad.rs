@@ -39,12 +39,45 @@ pub struct ReflectionPad<const N: usize> {
 }
 
 /// Reflection padding of sequences, [`ReflectionPad`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ReflectionPad1d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ReflectionPad1d = ReflectionPad<1>;
 
 /// Reflection padding of images, [`ReflectionPad`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ReflectionPad2d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ReflectionPad2d = ReflectionPad<2>;
 
 /// Reflection padding of volumes, [`ReflectionPad`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ReflectionPad3d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ReflectionPad3d = ReflectionPad<3>;
 
 config! {

@@ -39,12 +39,45 @@ pub struct ReplicationPad<const N: usize> {
 }
 
 /// Replication padding of sequences, [`ReplicationPad`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ReplicationPad1d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ReplicationPad1d = ReplicationPad<1>;
 
 /// Replication padding of images, [`ReplicationPad`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ReplicationPad2d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ReplicationPad2d = ReplicationPad<2>;
 
 /// Replication padding of volumes, [`ReplicationPad`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ReplicationPad3d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ReplicationPad3d = ReplicationPad<3>;
 
 config! {

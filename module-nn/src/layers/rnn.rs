@@ -63,6 +63,17 @@ pub struct RNN {
 }
 
 /// The activation of an [`RNN`] or an [`RNNCell`](super::RNNCell).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let rnn = RNNConfig::new(3, 4).nonlinearity(RNNNonlinearity::Relu).build()?;
+/// let (output, _hidden) = rnn.call(Tensor::randn([5, 2, 3], DType::F32)?)?;
+/// assert!(output.amin(..)?.item::<f32>()? >= 0.0);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RNNNonlinearity {

@@ -39,6 +39,16 @@ pub struct StochasticDepth {
 }
 
 /// What [`StochasticDepth`] zeroes together.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let depth = StochasticDepth::new(1.0, StochasticDepthMode::Batch)?;
+/// assert_eq!(depth.call(Tensor::from([[1.0_f32, 2.0]]))?.to_vec::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StochasticDepthMode {

@@ -172,6 +172,19 @@ impl Build for TransformerConfig {
 input! {
     /// The input of [`Transformer`] for calls with masks or options; masks are those of
     /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = TransformerConfig::new().d_model(8).nhead(2).dim_feedforward(16).batch_first(true);
+    /// let transformer = config.num_encoder_layers(1).num_decoder_layers(1).build()?;
+    /// let (src, tgt) = (Tensor::randn([1, 5, 8], DType::F32)?, Tensor::randn([1, 3, 8], DType::F32)?);
+    /// let input = TransformerInput::new(src, tgt).tgt_is_causal(true);
+    /// assert_eq!(transformer.call(input)?.shape().to_string(), "[1, 3, 8]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerInput {
         required {
             /// The input of the encoder.

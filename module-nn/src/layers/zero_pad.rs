@@ -38,12 +38,45 @@ pub struct ZeroPad<const N: usize> {
 }
 
 /// Zero padding of sequences, [`ZeroPad`] over one dimension.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ZeroPad1d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ZeroPad1d = ZeroPad<1>;
 
 /// Zero padding of images, [`ZeroPad`] over two dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ZeroPad2d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ZeroPad2d = ZeroPad<2>;
 
 /// Zero padding of volumes, [`ZeroPad`] over three dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let pad = ZeroPad3d::new(1)?;
+/// let y = pad.call(Tensor::randn([3, 2, 4, 4, 4], DType::F32)?)?;
+/// assert_eq!(y.shape().to_string(), "[3, 2, 6, 6, 6]");
+/// # Ok::<(), Error>(())
+/// ```
 pub type ZeroPad3d = ZeroPad<3>;
 
 config! {

@@ -1,4 +1,19 @@
-//! Losses, one file each.
+//! Losses, by what they compare. Each has PyTorch's name, arguments and defaults.
+//!
+//! A loss is made by `new`, with PyTorch's defaults, or from its configuration; [`Loss::loss`] takes the output of a network
+//! and the target. Those of two tensors are modules too. Shapes that differ are an error, where PyTorch broadcasts.
+//!
+//! | of | losses |
+//! |---|---|
+//! | classes | [`CrossEntropyLoss`], [`NLLLoss`], [`LinearCrossEntropyLoss`] (with the last layer), [`MultiMarginLoss`] |
+//! | several classes at once, or yes and no | [`BCEWithLogitsLoss`], [`BCELoss`], [`MultiLabelMarginLoss`], [`MultiLabelSoftMarginLoss`], [`SoftMarginLoss`], [`HingeEmbeddingLoss`] |
+//! | numbers | [`MSELoss`], [`L1Loss`], [`SmoothL1Loss`], [`HuberLoss`] |
+//! | distributions | [`KLDivLoss`], [`GaussianNLLLoss`], [`PoissonNLLLoss`] |
+//! | distances and orders | [`CosineEmbeddingLoss`], [`MarginRankingLoss`], [`TripletMarginLoss`], [`TripletMarginWithDistanceLoss`] |
+//! | sequences without alignment | [`CTCLoss`] |
+//!
+//! [`Reduction`] says what becomes of the losses of single elements; [`KLDivReduction`] is that of [`KLDivLoss`]. The functions
+//! are in [`functional`](crate::functional).
 
 mod bce;
 mod bce_with_logits;

@@ -32,6 +32,21 @@
 //! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] according to a metric.
 //!
 //! [`EMA`] and [`SWA`] average the values of a model; [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
+//!
+//! # What is here
+//!
+//! | group | items |
+//! |---|---|
+//! | optimizers with momentum | [`SGD`], [`Lion`], [`Muon`], [`Rprop`], [`ASGD`] |
+//! | with a rate for each element | [`AdamW`], [`Adam`], [`NAdam`], [`RAdam`], [`Adamax`], [`Adagrad`], [`Adadelta`], [`RMSprop`], [`Adafactor`] |
+//! | of second order | [`LBFGS`] |
+//! | parameter groups | [`ParamGroups`], [`ParamGroup`], [`no_decay()`](no_decay) |
+//! | gradients | [`clip_grad_norm`], [`clip_grad_value`], [`ClipGradNormConfig`], [`get_total_norm`], [`GradScaler`] |
+//! | schedules by step | [`StepLR`], [`MultiStepLR`], [`ConstantLR`], [`LinearLR`], [`ExponentialLR`], [`PolynomialLR`], [`CosineAnnealingLR`], [`CosineAnnealingWarmRestarts`], [`CyclicLR`], [`OneCycleLR`], [`WarmupCosine`], [`SWALR`], [`LambdaLR`], [`MultiplicativeLR`] |
+//! | of several schedules, or of a metric | [`SequentialLR`], [`ChainedScheduler`], [`ReduceLROnPlateau`] |
+//! | averages | [`EMA`], [`SWA`], [`AveragedModel`], [`update_bn`] |
+//! | when to stop | [`EarlyStopping`], [`BestSnapshot`] |
+//! | an optimizer of your own | [`UpdateRule`] and [`RuleOptimizer`], or [`Optimizer`] itself with [`ParamStates`] |
 
 mod adadelta;
 mod adafactor;

@@ -36,6 +36,20 @@ pub trait Optimizer: Stateful {
     /// # Errors
     ///
     /// Parameters that differ from those that the optimizer was built with, no gradients; then nothing is moved.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+    /// optimizer.step(&model)?;
+    /// model.zero_grad();
+    /// assert!(optimizer.step(&model).is_err()); // There is no gradient.
+    /// # Ok::<(), Error>(())
+    /// ```
     fn step(&mut self, model: &dyn Module) -> Result<()>;
 
     /// Whether [`step`](Self::step) moves each element by its own gradient and state alone, so that training that divides
@@ -58,11 +72,35 @@ pub trait Optimizer: Stateful {
     }
 
     /// Clears every gradient of the model, like `model.zero_grad()`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+    /// optimizer.zero_grad(&model);
+    /// assert!(model.weight().grad().is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
     fn zero_grad(&self, model: &dyn Module) {
         model.zero_grad();
     }
 
     /// The learning rate, of the first group if there are several.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// assert_eq!(optimizer.lr(), 0.1);
+    /// # Ok::<(), Error>(())
+    /// ```
     fn lr(&self) -> f64;
 
     /// Sets the learning rate, as a schedule does. With several groups, this is the first one's, and the others keep their
@@ -71,9 +109,33 @@ pub trait Optimizer: Stateful {
     /// # Errors
     ///
     /// A learning rate that is negative or NaN, for any of the groups; then nothing is changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// optimizer.set_lr(0.01)?;
+    /// assert_eq!(optimizer.lr(), 0.01);
+    /// assert!(optimizer.set_lr(-1.0).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     fn set_lr(&mut self, lr: f64) -> Result<()>;
 
     /// The learning rate of each group.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// assert_eq!(optimizer.group_lrs(), [0.1]);
+    /// # Ok::<(), Error>(())
+    /// ```
     fn group_lrs(&self) -> Vec<f64> {
         vec![self.lr()]
     }
@@ -83,6 +145,18 @@ pub trait Optimizer: Stateful {
     /// # Errors
     ///
     /// A group that does not exist, a learning rate that is negative or NaN; then nothing is changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// optimizer.set_group_lr(0, 0.2)?;
+    /// assert!(optimizer.set_group_lr(1, 0.2).is_err()); // There is one group.
+    /// # Ok::<(), Error>(())
+    /// ```
     fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
         if group > 0 {
             let (op, groups) = ("set_group_lr", 1);
@@ -94,18 +168,54 @@ pub trait Optimizer: Stateful {
     /// The learning rate of each group from before the first schedule: PyTorch's `param_groups[i]["initial_lr"]`. `None` if
     /// there has been no schedule, and for an optimizer that does not keep them: every schedule then starts from the
     /// current learning rates.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// assert!(optimizer.initial_lrs().is_none());
+    /// let _schedule = StepLRConfig::new(1).build(&mut optimizer)?;
+    /// assert_eq!(optimizer.initial_lrs(), Some(vec![0.1]));
+    /// # Ok::<(), Error>(())
+    /// ```
     fn initial_lrs(&self) -> Option<Vec<f64>> {
         None
     }
 
     /// Sets the learning rates that [`initial_lrs`](Self::initial_lrs) returns, as the first schedule does. Set these
     /// before building new schedules that should continue from the current learning rates.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// optimizer.set_initial_lrs(&[0.1]);
+    /// assert_eq!(optimizer.initial_lrs(), Some(vec![0.1]));
+    /// # Ok::<(), Error>(())
+    /// ```
     fn set_initial_lrs(&mut self, lrs: &[f64]) {
         let _ = lrs;
     }
 
     /// The momentum of each group, or the value that a schedule changes instead (`betas.0` of [`AdamW`](super::AdamW));
     /// `None` for a group without one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// assert_eq!(optimizer.group_momentums(), [Some(0.9)]);
+    /// # Ok::<(), Error>(())
+    /// ```
     fn group_momentums(&self) -> Vec<Option<f64>> {
         vec![None; self.group_lrs().len()]
     }
@@ -116,6 +226,18 @@ pub trait Optimizer: Stateful {
     ///
     /// A group that does not exist, one without momentum, a momentum outside its range; then nothing is
     /// changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = Linear::new(2, 1)?;
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
+    /// optimizer.set_group_momentum(0, 0.5)?;
+    /// assert_eq!(optimizer.group_momentums(), [Some(0.5)]);
+    /// # Ok::<(), Error>(())
+    /// ```
     fn set_group_momentum(&mut self, group: usize, momentum: f64) -> Result<()> {
         let (op, groups) = ("set_group_momentum", self.group_lrs().len());
         if group >= groups {

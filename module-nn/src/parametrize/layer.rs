@@ -132,7 +132,26 @@ pub struct ParametrizationList<P> {
 ///
 /// # Example
 ///
-/// See [`Parametrization`].
+/// ```
+/// use module_nn::parametrize::{Parametrization, parametrize};
+/// use module_nn::prelude::*;
+///
+/// /// Weights that are never negative.
+/// #[derive(Module)]
+/// struct Positive {
+///     marker: Marker,
+/// }
+///
+/// impl Parametrization for Positive {
+///     fn compute(&self, originals: &[Tensor]) -> Result<Tensor> {
+///         originals[0].exp()
+///     }
+/// }
+///
+/// let layer = parametrize(Linear::new(3, 2)?, Positive { marker: Marker::new() })?;
+/// assert!(layer.weight()?.amin(..)?.item::<f32>()? > 0.0);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn parametrize<I, L, P>(layer: L, parametrization: P) -> Result<Parametrized<L, P>>
 where
     L: WithWeight<I>,
@@ -204,6 +223,8 @@ impl<L: Module, P: Parametrization> Parametrized<L, P> {
     /// # Errors
     ///
     /// Those of the computation.
+    #[doc(alias = "remove_weight_norm")]
+    #[doc(alias = "remove_spectral_norm")]
     pub fn remove<I>(self) -> Result<L>
     where
         L: WithWeight<I>,

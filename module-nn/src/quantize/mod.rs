@@ -44,6 +44,18 @@ pub use scheme::Scheme;
 /// A selection that matches nothing, or no weight of such a layer: the error names the kinds that it matches. A weight that
 /// is tied to a layer of another kind, such as `Embedding`; one that the scheme cannot pack, or that is already packed.
 /// Then nothing is changed.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+/// use module_nn::quantize::{Scheme, quantize};
+///
+/// let net = Sequential::new().push(Linear::new(64, 32)?).push(ReLU::new());
+/// let report = quantize(&net, "0", Scheme::Int4 { group_size: 32 })?;
+/// assert_eq!(report.quantized, ["0.weight"]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn quantize<M: ModuleExt + ?Sized>(
     model: &M,
     select: impl Into<Select>,
@@ -58,6 +70,19 @@ pub fn quantize<M: ModuleExt + ?Sized>(
 /// # Errors
 ///
 /// A selection that matches nothing packed; not enough memory.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+/// use module_nn::quantize::{Scheme, dequantize, quantize};
+///
+/// let layer = Linear::new(64, 32)?;
+/// let _report = quantize(&layer, Select::all(), Scheme::Int8)?;
+/// assert_eq!(dequantize(&layer, Select::all())?, ["weight"]);
+/// assert!(!layer.weight().tensor().is_packed());
+/// # Ok::<(), Error>(())
+/// ```
 pub fn dequantize<M: ModuleExt + ?Sized>(
     model: &M,
     select: impl Into<Select>,

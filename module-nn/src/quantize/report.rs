@@ -1,6 +1,18 @@
 use std::fmt;
 
 /// The result of [`quantize`](super::quantize()).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// use module_nn::quantize::{Scheme, quantize};
+///
+/// let report = quantize(&Linear::new(64, 32)?, Select::all(), Scheme::Int8)?;
+/// assert_eq!((report.quantized.len(), report.bytes_before), (1, 4 * 64 * 32));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuantizeReport {

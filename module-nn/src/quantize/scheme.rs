@@ -5,6 +5,19 @@ use module_core::{DType, Error, Layout, Result, Tensor};
 
 /// How the elements of a weight `[out_features, in_features]` are packed. The documentation of each storage has its
 /// formula.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// use module_nn::quantize::{Scheme, quantize};
+///
+/// let layer = Linear::new(64, 32)?;
+/// let report = quantize(&layer, Select::all(), Scheme::NF4)?;
+/// assert!(report.bytes_after < report.bytes_before / 6);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scheme {

@@ -7,6 +7,19 @@ use super::{
 
 module_core::options! {
     /// The arguments of [`pack_padded_sequence`], with PyTorch's defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// use module_nn::rnn::{PackOptions, pack_padded_sequence};
+    ///
+    /// let padded = Tensor::randn([4, 2, 3], DType::F32)?; // Two sequences, the second of length 4.
+    /// let packed = pack_padded_sequence(&padded, &[2, 4], PackOptions::new().enforce_sorted(false))?;
+    /// assert_eq!(packed.data().shape().to_string(), "[6, 3]");
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PackOptions {
         optional {

@@ -14,6 +14,19 @@ pub enum PaddingSide {
 
 module_core::options! {
     /// The arguments of [`pad_sequence`], with PyTorch's defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// use module_nn::rnn::{PadSequenceOptions, pad_sequence};
+    ///
+    /// let (a, b) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([3.0_f32]));
+    /// let padded = pad_sequence(&[a, b], PadSequenceOptions::new().batch_first(true).padding_value(9.0))?;
+    /// assert_eq!(padded.to_vec::<f32>()?, [1.0, 2.0, 3.0, 9.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PadSequenceOptions {
         optional {

@@ -8,6 +8,15 @@ thread_local! {
 }
 
 /// Whether backward passes on this thread look for gradients that are not finite.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::autograd::{detect_anomaly, is_anomaly_enabled};
+///
+/// assert!(!is_anomaly_enabled());
+/// assert!(detect_anomaly(is_anomaly_enabled));
+/// ```
 pub fn is_anomaly_enabled() -> bool {
     ENABLED.with(Cell::get)
 }
@@ -40,6 +49,7 @@ pub fn is_anomaly_enabled() -> bool {
 /// assert!(x.grad().is_none());
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+#[doc(alias = "set_anomaly_enabled")]
 pub fn detect_anomaly<R>(f: impl FnOnce() -> R) -> R {
     struct Restore(bool);
 

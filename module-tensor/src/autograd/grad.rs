@@ -42,6 +42,19 @@ pub fn grad(
 /// # Errors
 ///
 /// As [`grad`], and as [`Tensor::backward_with`]; another number of gradients than of outputs.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{BackwardOptions, Tensor, autograd};
+///
+/// let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
+/// let y = x.square()?;
+/// let weights = Tensor::from([1.0_f32, 10.0]);
+/// let grads = autograd::grad_with(&[&y], &[&weights], &[&x], BackwardOptions::new())?;
+/// assert_eq!(grads[0].as_ref().unwrap().to_vec::<f32>()?, [2.0, 40.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub fn grad_with(
     outputs: &[&Tensor],
     grads: &[&Tensor],

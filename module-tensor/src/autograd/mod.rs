@@ -1,4 +1,16 @@
-//! The engine that runs gradients backwards through the graph.
+//! Gradients: the engine that runs them backwards through the graph.
+//!
+//! [`Tensor::backward`](crate::Tensor::backward) adds the gradients of all leaves, as in PyTorch. The functions here do more:
+//!
+//! | function | does |
+//! |---|---|
+//! | [`grad()`](grad), [`grad_with`] | return the gradients of chosen tensors, and can be differentiated again |
+//! | [`gradcheck()`](gradcheck), [`gradgradcheck`] | compare the gradients of a function with differences, to first and second order |
+//! | [`detect_anomaly`], [`is_anomaly_enabled`] | find the first gradient that is not finite |
+//! | [`watch_passes`] | tells a program of each backward pass |
+//! | [`check_gradient`] | checks the shape and dtype of a gradient, for operations of your own |
+//!
+//! An operation of your own is a [`Function`](crate::Function).
 
 mod anomaly;
 mod backward;

@@ -210,6 +210,15 @@ thread_local! {
 }
 
 /// The device of new tensors on this thread if their options name none: the CPU unless [`with_default_device`] changes it.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Device, default_device};
+///
+/// assert_eq!(default_device(), Device::cpu());
+/// ```
+#[doc(alias = "get_default_device")]
 pub fn default_device() -> Device {
     DEFAULT.with(Cell::get)
 }
@@ -230,6 +239,7 @@ pub fn default_device() -> Device {
 /// assert_eq!(x.device(), Device::cpu());
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+#[doc(alias = "set_default_device")]
 pub fn with_default_device<R>(device: Device, f: impl FnOnce() -> R) -> R {
     struct Restore(Device);
 

@@ -8,6 +8,14 @@ use crate::{DType, Result};
 
 /// The gradient of softmax, and `ln Σ eˣ`; half precision is computed in `F32`. Errors are those of
 /// [`Backend::unary`](super::Backend::unary).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// assert!(Device::cpu().backend().softmax_family().is_some());
+/// ```
 pub trait SoftmaxKernels {
     /// The gradient of [`Backend::softmax`](super::Backend::softmax) from that of its output `y`.
     fn softmax_backward(
@@ -32,6 +40,14 @@ pub trait SoftmaxKernels {
 }
 
 /// Normalization. Errors are those of [`Backend::unary`](super::Backend::unary).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// assert!(Device::cpu().backend().normalization().is_some());
+/// ```
 pub trait NormKernels {
     /// The normalized elements in the dtype of `x`, and the statistics if requested.
     fn forward(&self, inputs: NormInputs, geometry: &NormGeometry) -> Result<Normalized>;
@@ -48,6 +64,14 @@ pub trait NormKernels {
 
 /// Cross-entropy of logits and classes. Errors are those of [`Backend::unary`](super::Backend::unary), and classes that are
 /// out of range.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// assert!(Device::cpu().backend().cross_entropy().is_some());
+/// ```
 pub trait CrossEntropyKernels {
     /// The loss of each element in the dtype of the computation, because losses are summed before they
     /// are rounded.
@@ -68,6 +92,14 @@ pub trait CrossEntropyKernels {
 }
 
 /// Attention. Errors are those of [`Backend::unary`](super::Backend::unary).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// assert!(Device::cpu().backend().attention().is_some());
+/// ```
 pub trait AttentionKernels {
     /// `softmax(query · keyᵀ · scale + mask) · value`, in the dtype of the query. A fully masked row is 0.
     fn forward(
@@ -87,6 +119,14 @@ pub trait AttentionKernels {
 }
 
 /// The steps of recurrent layers. Errors are those of [`Backend::unary`](super::Backend::unary).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// assert!(Device::cpu().backend().recurrent().is_some());
+/// ```
 pub trait RecurrentKernels {
     /// The states after each step, in the dtype of the gates.
     fn forward(
@@ -109,6 +149,15 @@ pub trait RecurrentKernels {
 
 /// Elementwise formulas over several tensors, in one pass, for optimizers. Errors are those of
 /// [`Backend::unary`](super::Backend::unary).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// // The CPU compiles each formula into a loop of its own instead (`fused::update_elements`).
+/// assert!(Device::cpu().backend().updates().is_none());
+/// ```
 pub trait UpdateKernels {
     /// Whether updates of this dtype are supported. Others are composed of operations, with a rounding after each step of
     /// the formula.

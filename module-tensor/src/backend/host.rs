@@ -87,6 +87,21 @@ mod sealed {
 }
 
 /// A Rust type that tensors hold; sealed, one for each [`DType`].
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, Element, Tensor};
+///
+/// fn largest<T: Element + PartialOrd>(x: &Tensor) -> module_tensor::Result<Option<T>> {
+///     let elements = x.to_vec::<T>()?.into_iter();
+///     Ok(elements.reduce(|a, b| if b > a { b } else { a }))
+/// }
+///
+/// assert_eq!(<f32 as Element>::DTYPE, DType::F32);
+/// assert_eq!(largest::<i64>(&Tensor::from([3_i64, 5, 4]))?, Some(5));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + 'static {
     /// Its dtype.
     const DTYPE: DType;

@@ -19,6 +19,15 @@ use crate::{DType, Result, Scalar};
 /// If a device does not support something, such as a dtype, the error is
 /// [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) or
 /// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// let backend = Device::cpu().backend();
+/// assert_eq!((backend.kind(), backend.index()), ("cpu", 0));
+/// ```
 pub trait Backend: Any + Send + Sync {
     /// The kind of the device, in PyTorch's terms: `cpu`, `cuda`.
     fn kind(&self) -> &str;

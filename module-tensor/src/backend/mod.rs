@@ -8,6 +8,16 @@
 //! precision, computes, and rounds each result once. Outputs come back in the dtype of the input, gradients in the dtype of
 //! the tensor that they belong to. What a gradient needs from the forward pass is [`Saved`], whose form the device chooses
 //! and which nothing else reads.
+//!
+//! | group | items |
+//! |---|---|
+//! | a device | [`Device`], [`Backend`] and its optional families of fused kernels: [`NormKernels`], [`AttentionKernels`], [`CrossEntropyKernels`], [`RecurrentKernels`], [`SoftmaxKernels`], [`UpdateKernels`] |
+//! | memory | [`Storage`], [`StorageData`], [`Operand`], [`Element`], [`HostData`] |
+//! | operations, by family | [`UnaryOp`], [`BinaryOp`], [`CompareOp`], [`ReduceOp`], [`ArgReduceOp`], [`ConvOp`], [`UnfoldOp`], [`SoftmaxOp`], [`SampleOp`], [`LinearOp`] |
+//! | parameters of kernels | [`ConvGeometry`], [`PoolGeometry`], [`NormGeometry`], [`AttentionGeometry`] and the other types whose names end so |
+//! | packed elements | [`Packed`], [`PackedRuns`], [`BlockFormat`] |
+//! | random numbers | [`DeviceGenerator`], [`Distribution`] |
+//! | formulas of optimizers | [`UpdateFormula`], [`Real`], [`Formula`] |
 
 mod absent;
 pub(crate) mod cpu;

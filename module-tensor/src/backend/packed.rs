@@ -19,6 +19,59 @@ use crate::{DTypeError, Error, Result};
 /// Custom operations find the memory with [`Storage::downcast_ref`], and state which layouts they support. Operations that
 /// need plain elements, which all others in this crate do, return [`DTypeError::Packed`](crate::DTypeError::Packed). A
 /// packed tensor has no gradient.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{HostData, Packed, Storage, StorageData};
+/// use module_tensor::{DType, Device, Layout, Result, Shape, Tensor};
+///
+/// /// Elements that are all the same: one number is stored.
+/// struct Same {
+///     number: f32,
+///     count: usize,
+/// }
+///
+/// impl StorageData for Same {
+///     fn dtype(&self) -> DType {
+///         DType::F32
+///     }
+///
+///     fn device(&self) -> Device {
+///         Device::cpu()
+///     }
+///
+///     fn packed(&self) -> Option<&dyn Packed> {
+///         Some(self)
+///     }
+/// }
+///
+/// impl Packed for Same {
+///     fn scheme(&self) -> &'static str {
+///         "same"
+///     }
+///
+///     fn numel(&self) -> usize {
+///         self.count
+///     }
+///
+///     fn size_in_bytes(&self) -> usize {
+///         size_of::<f32>()
+///     }
+///
+///     fn unpack(&self) -> Result<Storage> {
+///         Device::cpu().backend().upload(HostData::F32(vec![self.number; self.count]))
+///     }
+/// }
+///
+/// let storage = Storage::new(Same { number: 0.5, count: 6 });
+/// let packed = Tensor::from_storage(storage, Layout::contiguous(Shape::from([2, 3])));
+/// assert!(packed.is_packed());
+/// assert_eq!(packed.unpack()?.to_vec::<f32>()?, [0.5; 6]);
+/// let x = Tensor::from([[1.0_f32, 1.0]]);
+/// assert_eq!(x.matmul(&packed)?.to_vec::<f32>()?, [1.0; 3]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait Packed {
     /// The name of the scheme, such as `q4_0`.
     fn scheme(&self) -> &'static str;
@@ -58,6 +111,36 @@ pub trait Packed {
 ///
 /// Elements are counted in row-major order. A run starts at a multiple of [`group`](Self::group) and ends at another one or
 /// at the last element; it may extend over several rows.
+///
+/// # Example
+///
+/// ```
+/// use std::ops::Range;
+///
+/// use module_tensor::backend::PackedRuns;
+///
+/// /// Bytes that stand for multiples of a scale.
+/// struct Scaled<'a> {
+///     bytes: &'a [u8],
+///     scale: f32,
+/// }
+///
+/// impl PackedRuns for Scaled<'_> {
+///     fn group(&self) -> usize {
+///         1
+///     }
+///
+///     fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+///         for (out, byte) in out.iter_mut().zip(&self.bytes[run]) {
+///             *out = f32::from(*byte) * self.scale;
+///         }
+///     }
+/// }
+///
+/// let mut out = [0.0; 2];
+/// Scaled { bytes: &[2, 4, 6], scale: 0.5 }.unpack_run(1..3, &mut out);
+/// assert_eq!(out, [2.0, 3.0]);
+/// ```
 pub trait PackedRuns: Sync {
     /// The number of elements that are unpacked together.
     fn group(&self) -> usize;

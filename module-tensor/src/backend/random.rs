@@ -87,6 +87,21 @@ impl Distribution {
 
 /// The engine behind a [`Generator`](crate::Generator): a device that draws its own random numbers has
 /// one ([`Backend::generator`](super::Backend::generator)).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::DType;
+/// use module_tensor::backend::{DeviceGenerator, Distribution};
+/// use module_tensor::rng::CpuGenerator;
+///
+/// let mut generator: Box<dyn DeviceGenerator> = Box::new(CpuGenerator::new(0));
+/// let state = generator.get_state();
+/// let uniform = Distribution::Uniform { low: 0.0, high: 1.0 };
+/// let _first = generator.draw(uniform, 4, DType::F32)?;
+/// generator.set_state(&state)?; // Draws the same again.
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait DeviceGenerator: Send {
     /// Starts over with this seed.
     fn manual_seed(&mut self, seed: u64);

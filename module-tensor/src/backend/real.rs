@@ -7,6 +7,17 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// It is a number of the CPU or the record of a computation that other devices carry out; a formula does not know which.
 /// Each operation rounds like the [`Tensor`](crate::Tensor) operation of the same name; a scalar operand is rounded to the
 /// dtype first.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::fused::Real;
+///
+/// /// A soft step: written once, and computed on any device.
+/// fn soft_sign<T: Real>(x: T) -> T {
+///     x / (x.abs() + 1.0)
+/// }
+/// ```
 pub trait Real:
     Copy
     + Neg<Output = Self>
@@ -57,6 +68,28 @@ pub trait Real:
 /// their elements and those of `R` tensors that are only read.
 ///
 /// It holds the numbers of the formula. Its result must depend only on them and on the elements.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+/// use module_tensor::fused::{Real, UpdateFormula, update_elements};
+///
+/// #[derive(Clone, Copy)]
+/// struct Decay(f64);
+///
+/// impl UpdateFormula<1, 0> for Decay {
+///     #[inline]
+///     fn apply<T: Real>(self, [value]: [T; 1], []: [T; 0]) -> [T; 1] {
+///         [value * self.0]
+///     }
+/// }
+///
+/// let mut value = Tensor::from([1.0, 2.0]);
+/// update_elements([&mut value], [], Decay(0.5))?;
+/// assert_eq!(value.to_vec::<f64>()?, [0.5, 1.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait UpdateFormula<const W: usize, const R: usize>: Copy + Sync {
     /// The new elements of the written tensors. Mark it `#[inline]`, so that it becomes one vectorized loop.
     fn apply<T: Real>(self, written: [T; W], read: [T; R]) -> [T; W];

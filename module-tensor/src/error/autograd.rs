@@ -3,6 +3,15 @@ use std::fmt;
 use crate::layout::Shape;
 
 /// Why a gradient was not computed, or is wrong.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{ErrorKind, Tensor};
+///
+/// let error = Tensor::from([1.0_f32]).backward().unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Autograd(_)), "{error}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AutogradError {

@@ -3,6 +3,15 @@ use std::fmt;
 use super::quote::{passage, quote};
 
 /// Why a device is refused, or what it reports.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Device, ErrorKind};
+///
+/// let error = "cuda:7".parse::<Device>().unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Device(_)), "{error}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceError {

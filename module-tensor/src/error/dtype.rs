@@ -4,6 +4,15 @@ use super::quote::quote;
 use crate::dtype::DType;
 
 /// Why an operation refuses a dtype or the form in which elements are stored.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{ErrorKind, Tensor};
+///
+/// let error = Tensor::from([1_i64]).exp().unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::DType(_)), "{error}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DTypeError {

@@ -1,6 +1,18 @@
 use super::{AutogradError, DTypeError, DeviceError, RngError, ShapeError};
 
 /// What can go wrong, by domain. Messages are lower case, quote the values and say what to do if there is a remedy.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{ErrorKind, Tensor};
+///
+/// let error = Tensor::from([1.0_f32, 2.0]).matmul(&Tensor::from([1.0_f32])).unwrap_err();
+/// match error.kind() {
+///     ErrorKind::Shape(problem) => println!("{problem}"),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -9,6 +9,14 @@ const NAME: usize = 120;
 const PASSAGE: usize = 4000;
 
 /// Quotes a key, a path or a value: at most 120 characters, with control characters escaped.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::error::quote;
+///
+/// assert_eq!(quote("layer\n1").to_string(), "layer\\n1");
+/// ```
 pub fn quote(name: &str) -> Quote<'_> {
     let most = NAME;
     Quote { text: name, most }
@@ -16,12 +24,28 @@ pub fn quote(name: &str) -> Quote<'_> {
 
 /// Quotes a description of a problem, which may itself quote names: at most 4000 characters, with control characters
 /// escaped.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::error::passage;
+///
+/// assert_eq!(passage("no key `a`").to_string(), "no key `a`");
+/// ```
 pub fn passage(text: &str) -> Quote<'_> {
     let most = PASSAGE;
     Quote { text, most }
 }
 
 /// Quotes all of a text, with control characters escaped.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::error::escape;
+///
+/// assert_eq!(escape("tab\there").to_string(), "tab\\there");
+/// ```
 pub fn escape(text: &str) -> Quote<'_> {
     let most = usize::MAX;
     Quote { text, most }

@@ -4,6 +4,16 @@ use super::quote::passage;
 use crate::layout::{MAX_RANK, Shape};
 
 /// Why a shape, a dimension or an index does not match.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, ErrorKind, Tensor};
+///
+/// let error = Tensor::zeros([2, 3], DType::F32)?.add(&Tensor::zeros([4], DType::F32)?).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Shape(_)), "{error}");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ShapeError {

@@ -6,6 +6,18 @@ use smallvec::SmallVec;
 
 use super::sizes::DimVec;
 /// Dimensions: one, several, or `..` for all; negative ones count from the end.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+/// assert_eq!(x.sum(..)?.item::<f32>()?, 10.0);
+/// assert_eq!(x.sum([0, 1])?.item::<f32>()?, 10.0);
+/// assert_eq!(x.sum(-1)?.to_vec::<f32>()?, [3.0, 7.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dims {
     /// All of them.
@@ -71,6 +83,17 @@ impl From<&DimVec> for Dims {
 
 /// The dimension that an operation runs along: a single one (negative ones count from the end), or `..` for all of them as
 /// one, in row-major order.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+/// assert_eq!(x.argmax(..)?.item::<i64>()?, 3);
+/// assert_eq!(x.argmax(0)?.to_vec::<i64>()?, [1, 1]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
     /// All of them.

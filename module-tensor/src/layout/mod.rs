@@ -21,6 +21,17 @@ use sizes::DimVec;
 ///
 /// **Invariant:** every index inside `shape` maps to `offset + Σ index·stride`, which is inside the storage. The
 /// constructors of [`Tensor`](crate::Tensor) establish it and every view preserves it.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+/// assert_eq!(x.layout().strides(), [3, 1]);
+/// assert_eq!(x.t()?.layout().strides(), [1, 3]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     shape: Shape,

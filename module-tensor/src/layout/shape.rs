@@ -24,6 +24,7 @@ pub const MAX_RANK: usize = 64;
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[doc(alias = "Size")]
 pub struct Shape(DimVec);
 
 impl Shape {
@@ -230,6 +231,17 @@ pub trait IntoSizes {
 }
 
 /// One size in a tuple: an integer of a type that is allowed in lists of sizes.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let (rows, columns): (usize, i32) = (2, -1);
+/// let x = Tensor::arange(0, 6, ())?.reshape((rows, columns))?;
+/// assert_eq!(x.shape().to_string(), "[2, 3]");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait IntoSize {
     /// The size; one beyond `isize`, which no tensor has, becomes `isize::MAX`.
     fn into_size(self) -> isize;

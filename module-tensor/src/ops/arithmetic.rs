@@ -151,6 +151,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[inline]
+    #[doc(alias = "subtract")]
     pub fn sub<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         self.sub_value(other.into())
     }
@@ -186,6 +187,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[inline]
+    #[doc(alias = "multiply")]
     pub fn mul<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         self.mul_value(other.into())
     }
@@ -225,6 +227,8 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[inline]
+    #[doc(alias = "divide")]
+    #[doc(alias = "true_divide")]
     pub fn div<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
         self.div_value(other.into())
     }

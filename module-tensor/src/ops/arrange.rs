@@ -25,6 +25,8 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[inline]
+    #[doc(alias = "fliplr")]
+    #[doc(alias = "flipud")]
     pub fn flip(&self, dims: impl Into<Dims>) -> Result<Self> {
         self.flip_dims(&dims.into())
     }
@@ -144,6 +146,7 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i64>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "tile")]
     pub fn repeat(&self, repeats: impl Into<Shape>) -> Result<Self> {
         self.repeat_each(&repeats.into())
     }

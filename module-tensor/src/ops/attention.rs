@@ -12,6 +12,18 @@ use crate::{DType, Error, Result, Shape};
 crate::options! {
     /// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults; `causal_with` and
     /// `sliding_window` correspond to PyTorch's `torch.nn.attention.bias.causal_lower_right` and to masks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AttentionOptions, DType, Tensor};
+    ///
+    /// let x = Tensor::randn([1, 2, 5, 4], DType::F32)?;
+    /// let options = AttentionOptions::new().is_causal(true);
+    /// let y = x.scaled_dot_product_attention(&x, &x, options)?;
+    /// assert_eq!(y.shape(), x.shape());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct AttentionOptions<'a> {
         optional {

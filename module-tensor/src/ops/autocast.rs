@@ -16,6 +16,17 @@ use crate::{DType, Result};
 /// # Source
 ///
 /// The lists of `torch.autocast` for the CPU.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, Tensor, autocast};
+///
+/// let x = Tensor::ones([2, 2], DType::F32)?;
+/// let (product, sum) = autocast(DType::BF16, || Ok((x.matmul(&x)?, x.sum(..)?)))?;
+/// assert_eq!((product.dtype(), sum.dtype()), (DType::BF16, DType::F32));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AutocastPolicy {

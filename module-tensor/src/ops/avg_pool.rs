@@ -11,6 +11,17 @@ use crate::{Error, Result};
 crate::options! {
     /// The options of [`Tensor::avg_pool1d`], [`Tensor::avg_pool2d`] and [`Tensor::avg_pool3d`], with
     /// PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{AvgPoolOptions, Tensor};
+    ///
+    /// let x = Tensor::from([[1.0_f32, 3.0, 5.0]]);
+    /// let y = x.avg_pool1d(AvgPoolOptions::new([2]).stride([1]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AvgPoolOptions<const N: usize> {
         required {

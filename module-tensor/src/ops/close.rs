@@ -5,6 +5,17 @@ use crate::{DType, Error, Result};
 
 crate::options! {
     /// The distance up to which two numbers count as close, with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Tensor, Tolerance};
+    ///
+    /// let (a, b) = (Tensor::from([1.0_f32]), Tensor::from([1.01_f32]));
+    /// assert!(!a.allclose(&b, Tolerance::new())?);
+    /// assert!(a.allclose(&b, Tolerance::new().atol(0.1))?);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Tolerance {
         optional {

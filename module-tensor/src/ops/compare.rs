@@ -5,35 +5,126 @@ use crate::backend::CompareOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{DType, DTypeError, Result, Scalar, Shape, default_dtype};
 
-macro_rules! comparisons {
-    ($($(#[$doc:meta])* $name:ident $op:ident;)*) => {
-        /// Comparisons give a `Bool` tensor, broadcast, and have no gradient.
-        impl Tensor {$(
-            $(#[$doc])*
-            ///
-            /// # Errors
-            ///
-            /// Those of [`add`](Self::add).
-            pub fn $name<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
-                self.compare(stringify!($name), CompareOp::$op, other.into())
-            }
-        )*}
-    };
-}
-
-comparisons! {
+/// Comparisons give a `Bool` tensor, broadcast, and have no gradient.
+impl Tensor {
     /// `self = other`, elementwise.
-    eq Eq;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.eq(2.0)?.to_vec::<bool>()?, [false, true, false]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn eq<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.compare("eq", CompareOp::Eq, other.into())
+    }
+
     /// `self ≠ other`, elementwise.
-    ne Ne;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.ne(2.0)?.to_vec::<bool>()?, [true, false, true]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "not_equal")]
+    pub fn ne<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.compare("ne", CompareOp::Ne, other.into())
+    }
+
     /// `self < other`, elementwise.
-    lt Lt;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.lt(2.0)?.to_vec::<bool>()?, [true, false, false]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "less")]
+    pub fn lt<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.compare("lt", CompareOp::Lt, other.into())
+    }
+
     /// `self ≤ other`, elementwise.
-    le Le;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.le(2.0)?.to_vec::<bool>()?, [true, true, false]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "less_equal")]
+    pub fn le<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.compare("le", CompareOp::Le, other.into())
+    }
+
     /// `self > other`, elementwise.
-    gt Gt;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.gt(2.0)?.to_vec::<bool>()?, [false, false, true]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "greater")]
+    pub fn gt<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.compare("gt", CompareOp::Gt, other.into())
+    }
+
     /// `self ≥ other`, elementwise.
-    ge Ge;
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](Self::add).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0]);
+    /// assert_eq!(x.ge(2.0)?.to_vec::<bool>()?, [false, true, true]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    #[doc(alias = "greater_equal")]
+    pub fn ge<'a>(&self, other: impl Into<Value<'a>>) -> Result<Self> {
+        self.compare("ge", CompareOp::Ge, other.into())
+    }
 }
 
 impl Tensor {

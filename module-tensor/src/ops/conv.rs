@@ -12,6 +12,17 @@ use crate::{Error, Result, Shape, ShapeError};
 crate::options! {
     /// The options of [`Tensor::conv1d`], [`Tensor::conv2d`] and [`Tensor::conv3d`], with PyTorch's names
     /// and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{ConvOptions, DType, Tensor};
+    ///
+    /// let (x, w) = (Tensor::zeros([1, 2, 8], DType::F32)?, Tensor::zeros([4, 2, 3], DType::F32)?);
+    /// let y = x.conv1d(&w, ConvOptions::new().stride([2]).padding([1]))?;
+    /// assert_eq!(y.shape().to_string(), "[1, 4, 4]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ConvOptions<const N: usize> {
         optional {
@@ -135,6 +146,7 @@ impl Tensor {
     /// assert_eq!(x.conv(&sum, ConvOptions::<1>::default())?.to_vec::<f32>()?, [3.0, 6.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "convolution")]
     pub fn conv<const N: usize>(&self, weight: &Self, options: ConvOptions<N>) -> Result<Self> {
         if let Some(out) =
             AutocastPolicy::LowerPrecision.apply([self, weight], [], |[x, weight], []| {

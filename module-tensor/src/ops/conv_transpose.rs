@@ -10,6 +10,17 @@ use crate::{Error, Result, Shape, ShapeError};
 crate::options! {
     /// The options of [`Tensor::conv_transpose1d`], [`Tensor::conv_transpose2d`] and
     /// [`Tensor::conv_transpose3d`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{ConvTransposeOptions, DType, Tensor};
+    ///
+    /// let (x, w) = (Tensor::zeros([1, 2, 4], DType::F32)?, Tensor::zeros([2, 3, 2], DType::F32)?);
+    /// let y = x.conv_transpose1d(&w, ConvTransposeOptions::new().stride([2]))?;
+    /// assert_eq!(y.shape().to_string(), "[1, 3, 8]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ConvTransposeOptions<const N: usize> {
         optional {

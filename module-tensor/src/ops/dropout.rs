@@ -55,6 +55,7 @@ impl Tensor {
     /// assert!(y.chunks(2).all(|channel| channel == [0.0, 0.0] || channel == [2.0, 2.0]));
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias("dropout1d", "dropout2d", "dropout3d"))]
     pub fn feature_dropout(&self, p: f64) -> Result<Self> {
         const NAME: &str = "feature_dropout";
         match self.without_draw(NAME, p)? {

@@ -39,6 +39,9 @@ impl Tensor {
     /// assert_eq!(indices.to_vec::<i64>()?, [5, 7, 13, 15]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias("fractional_max_pool2d", "fractional_max_pool3d"))]
+    #[doc(alias = "fractional_max_pool2d_with_indices")]
+    #[doc(alias = "fractional_max_pool3d_with_indices")]
     pub fn fractional_max_pool<const N: usize>(
         &self,
         kernel_size: [usize; N],

@@ -10,6 +10,17 @@ use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 /// The form of [`Tensor::gelu`]: PyTorch's argument `approximate`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Approximate, Tensor};
+///
+/// let x = Tensor::from([1.0_f32]);
+/// let (exact, tanh) = (x.gelu(Approximate::None)?, x.gelu(Approximate::Tanh)?);
+/// assert!((exact.item::<f32>()? - tanh.item::<f32>()?).abs() < 1e-3);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Approximate {

@@ -114,6 +114,7 @@ impl Tensor {
     /// assert_eq!(y.to_vec::<f32>()?, [2.5, 4.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"))]
     pub fn grid_sample(&self, grid: &Self, options: GridSampleOptions) -> Result<Self> {
         const NAME: &str = "grid_sample";
         if let Some(out) = AutocastPolicy::Float32.apply([self, grid], [], |[x, grid], []| {

@@ -111,6 +111,7 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i64>()?, [0, 1, 1, 0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "argwhere")]
     pub fn nonzero(&self) -> Result<Self> {
         let mask = self.is_true()?.detach();
         let (storage, count) = self.device().backend().nonzero(mask.plain("nonzero")?)?;

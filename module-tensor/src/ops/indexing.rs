@@ -11,6 +11,17 @@ use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
 /// The index of one dimension; numbers, ranges and tensors convert to items.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{IndexItem, Tensor};
+///
+/// let x = Tensor::from([1_i64, 2, 3, 4]);
+/// assert_eq!(x.i(IndexItem::every(2, ..))?.to_vec::<i64>()?, [1, 3]);
+/// assert_eq!(x.i((IndexItem::NewAxis, ..2))?.shape().to_string(), "[1, 2]");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum IndexItem {
     /// One slice, without the dimension; negative ones count from the end.
@@ -77,6 +88,17 @@ impl fmt::Display for IndexItem {
 }
 
 /// The index of a tensor: an item, or a tuple, array or slice of items.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+/// assert_eq!(x.i(1)?.to_vec::<i64>()?, [4, 5, 6]);
+/// assert_eq!(x.i((.., 1..))?.to_vec::<i64>()?, [2, 3, 5, 6]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait IntoIndex {
     /// The items in order.
     fn into_items(self) -> SmallVec<[IndexItem; 4]>;

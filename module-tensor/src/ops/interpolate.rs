@@ -162,7 +162,7 @@ impl Tensor {
     /// assert_eq!(x.interpolate(&linear)?.to_vec::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    #[doc(alias = "upsample")]
+    #[doc(alias("upsample", "upsample_bilinear", "upsample_nearest"))]
     pub fn interpolate(&self, options: &InterpolateOptions) -> Result<Self> {
         use InterpolateMode as Mode;
         const NAME: &str = "interpolate";

@@ -26,6 +26,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[doc(alias = "concat")]
+    #[doc(alias = "concatenate")]
     pub fn cat(parts: &[impl Borrow<Self>], dim: isize) -> Result<Self> {
         Self::cat_all(&borrow_all(parts), dim)
     }

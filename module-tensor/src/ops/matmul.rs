@@ -51,6 +51,7 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<i64>()?, [3, 4, 5, 6, 8, 10]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "ger")]
     pub fn outer(&self, other: &Self) -> Result<Self> {
         self.check_vectors("outer", other)?;
         self.unsqueeze(1)?.mul(other)
@@ -85,9 +86,7 @@ impl Tensor {
     /// assert_eq!(a.matmul(&Tensor::from([1.0_f32, 1.0]))?.to_vec::<f32>()?, [3.0, 7.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    #[doc(alias = "mm")]
-    #[doc(alias = "bmm")]
-    #[doc(alias = "mv")]
+    #[doc(alias("mm", "bmm", "mv"))]
     pub fn matmul(&self, other: &Self) -> Result<Self> {
         const NAME: &str = "matmul";
         if other.is_packed() && other.rank() == 2 && self.rank() > 0 {

@@ -4,6 +4,17 @@ use crate::tensor::Tensor;
 use crate::{Error, Result, Shape};
 
 /// The order of the dimensions of a [`meshgrid`](Tensor::meshgrid).
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{MeshIndexing, Tensor};
+///
+/// let (x, y) = (Tensor::from([1_i64, 2]), Tensor::from([3_i64, 4, 5]));
+/// let grids = Tensor::meshgrid(&[&x, &y], MeshIndexing::Xy)?;
+/// assert_eq!(grids[0].shape().to_string(), "[3, 2]");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MeshIndexing {
     /// The first tensor varies along the first dimension, as for matrices: `"ij"`.

@@ -8,6 +8,17 @@ use crate::tensor::Tensor;
 use crate::{Error, Result, Scalar, Shape};
 
 /// The values with which [`Tensor::pad`] pads a tensor.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{PadMode, Tensor};
+///
+/// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+/// assert_eq!(x.pad([1, 1], PadMode::Reflect)?.to_vec::<f32>()?, [2.0, 1.0, 2.0, 3.0, 2.0]);
+/// assert_eq!(x.pad([1, 0], 9.0)?.to_vec::<f32>()?, [9.0, 1.0, 2.0, 3.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
     /// A constant.
@@ -71,6 +82,7 @@ impl Tensor {
     /// assert_eq!(x.pad([2, 1], PadMode::Reflect)?.to_vec::<i64>()?, [3, 2, 1, 2, 3, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "constant_pad_nd")]
     pub fn pad(&self, pad: impl AsRef<[isize]>, mode: impl Into<PadMode>) -> Result<Self> {
         self.pad_by(pad.as_ref(), mode.into())
     }

@@ -76,6 +76,8 @@ impl Tensor {
     /// assert_eq!(x.transpose(0, 1)?.to_vec::<i64>()?, [1, 3, 2, 4]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "swapaxes")]
+    #[doc(alias = "swapdims")]
     pub fn transpose(&self, dim0: isize, dim1: isize) -> Result<Self> {
         let (a, b) = (
             self.shape().dim("transpose", dim0)?,
@@ -131,6 +133,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[inline]
+    #[doc(alias = "moveaxis")]
     pub fn movedim(&self, source: impl Into<Dims>, destination: impl Into<Dims>) -> Result<Self> {
         self.move_dims(&source.into(), &destination.into())
     }

@@ -6,6 +6,17 @@ use crate::tensor::Tensor;
 use crate::{DType, Error, Result};
 
 /// How a quantile between two elements is interpolated.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{QuantileInterpolation, Tensor};
+///
+/// let x = Tensor::from([1.0_f32, 2.0]);
+/// let lower = x.quantile(0.5, .., QuantileInterpolation::Lower)?;
+/// assert_eq!(lower.item::<f32>()?, 1.0);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuantileInterpolation {

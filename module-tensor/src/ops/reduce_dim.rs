@@ -7,6 +7,18 @@ use crate::tensor::Tensor;
 
 /// The dimension argument of [`max`](Tensor::max), [`min`](Tensor::min) and [`median`](Tensor::median): with
 /// a dimension they return values and indices, with `..` one value.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([[1_i64, 7], [5, 3]]);
+/// assert_eq!(x.max(..)?.item::<i64>()?, 7);
+/// let (values, indices) = x.max(1)?;
+/// assert_eq!((values.to_vec::<i64>()?, indices.to_vec::<i64>()?), (vec![7, 5], vec![1, 0]));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a dimension nor `..`",
     label = "expected an `isize` or `..`",

@@ -5,6 +5,17 @@ use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, is_grad_e
 use crate::{DType, DTypeError, Result};
 
 /// The reduction of [`Tensor::scatter_reduce`].
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{ScatterReduce, Tensor};
+///
+/// let (x, index) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([0_i64, 0]));
+/// let largest = x.scatter_reduce(0, &index, &Tensor::from([5.0_f32, 3.0]), ScatterReduce::Amax)?;
+/// assert_eq!(largest.to_vec::<f32>()?, [5.0, 2.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScatterReduce {

@@ -6,6 +6,18 @@ use crate::{DType, DTypeError, Result, ShapeError};
 
 crate::options! {
     /// The options of [`Tensor::searchsorted_with`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{SearchSortedOptions, Tensor};
+    ///
+    /// let sorted = Tensor::from([1.0_f32, 2.0, 2.0, 3.0]);
+    /// let options = SearchSortedOptions::new().right(true);
+    /// let places = sorted.searchsorted_with(&Tensor::from([2.0_f32]), options)?;
+    /// assert_eq!(places.to_vec::<i64>()?, [3]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct SearchSortedOptions<'a> {
         optional {

@@ -20,6 +20,7 @@ impl Tensor {
     /// assert_eq!(x.neg()?.to_vec::<i64>()?, [-1, 2]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "negative")]
     pub fn neg(&self) -> Result<Self> {
         Ok(self.unary(UnaryOp::Neg)?.record([self], |_| Neg))
     }
@@ -39,6 +40,7 @@ impl Tensor {
     /// assert_eq!(x.abs()?.to_vec::<f32>()?, [1.0, 0.0, 2.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "absolute")]
     pub fn abs(&self) -> Result<Self> {
         Ok(self
             .unary(UnaryOp::Abs)?

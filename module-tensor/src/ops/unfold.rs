@@ -7,6 +7,16 @@ use crate::{Result, Shape};
 
 crate::options! {
     /// The options of [`Tensor::im2col`] and [`Tensor::col2im`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, Tensor, UnfoldOptions};
+    ///
+    /// let x = Tensor::zeros([1, 2, 4, 4], DType::F32)?;
+    /// assert_eq!(x.im2col(UnfoldOptions::new([2, 2]).stride([2, 2]))?.shape().to_string(), "[1, 8, 4]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct UnfoldOptions<const N: usize> {
         required {

@@ -30,6 +30,7 @@ impl Tensor {
     /// assert_eq!(y.max_unpool(&indices, [4])?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias("max_unpool1d", "max_unpool2d", "max_unpool3d"))]
     pub fn max_unpool<const N: usize>(
         &self,
         indices: &Self,

@@ -10,6 +10,16 @@ use crate::{DType, DTypeError, Result, Scalar};
 /// The other side of a binary operation: a tensor, or a number that takes the tensor's dtype.
 ///
 /// Methods take `impl Into<Value>`, so both `x.mul(&y)` and `x.mul(2.0)` work.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::Tensor;
+///
+/// let x = Tensor::from([1.0_f32, 2.0]);
+/// assert_eq!(x.add(1.0)?.to_vec::<f32>()?, x.add(&Tensor::from([1.0_f32]))?.to_vec::<f32>()?);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// A tensor.

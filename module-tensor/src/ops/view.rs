@@ -71,6 +71,7 @@ impl Tensor {
     /// assert_eq!(x.flatten(1, -1)?.shape().to_string(), "[2, 12]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "ravel")]
     pub fn flatten(&self, start_dim: isize, end_dim: isize) -> Result<Self> {
         let (first, last) = (
             self.shape().dim("flatten", start_dim)?,

@@ -76,6 +76,19 @@ impl Device {
 
 /// Seeds the default generators of all devices: PyTorch's `torch.manual_seed`. Inside [`fork_rng`] it seeds only the
 /// private ones.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, Tensor, manual_seed};
+///
+/// manual_seed(0);
+/// let first = Tensor::rand([2], DType::F32)?;
+/// manual_seed(0);
+/// assert!(Tensor::rand([2], DType::F32)?.equal(&first)?);
+/// assert_eq!(first.to_vec::<f32>()?, [0.4962566, 0.7682218]); // PyTorch's numbers.
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub fn manual_seed(seed: u64) {
     let defaults = Defaults::current();
     defaults.cpu.manual_seed(seed);
@@ -86,6 +99,13 @@ pub fn manual_seed(seed: u64) {
 }
 
 /// The last seed of the default generator: PyTorch's `torch.initial_seed`.
+///
+/// # Example
+///
+/// ```
+/// module_tensor::manual_seed(7);
+/// assert_eq!(module_tensor::rng::initial_seed(), 7);
+/// ```
 #[must_use]
 pub fn initial_seed() -> u64 {
     default_generator().initial_seed()
@@ -95,6 +115,16 @@ pub fn initial_seed() -> u64 {
 ///
 /// Use it so that parallel tests do not affect each other's draws. Afterwards the previous generators are restored,
 /// unchanged, even if `body` panics. Calls may be nested.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, Tensor, fork_rng};
+///
+/// let draw = || Tensor::randn([3], DType::F32);
+/// assert!(fork_rng(0, draw)?.equal(&fork_rng(0, draw)?)?);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub fn fork_rng<R>(seed: u64, body: impl FnOnce() -> R) -> R {
     struct Restore(Option<Arc<Defaults>>);
 

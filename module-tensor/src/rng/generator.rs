@@ -57,6 +57,7 @@ impl Generator {
 
     /// A CPU generator with a seed that differs from run to run.
     #[must_use]
+    #[doc(alias = "seed")]
     pub fn from_entropy() -> Self {
         Self::of(Device::cpu(), Box::new(CpuGenerator::from_entropy()))
     }
@@ -91,6 +92,7 @@ impl Generator {
     }
 
     /// The state that determines all future draws; for the CPU, the bytes of PyTorch's `torch.get_rng_state()`.
+    #[doc(alias = "get_rng_state")]
     pub fn get_state(&self) -> Vec<u8> {
         self.lock().engine.get_state()
     }
@@ -100,6 +102,7 @@ impl Generator {
     /// # Errors
     ///
     /// Bytes that are not such a state. The generator is then unchanged.
+    #[doc(alias = "set_rng_state")]
     pub fn set_state(&self, state: &[u8]) -> Result<()> {
         self.lock().engine.set_state(state)
     }

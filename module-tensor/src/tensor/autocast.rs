@@ -92,7 +92,19 @@ pub fn no_autocast<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// Whether operations on this thread are inside [`autocast`], with no [`no_autocast`] in between.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, autocast, is_autocast_enabled, no_autocast};
+///
+/// assert!(!is_autocast_enabled());
+/// let inside = || Ok((is_autocast_enabled(), no_autocast(|| is_autocast_enabled())));
+/// assert_eq!(autocast(DType::BF16, inside)?, (true, false));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[must_use]
+#[doc(alias = "is_autocast_cpu_enabled")]
 pub fn is_autocast_enabled() -> bool {
     AutocastState::current().dtype().is_some()
 }
@@ -126,6 +138,7 @@ impl AutocastState {
 
     /// The dtype of the operations that compute in half precision; `None` if autocast is off.
     #[must_use]
+    #[doc(alias = "get_autocast_dtype")]
     pub fn dtype(self) -> Option<DType> {
         self.dtype
     }

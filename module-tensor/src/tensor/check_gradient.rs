@@ -6,6 +6,16 @@ use crate::{DType, DTypeError, Result, Shape, ShapeError};
 /// # Errors
 ///
 /// A different shape or dtype, reported as an error of `op`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{DType, Shape, Tensor};
+///
+/// let grad = Tensor::from([1.0_f32, 1.0]);
+/// let checked = module_tensor::autograd::check_gradient("cube", &Shape::from([3]), DType::F32, &grad);
+/// assert!(checked.is_err());
+/// ```
 pub fn check_gradient(op: &'static str, shape: &Shape, dtype: DType, grad: &Tensor) -> Result<()> {
     if dtype != grad.dtype() {
         let (lhs, rhs) = (dtype, grad.dtype());

@@ -18,6 +18,8 @@ impl Tensor {
     /// assert_eq!(x.shape().to_string(), "[2, 3]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "as_tensor")]
+    #[doc(alias = "asarray")]
     pub fn from_vec<T: Element>(values: Vec<T>, shape: impl Into<Shape>) -> Result<Self> {
         Self::from_data("from_vec", T::into_host(values), shape.into())
     }
@@ -59,6 +61,7 @@ impl Tensor {
     /// assert_eq!(x.to_vec::<f32>()?, [0.5; 4]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    #[doc(alias = "scalar_tensor")]
     pub fn full(
         shape: impl Into<Shape>,
         value: impl Into<Scalar>,

@@ -9,6 +9,15 @@ thread_local! {
 }
 
 /// Whether operations on this thread are recorded.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{is_grad_enabled, no_grad};
+///
+/// assert!(is_grad_enabled());
+/// assert!(!no_grad(is_grad_enabled));
+/// ```
 #[inline]
 pub fn is_grad_enabled() -> bool {
     ENABLED.with(Cell::get)
@@ -25,11 +34,21 @@ pub fn is_grad_enabled() -> bool {
 /// assert!(!no_grad(|| x.mul(&x))?.requires_grad());
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+#[doc(alias = "inference_mode")]
 pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
     with_grad_mode(false, f)
 }
 
 /// Runs `f` with operations on this thread recorded, even inside [`no_grad`].
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{enable_grad, is_grad_enabled, no_grad};
+///
+/// assert!(no_grad(|| enable_grad(is_grad_enabled)));
+/// ```
+#[doc(alias = "set_grad_enabled")]
 pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
     with_grad_mode(true, f)
 }

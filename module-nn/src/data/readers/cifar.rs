@@ -109,6 +109,18 @@ pub fn read_cifar100(
 /// # Errors
 ///
 /// Those of [`read_cifar10`], anything but a regular file, those of the operating system; with the path.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::load_cifar10;
+///
+/// let file = std::env::temp_dir().join("module-nn-doc-cifar10.bin");
+/// std::fs::write(&file, [vec![3], vec![0; 3 * 32 * 32]].concat())?; // A black image of class 3.
+/// let data = load_cifar10([&file])?;
+/// assert_eq!(data.labels().to_vec::<i64>()?, [3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[cfg(feature = "fs")]
 pub fn load_cifar10(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,
@@ -121,6 +133,18 @@ pub fn load_cifar10(
 /// # Errors
 ///
 /// Those of [`read_cifar100`], anything but a regular file, those of the operating system; with the path.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{CifarLabels, load_cifar100};
+///
+/// let file = std::env::temp_dir().join("module-nn-doc-cifar100.bin");
+/// std::fs::write(&file, [vec![3, 42], vec![0; 3 * 32 * 32]].concat())?; // Coarse class 3, fine class 42.
+/// let data = load_cifar100([&file], CifarLabels::Fine)?;
+/// assert_eq!(data.labels().to_vec::<i64>()?, [42]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[cfg(feature = "fs")]
 pub fn load_cifar100(
     paths: impl IntoIterator<Item = impl AsRef<std::path::Path>>,

@@ -46,6 +46,17 @@ pub fn read_idx(reader: impl Read) -> Result<Tensor> {
 /// # Errors
 ///
 /// Those of [`read_idx`], anything but a regular file, those of the operating system; with the path.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::load_idx;
+///
+/// let file = std::env::temp_dir().join("module-nn-doc-load.idx");
+/// std::fs::write(&file, [0, 0, 8, 1, 0, 0, 0, 3, 1, 2, 3])?; // Three bytes.
+/// assert_eq!(load_idx(&file)?.to_vec::<u8>()?, [1, 2, 3]);
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[cfg(feature = "fs")]
 pub fn load_idx(path: impl AsRef<std::path::Path>) -> Result<Tensor> {
     let path = path.as_ref();

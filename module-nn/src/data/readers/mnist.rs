@@ -37,6 +37,20 @@ pub fn read_mnist(images: impl Read, labels: impl Read) -> Result<LabeledImages>
 /// # Errors
 ///
 /// Those of [`read_mnist`] and of the operating system, with the path.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::load_mnist;
+///
+/// let folder = std::env::temp_dir();
+/// let [images, labels] = ["images", "labels"].map(|name| folder.join(format!("module-nn-doc-{name}")));
+/// std::fs::write(&images, [0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 9, 8])?; // One image of 1 by 2.
+/// std::fs::write(&labels, [0, 0, 8, 1, 0, 0, 0, 1, 5])?;
+/// let data = load_mnist(&images, &labels)?;
+/// assert_eq!(data.images().shape().to_string(), "[1, 1, 1, 2]");
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[cfg(feature = "fs")]
 pub fn load_mnist(
     images: impl AsRef<std::path::Path>,

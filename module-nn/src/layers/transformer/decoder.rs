@@ -90,6 +90,19 @@ impl Build for TransformerDecoderConfig {
 input! {
     /// The input of [`TransformerDecoder`] for calls with masks or options; masks are those
     /// of [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true);
+    /// let decoder = TransformerDecoderConfig::new(layer, 2).build()?;
+    /// let (tgt, memory) = (Tensor::randn([1, 3, 8], DType::F32)?, Tensor::randn([1, 5, 8], DType::F32)?);
+    /// let input = TransformerDecoderInput::new(tgt, memory).tgt_is_causal(true);
+    /// assert_eq!(decoder.call(input)?.shape().to_string(), "[1, 3, 8]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerDecoderInput {
         required {
             /// The sequence.

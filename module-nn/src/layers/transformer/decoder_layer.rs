@@ -136,6 +136,18 @@ impl Build for TransformerDecoderLayerConfig {
 input! {
     /// The input of [`TransformerDecoderLayer`] for calls with masks or options; masks are
     /// those of [`MultiheadAttentionInput`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let decoder = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true).build()?;
+    /// let (tgt, memory) = (Tensor::randn([1, 3, 8], DType::F32)?, Tensor::randn([1, 5, 8], DType::F32)?);
+    /// let input = TransformerDecoderLayerInput::new(tgt, memory).tgt_is_causal(true);
+    /// assert_eq!(decoder.call(input)?.shape().to_string(), "[1, 3, 8]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerDecoderLayerInput {
         required {
             /// The sequence.

@@ -94,6 +94,20 @@ impl Build for TransformerEncoderConfig {
 input! {
     /// The input of [`TransformerEncoder`] for calls with masks or options; masks are those of
     /// [`MultiheadAttentionInput`](crate::MultiheadAttentionInput).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = TransformerEncoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true);
+    /// let encoder = TransformerEncoderConfig::new(layer, 2).build()?;
+    /// let x = Tensor::randn([1, 3, 8], DType::F32)?;
+    /// let padding = Tensor::from([[false, false, true]]);
+    /// let input = TransformerEncoderInput::new(x).src_key_padding_mask(padding);
+    /// assert_eq!(encoder.call(input)?.shape().to_string(), "[1, 3, 8]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerEncoderInput {
         required {
             /// The sequence.

@@ -136,6 +136,19 @@ impl Build for TransformerEncoderLayerConfig {
 input! {
     /// The input of [`TransformerEncoderLayer`] for calls with masks or options; masks are those of
     /// [`MultiheadAttentionInput`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let encoder = TransformerEncoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true).build()?;
+    /// let x = Tensor::randn([1, 3, 8], DType::F32)?;
+    /// let padding = Tensor::from([[false, false, true]]);
+    /// let input = TransformerEncoderLayerInput::new(x).src_key_padding_mask(padding);
+    /// assert_eq!(encoder.call(input)?.shape().to_string(), "[1, 3, 8]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerEncoderLayerInput {
         required {
             /// The sequence.

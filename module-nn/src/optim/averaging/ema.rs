@@ -39,6 +39,8 @@ use crate::optim::range::{at_least_0, from_0_to_1};
 /// assert!(model.weight().detach().equal(&trained)?);
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias = "get_ema_avg_fn")]
+#[doc(alias = "get_ema_multi_avg_fn")]
 pub type EMA = AveragedModel<EMAConfig>;
 
 config! {

@@ -32,6 +32,8 @@ use crate::config::config;
 /// assert_eq!(swa.state_dict().get("0").unwrap().item::<f32>()?, 3.0);
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias = "get_swa_avg_fn")]
+#[doc(alias = "get_swa_multi_avg_fn")]
 pub type SWA = AveragedModel<SWAConfig>;
 
 config! {

@@ -32,6 +32,7 @@ use crate::optim::Optimizer;
 /// }
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias = "LRScheduler")]
 pub trait Schedule: Stateful {
     /// Sets the learning rates of the next epoch: PyTorch's `scheduler.step()`.
     ///

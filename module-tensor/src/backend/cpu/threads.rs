@@ -46,6 +46,13 @@ pub fn set_num_threads(threads: usize) {
 }
 
 /// The maximum number of threads of one operation.
+///
+/// # Example
+///
+/// ```
+/// assert!(module_tensor::num_threads() >= 1);
+/// ```
+#[doc(alias = "get_num_threads")]
 pub fn num_threads() -> usize {
     if cfg!(not(feature = "threads")) {
         return 1;

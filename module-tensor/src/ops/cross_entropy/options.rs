@@ -5,6 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::tensor::Tensor;
 
 /// The reduction of the losses of the elements.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{NllLossOptions, Reduction, Tensor};
+///
+/// let (scores, classes) = (Tensor::from([[-1.0_f32, -2.0]; 2]), Tensor::from([0_i64, 1]));
+/// let options = NllLossOptions::new().reduction(Reduction::None);
+/// assert_eq!(scores.nll_loss(&classes, options)?.to_vec::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduction {
@@ -19,6 +30,17 @@ pub enum Reduction {
 
 crate::options! {
     /// The options of [`Tensor::cross_entropy`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{CrossEntropyOptions, Reduction, Tensor};
+    ///
+    /// let (logits, classes) = (Tensor::from([[0.0_f32, 0.0]]), Tensor::from([1_i64]));
+    /// let options = CrossEntropyOptions::new().reduction(Reduction::Sum);
+    /// assert_eq!(logits.cross_entropy(&classes, options)?.item::<f32>()?, std::f32::consts::LN_2);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct CrossEntropyOptions<'a> {
         optional {
@@ -36,6 +58,16 @@ crate::options! {
 
 crate::options! {
     /// The options of [`Tensor::nll_loss`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{NllLossOptions, Tensor};
+    ///
+    /// let (scores, classes) = (Tensor::from([[-1.0_f32, -2.0]]), Tensor::from([1_i64]));
+    /// assert_eq!(scores.nll_loss(&classes, NllLossOptions::new())?.item::<f32>()?, 2.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct NllLossOptions<'a> {
         optional {

@@ -167,6 +167,7 @@ pub fn solve_triangular(a: &Tensor, b: &Tensor, options: SolveTriangularOptions)
 /// );
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+#[doc(alias = "inverse")]
 pub fn inv(x: &Tensor) -> Result<Tensor> {
     const NAME: &str = "linalg.inv";
     if let Some(out) = AutocastPolicy::Float32.apply([x], [], |[x], []| inv(x)) {

@@ -101,6 +101,12 @@ pub fn set_exact_convolutions(exact: bool) {
 }
 
 /// Whether every convolution is computed by plain sums of products.
+///
+/// # Example
+///
+/// ```
+/// assert!(!module_tensor::exact_convolutions());
+/// ```
 pub fn exact_convolutions() -> bool {
     EXACT.load(Ordering::Relaxed)
 }

@@ -13,8 +13,8 @@ use module_nn::prelude::*;
 fn arguments() -> Result<(Device, usize)> {
     let arguments: Vec<String> = std::env::args().collect();
     let after = |name: &str| {
-        let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)).map(String::as_str)
+        let mut rest = arguments.iter().skip_while(|argument| *argument != name);
+        rest.nth(1).map(String::as_str)
     };
     let name = after("--device").unwrap_or("gpu:0");
     if let Some(index) = name
@@ -81,7 +81,7 @@ fn main() -> Result<()> {
             loss.backward()?;
             optimizer.step(&model)?;
             schedule.step(&mut optimizer)?;
-            total = total.add(&loss.detach())?;
+            total = total.add(loss.detach())?;
         }
         right = accuracy(&model, &held_back, &device)?;
         println!(

@@ -41,10 +41,10 @@ pub struct Adapter {
 
 impl fmt::Display for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gib = self.max_storage_bytes as f64 / f64::from(1 << 30);
+        let mib = self.max_storage_bytes >> 20;
         write!(
             f,
-            "{} ({}, tensors of up to {gib:.1} GiB",
+            "{} ({}, tensors of up to {mib} MiB",
             self.name, self.interface
         )?;
         for (has, dtype) in [(self.has_f64, "float64"), (self.has_i64, "int64")] {

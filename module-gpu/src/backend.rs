@@ -202,7 +202,8 @@ impl Backend for Gpu {
 
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {
         let rank = mask.layout.rank();
-        let (places, count) = self.from_host("nonzero", [mask], |cpu, [mask]| cpu.nonzero(mask))?;
+        let (places, count) =
+            self.compute_on_host("nonzero", [mask], |cpu, [mask]| cpu.nonzero(mask))?;
         Ok((self.device_copy(places, count * rank)?, count))
     }
 

@@ -47,7 +47,7 @@ impl Gpu {
     }
 
     /// The same for a kernel with several results; it copies them itself.
-    pub(crate) fn from_host<T, const N: usize>(
+    pub(crate) fn compute_on_host<T, const N: usize>(
         &self,
         family: &'static str,
         operands: [Operand; N],

@@ -41,7 +41,7 @@ impl Gpu {
         let op = "logsumexp";
         let mut shape = x.layout.shape().to_vec();
         shape[dim] = 1;
-        let (y, saved) = self.from_host(op, [x], |_, [x]| {
+        let (y, saved) = self.compute_on_host(op, [x], |_, [x]| {
             self.of_cpu(op, |cpu| cpu.softmax_family())?
                 .logsumexp(x, dim)
         })?;
@@ -84,7 +84,7 @@ impl Gpu {
     ) -> Result<Normalized> {
         let op = "normalization";
         let inputs = self.norm_inputs(inputs)?;
-        let out = self.from_host(op, [], |_, []| {
+        let out = self.compute_on_host(op, [], |_, []| {
             self.of_cpu(op, |cpu| cpu.normalization())?
                 .forward(inputs, geometry)
         })?;
@@ -111,7 +111,7 @@ impl Gpu {
     ) -> Result<NormGradients> {
         let op = "normalization_backward";
         let (inputs, saved) = (self.norm_inputs(inputs)?, self.saved(op, saved)?);
-        let grads = self.from_host(op, [grad], |_, [grad]| {
+        let grads = self.compute_on_host(op, [grad], |_, [grad]| {
             let family = self.of_cpu(op, |cpu| cpu.normalization())?;
             family.backward(grad, inputs, saved, geometry)
         })?;
@@ -139,7 +139,7 @@ impl Gpu {
     ) -> Result<(Storage, Saved)> {
         let op = "cross_entropy";
         let inputs = self.entropy_inputs(inputs)?;
-        let (losses, saved) = self.from_host(op, [], |_, []| {
+        let (losses, saved) = self.compute_on_host(op, [], |_, []| {
             self.of_cpu(op, |cpu| cpu.cross_entropy())?
                 .forward(inputs, geometry)
         })?;
@@ -181,7 +181,7 @@ impl Gpu {
         let (query, value) = (inputs.query.layout.shape(), inputs.value.layout.shape());
         let numel = query[0] * query[1] * value[2];
         let inputs = self.attention_copies(inputs)?;
-        let (out, saved) = self.from_host(op, [], |_, []| {
+        let (out, saved) = self.compute_on_host(op, [], |_, []| {
             self.of_cpu(op, |cpu| cpu.attention())?
                 .forward(inputs, geometry)
         })?;
@@ -198,7 +198,7 @@ impl Gpu {
         let op = "attention_backward";
         let sizes = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape().numel());
         let (inputs, saved) = (self.attention_copies(inputs)?, self.saved(op, saved)?);
-        let [query, key, value] = self.from_host(op, [grad], |_, [grad]| {
+        let [query, key, value] = self.compute_on_host(op, [grad], |_, [grad]| {
             let family = self.of_cpu(op, |cpu| cpu.attention())?;
             family.backward(grad, inputs, saved, geometry)
         })?;

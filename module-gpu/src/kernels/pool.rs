@@ -80,7 +80,7 @@ impl Gpu {
         let op = "max_pool";
         let Some(elem) = self.pools(&x, geometry) else {
             let (values, places) =
-                self.from_host(op, [x], |cpu, [x]| cpu.max_pool_with_indices(x, geometry))?;
+                self.compute_on_host(op, [x], |cpu, [x]| cpu.max_pool_with_indices(x, geometry))?;
             let numel = geometry.output.numel();
             return Ok((
                 self.device_copy(values, numel)?,

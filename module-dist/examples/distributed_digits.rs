@@ -18,7 +18,7 @@ use module_dist::{
     rank_seed, save_checkpoint,
 };
 use module_examples::{Digits, DigitsNet};
-use module_nn::data::{DataLoaderConfig, DistributedSampler, random_split};
+use module_nn::data::{DataLoaderConfig, Dataset, DistributedSampler, random_split};
 use module_nn::metrics::{Accuracy, Metric};
 use module_nn::prelude::*;
 use module_nn::rng::default_generator;

@@ -131,18 +131,17 @@ fn panicked() -> Error {
     Error::custom("the thread of this rank panicked; its output says where")
 }
 
-/// Runs `program`, and ends the run on all ranks if it returns an error.
+/// Runs `program`, and ends the run on all ranks if it returns an error. That error is the failure that every rank returns.
 pub(crate) fn run_rank<R>(
     comm: Arc<dyn Comm>,
     program: impl Fn(Arc<dyn Comm>) -> Result<R>,
 ) -> Result<R> {
-    let result = program(comm.clone());
-    if let Err(error) = &result
-        && error.downcast_ref::<RankFailure>().is_none()
-    {
-        let message = error.to_string();
-        let cause = FailureCause::Error { message };
-        comm.fail(RankFailure::new(comm.world_rank(), "this program", cause));
-    }
-    result
+    program(comm.clone()).map_err(|error| {
+        if error.downcast_ref::<RankFailure>().is_none() {
+            let message = error.to_string();
+            let cause = FailureCause::Error { message };
+            comm.fail(RankFailure::new(comm.world_rank(), "this program", cause));
+        }
+        comm.failure().map_or(error, Error::from)
+    })
 }

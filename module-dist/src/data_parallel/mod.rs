@@ -134,7 +134,7 @@ impl DataParallel {
     /// `step` is called with each item, and must run one averaged [`backward`](Self::backward) in it. Once this rank has no
     /// more items, and as long as another rank has some, `step` is called with `None`, after this rank has taken part in
     /// the others' pass with gradients of zero: then the averages are in place, and the optimizer must take its step, so
-    /// that the model and the optimizer stay the same on all ranks.
+    /// that the model and the optimizer stay the same on all ranks. Drop old gradients only if there is an item.
     ///
     /// The averages are over all ranks, or with
     /// [`divide_by_active_ranks`](DataParallelConfig::divide_by_active_ranks) over those with an item. Forward passes that
@@ -158,8 +158,8 @@ impl DataParallel {
     ///     // Rank 0 has one batch, rank 1 two.
     ///     let batches = (0..=comm.rank()).map(|i| Tensor::from([[i as f32]]));
     ///     parallel.join(batches, |batch| {
-    ///         model.zero_grad();
     ///         if let Some(batch) = batch {
+    ///             model.zero_grad();
     ///             parallel.backward(&model.call(batch)?.sum(..)?)?;
     ///         }
     ///         steps += 1;

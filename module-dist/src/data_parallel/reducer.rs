@@ -208,8 +208,8 @@ impl Reducer {
                 Some(grad) => grad.detach().reshape([member.range.len()])?,
                 None if !used => Tensor::zeros(member.range.len(), (bucket.dtype, &bucket.device))?,
                 None => {
-                    let problem =
-                        "has no gradient after its own backward; do not drop it in a hook";
+                    let problem = "lost its gradient before all were averaged: an earlier pass left parameters out, or a \
+                                   hook dropped it; call `DataParallel::backward`, which names what is left out";
                     return Err(Error::argument("DataParallel", "parameter", path, problem));
                 }
             };

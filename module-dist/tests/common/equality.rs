@@ -69,8 +69,9 @@ pub fn compare(what: &str, found: &Tensor, expected: &Tensor, tolerance: f64) ->
         .iter()
         .fold(1.0_f64, |largest, x| largest.max(x.abs()));
     for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
-        // Not `>`, so that NaN is a difference.
-        if !((a - b).abs() <= tolerance * largest) {
+        // False for NaN.
+        let is_near = (a - b).abs() <= tolerance * largest;
+        if !is_near {
             let text = format!(
                 "{what}: element {i} is {a}, not {b}: {:e} apart",
                 (a - b).abs()

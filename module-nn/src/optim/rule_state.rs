@@ -1,9 +1,11 @@
-//! Saving and loading a [`RuleOptimizer`].
+//! Saving, loading and printing a [`RuleOptimizer`].
+
+use std::fmt;
 
 use module_core::{Result, Snapshot, Stateful};
 
 use super::config_of::config_of;
-use super::{RuleOptimizer, UpdateRule, group_state};
+use super::{Optimizer, RuleOptimizer, UpdateRule, group_state};
 
 /// The options of each group, including the current learning rates, and the state of each parameter under its path. A state
 /// can be loaded by an optimizer with the same groups; one that was saved without groups, by one that has none.
@@ -34,5 +36,13 @@ impl<R: UpdateRule> Stateful for RuleOptimizer<R> {
         }
         self.states.set(states);
         Ok(())
+    }
+}
+
+/// The name of the rule and the learning rate of each group: states are as large as the model.
+impl<R: UpdateRule> fmt::Debug for RuleOptimizer<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct(R::NAME);
+        fields.field("group_lrs", &self.group_lrs()).finish_non_exhaustive()
     }
 }

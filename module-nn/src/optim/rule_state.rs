@@ -43,6 +43,8 @@ impl<R: UpdateRule> Stateful for RuleOptimizer<R> {
 impl<R: UpdateRule> fmt::Debug for RuleOptimizer<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct(R::NAME);
-        fields.field("group_lrs", &self.group_lrs()).finish_non_exhaustive()
+        fields
+            .field("group_lrs", &self.group_lrs())
+            .finish_non_exhaustive()
     }
 }

@@ -66,6 +66,9 @@ fn a_file_that_a_page_explains_is_there_as_a_whole() {
             .filter(|block| block.value("file") == Some(file));
         let texts: Vec<&str> = texts.map(|block| block.text.as_str()).collect();
         let same = texts.join("\n\n") + "\n" == read(file);
-        assert!(same, "docs/src/{name}.md leaves out or changes a part of {file}");
+        assert!(
+            same,
+            "docs/src/{name}.md leaves out or changes a part of {file}"
+        );
     }
 }

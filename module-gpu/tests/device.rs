@@ -162,22 +162,3 @@ fn threads_share_the_device() -> Result<()> {
     assert_eq!(alone, together);
     Ok(())
 }
-
-#[test]
-fn packed_weights_are_unpacked_for_the_device() -> Result<()> {
-    let Some(device) = common::device() else {
-        return Ok(());
-    };
-    let x = Tensor::randn([3, 64], DType::F32)?;
-    let weight = Tensor::randn([5, 64], DType::F32)?;
-    let there = x
-        .to_device(&device)?
-        .linear(&weight.to_device(&device)?, None)?;
-    let here = x.linear(&weight, None)?;
-    assert!(
-        there
-            .to_device(&Device::cpu())?
-            .allclose(&here, Default::default())?
-    );
-    Ok(())
-}

@@ -27,7 +27,8 @@ pub fn save_checkpoint(
 }
 
 /// Reads the checkpoint of a directory on rank 0 and gives it to all ranks, however many there are; `None` if the directory
-/// does not exist. Only rank 0 needs access to the directory. It is a collective.
+/// has no `checkpoint.json`, so that nothing was saved, or rank 0 was killed while it wrote its first checkpoint. Only rank 0
+/// needs access to the directory. It is a collective.
 ///
 /// # Errors
 ///
@@ -58,7 +59,7 @@ pub fn load_checkpoint(
 ) -> Result<Option<TrainingCheckpoint>> {
     let directory = directory.as_ref();
     let mut mine = Vec::new();
-    if comm.rank() == 0 && directory.exists() {
+    if comm.rank() == 0 && directory.join("checkpoint.json").exists() {
         mine = to_bytes(&TrainingCheckpoint::load(directory)?)?;
     }
     let bytes = share_bytes(comm, &mine, 0)?;

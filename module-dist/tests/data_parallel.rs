@@ -114,18 +114,21 @@ fn unused_parameters_are_named() {
     });
     assert_eq!(found.to_string(), expected);
     // Without `DataParallel::backward` it is noticed in the next pass, in which the gradients of this one are gone.
-    let found = failure(2, |comm| {
+    let run = |comm: std::sync::Arc<dyn Comm>| {
         let model = Two::new()?;
         let _parallel = DataParallel::new(&model, comm.clone())?;
         model.loss(comm.rank() == 0)?.backward()?;
         model.zero_grad();
         model.loss(true)?.backward()
-    });
-    let text = found.to_string();
-    assert!(
-        found.rank == 1 && text.contains("call `DataParallel::backward`"),
-        "{text}"
-    );
+    };
+    for result in LocalComm::run_with(2, LocalComm::DEADLINE, run).unwrap() {
+        let text = result.unwrap_err().to_string();
+        assert!(
+            text.contains("rank 1 in step 0, backward")
+                && text.contains("call `DataParallel::backward`"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -131,17 +131,17 @@ fn panicked() -> Error {
     Error::custom("the thread of this rank panicked; its output says where")
 }
 
-/// Runs `program`, and ends the run on all ranks if it returns an error. That error is the failure that every rank returns.
+/// Runs `program`, and ends the run on all ranks if it returns an error: the others return a [`RankFailure`] with its message,
+/// and this rank the error itself, whose type says more.
 pub(crate) fn run_rank<R>(
     comm: Arc<dyn Comm>,
     program: impl Fn(Arc<dyn Comm>) -> Result<R>,
 ) -> Result<R> {
-    program(comm.clone()).map_err(|error| {
+    program(comm.clone()).inspect_err(|error| {
         if error.downcast_ref::<RankFailure>().is_none() {
             let message = error.to_string();
             let cause = FailureCause::Error { message };
             comm.fail(RankFailure::new(comm.world_rank(), "this program", cause));
         }
-        comm.failure().map_or(error, Error::from)
     })
 }

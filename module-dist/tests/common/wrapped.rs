@@ -20,19 +20,26 @@ pub trait Around: Send + Sync + 'static {
 
 /// Panics in one of its calls, which stands for a process that is killed there.
 pub struct Mortal {
-    calls_left: AtomicI64,
+    calls: AtomicI64,
+    last: i64,
 }
 
 impl Mortal {
-    pub fn new(calls: i64) -> Self {
-        let calls_left = AtomicI64::new(calls);
-        Self { calls_left }
+    /// Panics instead of making a call after this number of them.
+    pub fn new(last: i64) -> Self {
+        let calls = AtomicI64::new(0);
+        Self { calls, last }
+    }
+
+    /// The calls so far.
+    pub fn calls(&self) -> i64 {
+        self.calls.load(Ordering::Relaxed)
     }
 }
 
 impl Around for Mortal {
     fn before(&self) {
-        if self.calls_left.fetch_sub(1, Ordering::Relaxed) == 0 {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == self.last {
             panic!("killed on purpose");
         }
     }

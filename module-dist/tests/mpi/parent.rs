@@ -212,7 +212,8 @@ fn kills_are_survived() {
                 );
             }
             let checkpoint = scratch.0.join("checkpoint");
-            if checkpoint.exists() {
+            // Without it, the rank was killed in the first save or before.
+            if checkpoint.join("checkpoint.json").exists() {
                 TrainingCheckpoint::load(&checkpoint).expect("a whole checkpoint");
             }
         }

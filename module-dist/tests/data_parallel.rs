@@ -449,3 +449,25 @@ fn a_model_without_trained_parameters_is_refused() {
             .contains("no parameter of the model is trained")
     );
 }
+
+#[test]
+fn buffers_follow_rank_0_unless_they_are_left_alone() -> Result<()> {
+    for broadcasts in [true, false] {
+        let means = LocalComm::run(2, |comm| {
+            let norm = BatchNorm1d::new(1)?;
+            let config = DataParallelConfig::new().broadcast_buffers(broadcasts);
+            let parallel = config.build(&norm, comm.clone())?;
+            let first = 10.0 * comm.rank() as f32;
+            let output = norm.call(Tensor::from([[first], [first + 2.0]]))?;
+            parallel.backward(&output.sum(..)?)?;
+            let mean = norm
+                .named_buffers()
+                .find(|(path, _)| path == "running_mean");
+            mean.unwrap().1.tensor().item::<f32>()
+        })?;
+        // A tenth of the means of the batches, 1 and 11.
+        let expected = if broadcasts { [0.1, 0.1] } else { [0.1, 1.1] };
+        assert_eq!(means, expected);
+    }
+    Ok(())
+}

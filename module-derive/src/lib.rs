@@ -1,4 +1,4 @@
-//! The derive macros of modules: [`Module`](macro@Module), [`Forward`](macro@Forward) and [`Tensors`](macro@Tensors).
+//! The derive macros of modules: `Module`, `Forward` and `Tensors`.
 //!
 //! `#[derive(Module)]` reads the fields of a struct, or the variants of an enum, and writes the one implementation of `Module`
 //! that shows them to visitors in declaration order. It does not decide roles: every field answers through the trait `Field`, so

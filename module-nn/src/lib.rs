@@ -1,7 +1,7 @@
 //! PyTorch's `nn.Module` in Rust: layers, losses, initializers, optimizers, data loading and what training needs besides.
 //!
 //! This is the crate to depend on. It re-exports [`module_core`] (parameters, modules, hooks, checkpoints), which re-exports
-//! [`module_tensor`] (tensors, gradients, devices).
+//! `module_tensor` (tensors, gradients, devices).
 //!
 //! # Example
 //!
@@ -43,7 +43,7 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | build a network | [`layers`], [`functional`], [`init`], [`config`] (arguments and layers of your own), [`rnn`] (sequences of several lengths) |
+//! | build a network | [`layers`], [`functional`], [`init`], [`config`](mod@config) (arguments and layers of your own), [`rnn`] (sequences of several lengths) |
 //! | train it | [`loss`], [`optim`], [`data`] with its readers and [`data::transforms`], [`metrics`], [`log`], [`plot`] |
 //! | save memory | [`autocast()`](autocast), [`activation_checkpoint`] |
 //! | save and load it | [`checkpoint`], [`StateDict`], [`LoadOptions`] |

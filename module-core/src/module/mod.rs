@@ -9,7 +9,7 @@
 //! | [`Training`], [`Marker`] | the mode flag; an address for a module without other fields |
 //! | [`Field`], [`Member`], [`Constant`], [`Describe`] | what a field may be, and what is known of fields when they are compiled |
 //! | [`Visitor`], [`VisitorMut`], [`Walk`], [`Tree`] | walks through a module, and its printed form |
-//! | [`deferred()`](deferred) | builds a module without allocating or drawing its values |
+//! | [`deferred`](deferred()) | builds a module without allocating or drawing its values |
 
 mod buffer;
 mod checks;

@@ -6,12 +6,12 @@
 //!
 //! | group | functions |
 //! |---|---|
-//! | layers | [`linear()`](linear), [`bilinear()`](bilinear), [`embedding_bag()`](embedding_bag), [`lp_pool()`](lp_pool), [`local_response_norm()`](local_response_norm), [`rrelu()`](rrelu), [`gumbel_softmax()`](gumbel_softmax), [`gumbel_softmax_hard`] |
-//! | losses of classes | [`cross_entropy()`](cross_entropy), [`nll_loss`], [`linear_cross_entropy()`](linear_cross_entropy), [`binary_cross_entropy()`](binary_cross_entropy), [`binary_cross_entropy_with_logits`], [`multi_margin_loss`], [`multilabel_margin_loss`], [`multilabel_soft_margin_loss`], [`soft_margin_loss`], [`hinge_embedding_loss`], [`ctc_loss()`](ctc_loss) |
+//! | layers | [`linear`](linear()), [`bilinear`](bilinear()), [`embedding_bag`](embedding_bag()), [`lp_pool`](lp_pool()), [`local_response_norm`](local_response_norm()), [`rrelu`](rrelu()), [`gumbel_softmax`](gumbel_softmax()), [`gumbel_softmax_hard`] |
+//! | losses of classes | [`cross_entropy`](cross_entropy()), [`nll_loss`], [`linear_cross_entropy`](linear_cross_entropy()), [`binary_cross_entropy`](binary_cross_entropy()), [`binary_cross_entropy_with_logits`], [`multi_margin_loss`], [`multilabel_margin_loss`], [`multilabel_soft_margin_loss`], [`soft_margin_loss`], [`hinge_embedding_loss`], [`ctc_loss`](ctc_loss()) |
 //! | losses of numbers and distributions | [`mse_loss`], [`l1_loss`], [`smooth_l1_loss`], [`huber_loss`], [`kl_div`], [`kl_div_log_target`], [`gaussian_nll_loss`], [`poisson_nll_loss`] |
 //! | losses of distances | [`cosine_embedding_loss`], [`margin_ranking_loss`], [`triplet_margin_loss`], [`triplet_margin_with_distance_loss`] |
-//! | distances | [`cosine_similarity`], [`pairwise_distance`], [`pairwise_distance_keepdim`], [`normalize()`](normalize) |
-//! | images | [`affine_grid`], [`affine_grid_align_corners`], [`grid_sample()`](grid_sample), [`pixel_shuffle`], [`pixel_unshuffle`], [`channel_shuffle`] |
+//! | distances | [`cosine_similarity`], [`pairwise_distance`], [`pairwise_distance_keepdim`], [`normalize`](normalize()) |
+//! | images | [`affine_grid`], [`affine_grid_align_corners`], [`grid_sample`](grid_sample()), [`pixel_shuffle`], [`pixel_unshuffle`], [`channel_shuffle`] |
 //!
 //! # Example
 //!

@@ -3,13 +3,13 @@
 //!
 //! | to see | use |
 //! |---|---|
-//! | the layers with their shapes, parameters and multiply-adds | [`summary()`](summary), which returns a [`Summary`] |
+//! | the layers with their shapes, parameters and multiply-adds | [`summary`](summary()), which returns a [`Summary`] |
 //! | every call of a pass, in order, with times and tensors | [`Trace`], which also writes a file for a profiler |
 //! | the network as a picture | [`Picture`], from a [`Trace`] |
 //! | the outputs of chosen parts | [`FeatureExtractor`] |
 //! | gradients that vanish, explode or are missing | [`GradientInspector`] |
 //!
-//! [`replace()`](replace), [`replace_typed`] and [`wrap`] exchange parts of a model for others.
+//! [`replace`](replace()), [`replace_typed`] and [`wrap`] exchange parts of a model for others.
 //!
 //! # Example
 //!

@@ -40,7 +40,7 @@
 //! | optimizers with momentum | [`SGD`], [`Lion`], [`Muon`], [`Rprop`], [`ASGD`] |
 //! | with a rate for each element | [`AdamW`], [`Adam`], [`NAdam`], [`RAdam`], [`Adamax`], [`Adagrad`], [`Adadelta`], [`RMSprop`], [`Adafactor`] |
 //! | of second order | [`LBFGS`] |
-//! | parameter groups | [`ParamGroups`], [`ParamGroup`], [`no_decay()`](no_decay) |
+//! | parameter groups | [`ParamGroups`], [`ParamGroup`], [`no_decay`](no_decay()) |
 //! | gradients | [`clip_grad_norm`], [`clip_grad_value`], [`ClipGradNormConfig`], [`get_total_norm`], [`GradScaler`] |
 //! | schedules by step | [`StepLR`], [`MultiStepLR`], [`ConstantLR`], [`LinearLR`], [`ExponentialLR`], [`PolynomialLR`], [`CosineAnnealingLR`], [`CosineAnnealingWarmRestarts`], [`CyclicLR`], [`OneCycleLR`], [`WarmupCosine`], [`SWALR`], [`LambdaLR`], [`MultiplicativeLR`] |
 //! | of several schedules, or of a metric | [`SequentialLR`], [`ChainedScheduler`], [`ReduceLROnPlateau`] |

@@ -6,9 +6,9 @@
 //!
 //! | PyTorch | here |
 //! |---|---|
-//! | `parametrizations.weight_norm` | [`weight_norm()`](weight_norm), [`WeightNorm`] |
-//! | `parametrizations.spectral_norm` | [`spectral_norm()`](spectral_norm), [`SpectralNorm`] |
-//! | `parametrize.register_parametrization` | [`parametrize()`](parametrize) |
+//! | `parametrizations.weight_norm` | [`weight_norm`](weight_norm()), [`WeightNorm`] |
+//! | `parametrizations.spectral_norm` | [`spectral_norm`](spectral_norm()), [`SpectralNorm`] |
+//! | `parametrize.register_parametrization` | [`parametrize`](parametrize()) |
 //! | `parametrize.remove_parametrizations` | [`Parametrized::remove`] |
 //! | a class with `forward` and `right_inverse` | a type that implements [`Parametrization`] |
 

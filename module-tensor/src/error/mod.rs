@@ -2,7 +2,7 @@
 //!
 //! [`ErrorKind`] has an enum for each domain: [`ShapeError`], [`DTypeError`], [`DeviceError`], [`AutogradError`].
 //! Another crate adds its own error by [`Error::custom`], and finds it again by [`Error::downcast_ref`]. Names from files are
-//! quoted by [`quote()`](quote), [`passage`] and [`escape`], so that they cannot write to a terminal.
+//! quoted by [`quote`](quote()), [`passage`] and [`escape`], so that they cannot write to a terminal.
 
 mod autograd;
 mod device;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const CRATES: [&str; 4] = ["module-tensor", "module-core", "module-nn", "module-derive"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Function,
     Type,
     Trait,
@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub struct Item {
+pub(crate) struct Item {
     pub kind: Kind,
     /// The type or trait whose member it is.
     pub owner: Option<String>,
@@ -36,13 +36,13 @@ pub struct Item {
 
 impl Item {
     /// Whether rustdoc's search finds it by `name`: it ignores case and underscores.
-    pub fn is_found_by(&self, name: &str) -> bool {
+    pub(crate) fn is_found_by(&self, name: &str) -> bool {
         let same = |other: &str| folded(other) == folded(name);
         same(&self.name) || self.aliases.iter().any(|alias| same(alias))
     }
 
     /// Whether `path`, such as `Tensor::add` or `init::zeros`, is the end of its path.
-    pub fn is_at(&self, path: &str) -> bool {
+    pub(crate) fn is_at(&self, path: &str) -> bool {
         let (before, name) = path.rsplit_once("::").unwrap_or(("", path));
         let folders = || self.file.split(['/', '.']).any(|part| part == before);
         name == self.name
@@ -52,7 +52,7 @@ impl Item {
             }
     }
 
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         format!("{}:{}: {}", self.file, self.line, self.name)
     }
 }
@@ -61,12 +61,12 @@ fn folded(name: &str) -> String {
     name.replace('_', "").to_lowercase()
 }
 
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// All public items of the library.
-pub fn public_items() -> Vec<Item> {
+pub(crate) fn public_items() -> Vec<Item> {
     let mut items = Vec::new();
     for name in CRATES {
         let mut files = Vec::new();
@@ -140,7 +140,7 @@ impl Above {
 }
 
 /// The public items of a file.
-pub fn read(file: &str, text: &str) -> Vec<Item> {
+pub(crate) fn read(file: &str, text: &str) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let (mut above, mut inside_attribute) = (Above::default(), false);
     let mut block: Option<(Block, bool)> = None;

@@ -1,4 +1,5 @@
 use std::env;
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub fn launch_with(deadline: Duration, program: impl Fn(Arc<dyn Comm>) -> Result
     let comm = match world(deadline) {
         Ok(comm) => comm,
         Err(error) => {
-            eprintln!("error: {error}");
+            report(&format!("error: {error}"));
             return ExitCode::FAILURE;
         }
     };
@@ -55,10 +56,16 @@ pub fn launch_with(deadline: Duration, program: impl Fn(Arc<dyn Comm>) -> Result
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Before the communicator is dropped, which may end the process.
-            eprintln!("error on rank {}: {error}", comm.rank());
+            report(&format!("error on rank {}: {error}", comm.rank()));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints a line in one write, so that those of several processes do not mix.
+pub(crate) fn report(line: &str) {
+    // Without an open standard error there is nowhere to report it.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// The communicator of this process: that of MPI if a launcher of MPI started it, otherwise that of a single rank.

@@ -9,6 +9,8 @@ use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Equivalence, Source};
 
+use crate::launch::report;
+
 use super::outbox::{Outbox, Outgoing, split_channel};
 use super::{Channel, Mailbox};
 
@@ -202,7 +204,7 @@ impl State {
     fn end_if_stuck(&self, world: &SimpleCommunicator) {
         let leaving = self.leaving.is_some_and(|since| since.elapsed() > GRACE);
         if leaving && let Some(failure) = self.mailbox.failure() {
-            eprintln!("rank {}: {failure}", world.rank());
+            report(&format!("rank {} ends all: {failure}", world.rank()));
             world.abort(1);
         }
     }

@@ -147,7 +147,8 @@ pub(crate) fn declarations(reads: &[Elem], out: Elem, is_checked: bool, is_small
 pub(crate) fn library() -> &'static str {
     concat!(
         include_str!("wgsl/half.wgsl"),
-        include_str!("wgsl/math.wgsl")
+        include_str!("wgsl/math.wgsl"),
+        include_str!("wgsl/angles.wgsl")
     )
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use module_nn::TensorId;
 use module_nn::prelude::*;
 
 use super::member::Member;
@@ -90,20 +89,7 @@ impl Sharded<'_> {
 
     /// What the state dict has besides the parameters: persistent buffers and extra states.
     pub(super) fn state_without_parameters(&self) -> Result<StateDict> {
-        if self.stage() == ShardingStage::Parameters {
-            return self.state_with(|_| None);
-        }
-        let ids: Vec<TensorId> = members(&self.core)
-            .map(|member| member.parameter.id())
-            .collect();
-        let every_path = Walk::new().remove_duplicate(false);
-        let mut state = self.model.state_dict()?;
-        for (path, parameter) in self.model.named_parameters_with(every_path) {
-            if ids.contains(&parameter.id()) {
-                state.remove(&path);
-            }
-        }
-        Ok(state)
+        self.state_with(|_| None)
     }
 
     /// Loads a state dict of the model, as one process saves it, strictly; each rank keeps its part. The state dict may be

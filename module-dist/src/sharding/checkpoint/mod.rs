@@ -156,10 +156,12 @@ impl Sharded<'_> {
         comm.barrier()?;
         optimizer.load_state(&state)?;
         comm.barrier()?;
-        let lenient = LoadOptions::new().strict(false);
-        let _parameters_are_missing = self
-            .model
-            .load_state_dict_with(buffers.tensors(), lenient)?;
+        if !buffers.tensors().is_empty() {
+            // Without the parameters, which are set below.
+            let lenient = LoadOptions::new().strict(false);
+            let tensors = buffers.tensors();
+            let _missing = self.model.load_state_dict_with(tensors, lenient)?;
+        }
         for (member, value) in members(&self.core).zip(values) {
             match self.stage() {
                 ShardingStage::Parameters => {

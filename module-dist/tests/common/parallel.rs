@@ -42,7 +42,11 @@ impl Whole {
             Ok(Self {
                 embedding: Embedding::new(WORDS, SIZE)?,
                 norm1: LayerNorm::new(SIZE)?,
-                query_key_value: [Linear::new(SIZE, SIZE)?, Linear::new(SIZE, SIZE)?, Linear::new(SIZE, SIZE)?],
+                query_key_value: [
+                    Linear::new(SIZE, SIZE)?,
+                    Linear::new(SIZE, SIZE)?,
+                    Linear::new(SIZE, SIZE)?,
+                ],
                 out: Linear::new(SIZE, SIZE)?,
                 norm2: LayerNorm::new(SIZE)?,
                 up: Linear::new(SIZE, HIDDEN)?,
@@ -70,13 +74,18 @@ impl Whole {
     }
 }
 
-impl<E: Forward<Output = Tensor>, C: Forward<Output = Tensor>, R: Forward<Output = Tensor>> Model<E, C, R> {
+impl<E: Forward<Output = Tensor>, C: Forward<Output = Tensor>, R: Forward<Output = Tensor>>
+    Model<E, C, R>
+{
     /// The hidden states of words, with `heads` of the heads on this rank.
     fn hidden(&self, words: &Tensor, heads: usize) -> Result<Tensor> {
         let x = self.embedding.call(words.clone())?;
         let normed = self.norm1.call(x.clone())?;
         let [batch, length, _] = x.dims()?;
-        let split = |x: Tensor| x.reshape([batch, length, heads, SIZE / HEADS])?.transpose(1, 2);
+        let split = |x: Tensor| {
+            x.reshape([batch, length, heads, SIZE / HEADS])?
+                .transpose(1, 2)
+        };
         let [query, key, value] = &self.query_key_value;
         let query = split(query.call(normed.clone())?)?;
         let key = split(key.call(normed.clone())?)?;
@@ -85,18 +94,21 @@ impl<E: Forward<Output = Tensor>, C: Forward<Output = Tensor>, R: Forward<Output
         let joined = scores.matmul(&value)?.transpose(1, 2)?;
         let joined = joined.reshape([batch, length, heads * SIZE / HEADS])?;
         let x = x.add(&self.out.call(joined)?)?;
-        let hidden = self.up.call(self.norm2.call(x.clone())?)?.gelu(Default::default())?;
+        let hidden = self
+            .up
+            .call(self.norm2.call(x.clone())?)?
+            .gelu(Default::default())?;
         self.norm.call(x.add(&self.down.call(hidden)?)?)
     }
 }
 
-fn batch(step: usize) -> (Tensor, Tensor) {
+fn batch(step: usize) -> Result<(Tensor, Tensor)> {
     let word = |i: usize| ((i * i * 7 + i * 3 + step * 5) % WORDS) as i64;
     let words = |offset: usize| {
         let words: Vec<i64> = (0..BATCH * LENGTH).map(|i| word(i + offset)).collect();
         Tensor::from(words).reshape([BATCH, LENGTH])
     };
-    (words(0).unwrap(), words(1).unwrap())
+    Ok((words(0)?, words(1)?))
 }
 
 /// Trains a language model with divided layers and tied weights, and compares each step with one process.
@@ -109,8 +121,8 @@ pub fn layers(comm: &Arc<dyn Comm>, dtype: DType, steps: usize, tolerance: f64) 
         let config = SGDConfig::new(0.1).momentum(0.9);
         let mut optimizer = config.build(&model)?;
         for step in 0..steps {
-            let (words, next) = batch(step);
-            whole.load_state_dict(&parallel::state_dict(&model, &**comm)?)?;
+            let (words, next) = batch(step)?;
+            let _all = whole.load_state_dict(&parallel::state_dict(&model, &**comm)?)?;
             whole.zero_grad();
             model.zero_grad();
             let hidden = whole.hidden(&words, HEADS)?;
@@ -120,7 +132,12 @@ pub fn layers(comm: &Arc<dyn Comm>, dtype: DType, steps: usize, tolerance: f64) 
             expected.backward()?;
             let hidden = model.hidden(&words, HEADS / comm.size())?;
             let value = loss.call((model.embedding.logits(&hidden)?, next))?;
-            compare(&format!("step {step}: the loss"), &value.detach(), &expected.detach(), tolerance)?;
+            compare(
+                &format!("step {step}: the loss"),
+                &value.detach(),
+                &expected.detach(),
+                tolerance,
+            )?;
             value.backward()?;
             compare_parts(step, &model, &whole, comm, tolerance)?;
             optimizer.step(&model)?;
@@ -131,7 +148,13 @@ pub fn layers(comm: &Arc<dyn Comm>, dtype: DType, steps: usize, tolerance: f64) 
 
 /// Compares the gradients of parts with the parts of the gradients: both are given to models, whose state dicts are joined
 /// and compared.
-fn compare_parts(step: usize, model: &Divided, whole: &Whole, comm: &Arc<dyn Comm>, tolerance: f64) -> Result<()> {
+fn compare_parts(
+    step: usize,
+    model: &Divided,
+    whole: &Whole,
+    comm: &Arc<dyn Comm>,
+    tolerance: f64,
+) -> Result<()> {
     let holder = Whole::build()?.divide(comm)?;
     for (holder, parameter) in holder.parameters().zip(model.parameters()) {
         let missing = || Error::custom(format!("step {step}: a parameter has no gradient"));
@@ -140,9 +163,16 @@ fn compare_parts(step: usize, model: &Divided, whole: &Whole, comm: &Arc<dyn Com
     let joined = parallel::state_dict(&holder, &**comm)?;
     for (path, parameter) in whole.named_parameters() {
         let (Some(found), Some(expected)) = (joined.get(&path), parameter.grad()) else {
-            return Err(Error::custom(format!("step {step}: `{path}` has no gradient")));
+            return Err(Error::custom(format!(
+                "step {step}: `{path}` has no gradient"
+            )));
         };
-        compare(&format!("step {step}: the gradient of `{path}`"), found, &expected, tolerance)?;
+        compare(
+            &format!("step {step}: the gradient of `{path}`"),
+            found,
+            &expected,
+            tolerance,
+        )?;
     }
     Ok(())
 }
@@ -150,9 +180,14 @@ fn compare_parts(step: usize, model: &Divided, whole: &Whole, comm: &Arc<dyn Com
 /// Layers of the digits network, as a `Sequential`.
 fn digits_layers() -> Result<Sequential> {
     fork_rng(1, || {
-        let net = Sequential::new().push(Flatten::new()).push(Linear::new(64, 32)?).push(Tanh::new());
+        let net = Sequential::new()
+            .push(Flatten::new())
+            .push(Linear::new(64, 32)?)
+            .push(Tanh::new());
         let net = net.push(Linear::new(32, 24)?).push(Tanh::new());
-        net.push(Linear::new(24, 16)?).push(Tanh::new()).push_named("head", Linear::new(16, 10)?)
+        net.push(Linear::new(24, 16)?)
+            .push(Tanh::new())
+            .push_named("head", Linear::new(16, 10)?)
     })
 }
 
@@ -166,7 +201,10 @@ fn tied_layers() -> Result<Sequential> {
             let config = TransformerEncoderLayerConfig::new(SIZE, HEADS).dim_feedforward(HIDDEN);
             config.dropout(0.0).batch_first(true).build()
         };
-        let net = Sequential::new().push(embedding).push(layer()?).push(layer()?);
+        let net = Sequential::new()
+            .push(embedding)
+            .push(layer()?)
+            .push(layer()?);
         Ok(net.push(LayerNorm::new(SIZE)?).push(head))
     })
 }
@@ -175,7 +213,9 @@ fn tied_layers() -> Result<Sequential> {
 pub fn pipeline(comm: &Arc<dyn Comm>, dtype: DType, steps: usize, tolerance: f64) -> Result<()> {
     let digits = |step: usize| Perceptron::batch(step);
     train(comm, dtype, steps, tolerance, digits_layers, digits)?;
-    train(comm, dtype, steps, tolerance, tied_layers, |step| Ok(batch(step)))
+    train(comm, dtype, steps, tolerance, tied_layers, |step| {
+        Ok(batch(step))
+    })
 }
 
 fn mean_loss(output: Tensor, target: Tensor) -> Result<Tensor> {
@@ -200,7 +240,7 @@ fn train(
             let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(pipeline.layers())?;
             for step in 0..steps {
                 let (inputs, targets) = batch(step)?;
-                whole.load_state_dict(&pipeline.state_dict()?)?;
+                let _all = whole.load_state_dict(&pipeline.state_dict()?)?;
                 whole.zero_grad();
                 let expected = mean_loss(whole.call(inputs.clone())?, targets.clone())?;
                 expected.backward()?;
@@ -214,14 +254,24 @@ fn train(
                     let (Some(found), Some(expected)) = (parameter.grad(), reference) else {
                         return Err(Error::custom(format!("{what}: `{path}` has no gradient")));
                     };
-                    compare(&format!("{what}: the gradient of `{path}`"), &found, &expected, tolerance)?;
+                    compare(
+                        &format!("{what}: the gradient of `{path}`"),
+                        &found,
+                        &expected,
+                        tolerance,
+                    )?;
                 }
                 optimizer.step(pipeline.layers())?;
             }
             let (inputs, _) = batch(steps)?;
-            whole.load_state_dict(&pipeline.state_dict()?)?;
+            let _all = whole.load_state_dict(&pipeline.state_dict()?)?;
             let expected = no_grad(|| whole.call(inputs.clone()))?;
-            compare("the output", &pipeline.forward(&inputs)?, &expected, tolerance)?;
+            compare(
+                "the output",
+                &pipeline.forward(&inputs)?,
+                &expected,
+                tolerance,
+            )?;
         }
         Ok(())
     })

@@ -36,7 +36,7 @@ pub fn whole_grads(
             (_, Some(part)) => {
                 let parts = Tensor::cat(&comm.all_gather(&part)?, 0)?;
                 let elements = parts.narrow(0, 0..parameter.numel())?;
-                Some(elements.reshape(&parameter.shape())?)
+                Some(elements.reshape(parameter.shape())?)
             }
         };
         grads.push((path, grad));
@@ -62,7 +62,7 @@ pub fn check<N: Net>(
         let mut reference = config.build(&whole)?;
         for step in 0..steps {
             let (inputs, targets) = N::batch(step)?;
-            whole.load_state_dict(&sharded.state_dict()?)?;
+            let _all = whole.load_state_dict(&sharded.state_dict()?)?;
             reference.load_state(&sharded.optimizer_state(&optimizer)?)?;
             whole.zero_grad();
             whole.loss(&inputs, &targets)?.backward()?;
@@ -72,7 +72,9 @@ pub fn check<N: Net>(
             let grads = whole_grads(&sharded, &model, &**comm)?;
             for ((path, found), expected) in grads.into_iter().zip(whole.parameters()) {
                 let (Some(found), Some(reference)) = (found, expected.grad()) else {
-                    return Err(Error::custom(format!("step {step}: `{path}` has no gradient")));
+                    return Err(Error::custom(format!(
+                        "step {step}: `{path}` has no gradient"
+                    )));
                 };
                 let what = format!("step {step}: the gradient of `{path}`");
                 compare(&what, &found, &reference, tolerance)?;
@@ -80,7 +82,11 @@ pub fn check<N: Net>(
             }
             reference.step(&whole)?;
             sharded.step(&mut optimizer)?;
-            same_bits(&format!("step {step}"), &sharded.state_dict()?, &whole.state_dict()?)?;
+            same_bits(
+                &format!("step {step}"),
+                &sharded.state_dict()?,
+                &whole.state_dict()?,
+            )?;
         }
         Ok(())
     })
@@ -89,8 +95,13 @@ pub fn check<N: Net>(
 /// Checks that two state dicts have the same keys and bits.
 pub fn same_bits(what: &str, found: &StateDict, expected: &StateDict) -> Result<()> {
     if !found.keys().eq(expected.keys()) {
-        let (found, expected) = (found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
-        return Err(Error::custom(format!("{what}: keys {found:?}, not {expected:?}")));
+        let (found, expected) = (
+            found.keys().collect::<Vec<_>>(),
+            expected.keys().collect::<Vec<_>>(),
+        );
+        return Err(Error::custom(format!(
+            "{what}: keys {found:?}, not {expected:?}"
+        )));
     }
     for ((key, found), (_, expected)) in found.iter().zip(expected) {
         let same = found.shape() == expected.shape()
@@ -98,6 +109,26 @@ pub fn same_bits(what: &str, found: &StateDict, expected: &StateDict) -> Result<
         if !same {
             return Err(Error::custom(format!("{what}: `{key}` has other bits")));
         }
+    }
+    Ok(())
+}
+
+/// Trains on this rank's part of each batch.
+pub fn train<N: Net>(
+    sharded: &Sharded<'_>,
+    model: &N,
+    optimizer: &mut dyn Optimizer,
+    comm: &dyn Comm,
+    steps: std::ops::Range<usize>,
+) -> Result<()> {
+    for step in steps {
+        let (inputs, targets) = N::batch(step)?;
+        let share = BATCH / comm.size();
+        let own = comm.rank() * share..(comm.rank() + 1) * share;
+        let loss = model.loss(&inputs.narrow(0, own.clone())?, &targets.narrow(0, own)?)?;
+        sharded.backward(&loss)?;
+        sharded.step(optimizer)?;
+        sharded.zero_grad();
     }
     Ok(())
 }

@@ -213,9 +213,7 @@ fn tied_layers() -> Result<Sequential> {
 pub fn pipeline(comm: &Arc<dyn Comm>, dtype: DType, steps: usize, tolerance: f64) -> Result<()> {
     let digits = |step: usize| Perceptron::batch(step);
     train(comm, dtype, steps, tolerance, digits_layers, digits)?;
-    train(comm, dtype, steps, tolerance, tied_layers, |step| {
-        Ok(batch(step))
-    })
+    train(comm, dtype, steps, tolerance, tied_layers, batch)
 }
 
 fn mean_loss(output: Tensor, target: Tensor) -> Result<Tensor> {

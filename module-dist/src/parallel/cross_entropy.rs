@@ -43,7 +43,7 @@ const NAME: &str = "VocabParallelCrossEntropyLoss";
 ///     let loss = VocabParallelCrossEntropyLoss::new(comm);
 ///     loss.call((part, target.clone()))?.item::<f64>()
 /// })?;
-/// let whole = CrossEntropyLoss::new()?.call((logits.clone(), target.clone()))?.item::<f64>()?;
+/// let whole = CrossEntropyLoss::new().call((logits.clone(), target.clone()))?.item::<f64>()?;
 /// assert!((losses[1] - whole).abs() < 1e-12);
 /// # Ok::<(), Error>(())
 /// ```

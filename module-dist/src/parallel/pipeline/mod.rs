@@ -44,7 +44,7 @@ const TIED: u32 = 0x5049_5003;
 ///     let pipeline = Pipeline::new(net, comm, 2)?;
 ///     let mut optimizer = SGD::new(pipeline.layers(), 0.1)?;
 ///     let (x, y) = (Tensor::ones([4, 4], DType::F32)?, Tensor::from([0_i64, 1, 2, 0]));
-///     let loss = CrossEntropyLoss::new()?;
+///     let loss = CrossEntropyLoss::new();
 ///     let mut losses = Vec::new();
 ///     for _ in 0..2 {
 ///         let value = pipeline.forward_backward(&x, &y, |output, target| loss.call((output, target)))?;

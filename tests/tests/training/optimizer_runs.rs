@@ -223,7 +223,7 @@ fn momentums_are_those_that_schedules_move() {
 #[test]
 fn muon_refuses_what_is_no_matrix() {
     let model = Linear::new(2, 1).unwrap();
-    let error = Muon::new(&model, 0.1).err().expect("refused");
+    let error = Muon::new(&model, 0.1).expect_err("refused");
     assert_eq!(
         error.to_string(),
         "Muon: parameter = bias: its shape is [1], and only matrices are moved by Muon; put it in a group with \

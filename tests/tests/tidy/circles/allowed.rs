@@ -27,6 +27,10 @@ pub(crate) const TENSOR: &[AllowedCircle] = &[
         imports: &[("backend/packed.rs", "backend/storage.rs")],
     },
     AllowedCircle {
+        reason: "memory says where its elements are while they are not released, and that is memory",
+        imports: &[("backend/releasable.rs", "backend/storage.rs")],
+    },
+    AllowedCircle {
         reason: "an error holds dtypes and shapes, which raise errors, and errors of hooks",
         imports: &[
             ("error/autograd.rs", "error/mod.rs"),

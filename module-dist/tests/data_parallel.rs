@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "data_parallel/compression.rs"]
+mod compression;
+#[path = "data_parallel/failures.rs"]
+mod failures;
 
 use common::equality::compare;
 use common::nets::{Net, Perceptron};
@@ -197,79 +201,6 @@ fn gradients_accumulated_without_sync_are_averaged_once() -> Result<()> {
     Ok(())
 }
 
-/// The gradients that a hook averages, on both ranks, and those of the whole batch.
-fn with_hook(build: fn() -> Result<Box<dyn GradientHook>>, tolerance: f64) -> Result<()> {
-    let states = LocalComm::run(2, |comm| {
-        let (model, reference) = (Perceptron::build()?, Perceptron::build()?);
-        let config = DataParallelConfig::new()
-            .first_bucket_bytes(1 << 10)
-            .hook(build()?);
-        let parallel = config.build(&model, comm.clone())?;
-        let (inputs, targets) = Perceptron::batch(0)?;
-        let rows = comm.rank() * 8..comm.rank() * 8 + 8;
-        parallel
-            .backward(&model.loss(&inputs.narrow(0, rows.clone())?, &targets.narrow(0, rows)?)?)?;
-        reference.loss(&inputs, &targets)?.backward()?;
-        let mut bytes = Vec::new();
-        for (found, expected) in model.parameters().zip(reference.parameters()) {
-            let found = found.grad().unwrap();
-            compare("a gradient", &found, &expected.grad().unwrap(), tolerance)?;
-            bytes.extend(found.to_host()?.to_le_bytes());
-        }
-        Ok(bytes)
-    })?;
-    assert_eq!(states[0], states[1]);
-    Ok(())
-}
-
-#[test]
-fn compressed_gradients_are_near_the_averages() -> Result<()> {
-    with_hook(|| Ok(Box::new(AllReduceGradients)), 1e-6)?;
-    with_hook(|| Ok(Box::new(F16Compression)), 5e-4)?;
-    with_hook(|| Ok(Box::new(Bf16Compression)), 4e-3)?;
-    with_hook(|| Ok(Box::new(TopKCompression::new(1.0)?)), 1e-6)?;
-    // Compression loses something: that it is used at all.
-    assert!(with_hook(|| Ok(Box::new(F16Compression)), 1e-7).is_err());
-    assert!(with_hook(|| Ok(Box::new(TopKCompression::new(0.1)?)), 1e-4).is_err());
-    Ok(())
-}
-
-#[test]
-fn what_top_k_leaves_is_sent_later() -> Result<()> {
-    // Of three gradients, 3, 2 and 1 in every step, one is sent; over six steps all have been.
-    let sent = LocalComm::run(2, |comm| {
-        let weight = Parameter::new(Tensor::zeros(3, DType::F32)?)?;
-        let model = Holder { weight };
-        let config = DataParallelConfig::new().hook(TopKCompression::new(0.1)?);
-        let parallel = config.build(&model, comm)?;
-        let mut total = Tensor::zeros(3, DType::F32)?;
-        let mut nonzero = Vec::new();
-        for _ in 0..6 {
-            model.weight.zero_grad();
-            let slopes = Tensor::from([3.0_f32, 2.0, 1.0]);
-            parallel.backward(&model.weight.tensor().mul(&slopes)?.sum(..)?)?;
-            let grad = model.weight.grad().unwrap();
-            nonzero.push(grad.to_vec::<f32>()?.iter().filter(|x| **x != 0.0).count());
-            total = total.add(&grad)?;
-        }
-        assert_eq!(nonzero, [1; 6]);
-        total.to_vec::<f32>()
-    })?;
-    // 3 | 4 | 3+3 | 4 … : what is left is less than was sent.
-    assert_eq!(sent[0], sent[1]);
-    let left: Vec<f32> = sent[0]
-        .iter()
-        .zip([18.0, 12.0, 6.0])
-        .map(|(sent, all)| all - sent)
-        .collect();
-    assert!(
-        left.iter().all(|left| (0.0..=6.0).contains(left)),
-        "{left:?}"
-    );
-    assert!(left.iter().sum::<f32>() < 18.0);
-    Ok(())
-}
-
 #[derive(Module)]
 struct Holder {
     weight: Parameter,
@@ -323,114 +254,6 @@ fn ranks_may_have_different_numbers_of_batches() -> Result<()> {
         assert!(ends.iter().all(|values| *values == ends[0]));
     }
     Ok(())
-}
-
-#[test]
-fn a_gradient_that_is_not_finite_is_named() {
-    let found = failure(3, |comm| {
-        let model = Two::new()?;
-        let parallel = DataParallel::new(&model, comm.clone())?;
-        let scale = if comm.rank() == 2 { f64::NAN } else { 1.0 };
-        parallel.backward(&model.loss(true)?.mul(scale)?)
-    });
-    assert_eq!(found.rank, 2);
-    assert!(
-        matches!(found.cause, FailureCause::NonFinite { .. }),
-        "{found}"
-    );
-    assert!(
-        found
-            .to_string()
-            .starts_with("rank 2 in step 0, backward: the gradient of `second."),
-        "{found}"
-    );
-    // The sum overflows, although no part does.
-    let found = failure(2, |comm| {
-        let weight = Parameter::new(Tensor::zeros(1, DType::F32)?)?;
-        let model = Holder { weight };
-        let parallel = DataParallel::new(&model, comm)?;
-        parallel.backward(&model.weight.tensor().mul(3e38)?.sum(..)?)
-    });
-    let text = found.to_string();
-    assert!(
-        text.contains("the sum over all ranks of the gradient of `weight`"),
-        "{text}"
-    );
-}
-
-#[test]
-fn infinite_gradients_can_be_left_to_a_scaler() -> Result<()> {
-    LocalComm::run(2, |comm| {
-        let model = Two::new()?;
-        let parallel = DataParallelConfig::new()
-            .check_finite(false)
-            .build(&model, comm.clone())?;
-        let scale = if comm.rank() == 1 { f64::INFINITY } else { 1.0 };
-        parallel.backward(&model.loss(true)?.mul(scale)?)?;
-        assert!(
-            !model
-                .first
-                .weight()
-                .grad()
-                .unwrap()
-                .isfinite()?
-                .all(..)?
-                .item::<bool>()?
-        );
-        Ok(())
-    })?;
-    Ok(())
-}
-
-#[test]
-fn a_rank_whose_parameters_drift_is_named() {
-    let found = failure(4, |comm| {
-        let model = Two::new()?;
-        let parallel = DataParallelConfig::new()
-            .check_every(3)
-            .build(&model, comm.clone())?;
-        let mut optimizer = SGDConfig::new(0.1).build(&model)?;
-        for step in 0..6 {
-            model.zero_grad();
-            parallel.backward(&model.loss(true)?)?;
-            optimizer.step(&model)?;
-            if step == 1 && comm.rank() == 1 {
-                // One bit.
-                let weight = model.second.weight();
-                let mut values = weight.detach().to_vec::<f32>()?;
-                values[3] = f32::from_bits(values[3].to_bits() ^ 1);
-                weight.set(Tensor::from_vec(values, [2, 2])?)?;
-            }
-        }
-        Ok(())
-    });
-    assert_eq!(found.rank, 1);
-    assert_eq!(
-        found.cause,
-        FailureCause::Diverged {
-            parameter: "second.weight".into()
-        }
-    );
-    // Of several ranks, the odd one out is at fault, even if it is rank 0.
-    let found = failure(3, |comm| {
-        let model = Two::new()?;
-        if comm.rank() == 0 {
-            model
-                .first
-                .weight()
-                .set(Tensor::zeros([2, 2], DType::F32)?)?;
-        }
-        check_parameters(&model, &*comm)
-    });
-    assert_eq!(
-        (found.rank, found.cause),
-        (
-            0,
-            FailureCause::Diverged {
-                parameter: "first.weight".into()
-            }
-        )
-    );
 }
 
 #[test]

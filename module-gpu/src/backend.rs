@@ -1,3 +1,5 @@
+//! The kernels of a GPU, by the names of the interface of devices.
+
 use module_tensor::backend::{
     ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
     CrossEntropyKernels, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,

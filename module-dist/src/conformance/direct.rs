@@ -1,3 +1,5 @@
+//! Sends and receives between two ranks.
+
 use module_nn::{Result, Tensor};
 
 use super::{holds, same};

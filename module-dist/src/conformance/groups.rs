@@ -1,3 +1,5 @@
+//! Groups of ranks.
+
 use module_nn::{Result, Tensor};
 
 use super::same;

@@ -1,3 +1,5 @@
+//! Ranks with different numbers of batches.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use module_nn::{Result, Tensor};

@@ -1,3 +1,5 @@
+//! Elements chosen by a condition.
+
 use module_tensor::backend::{Operand, Storage};
 use module_tensor::{DType, Result, Scalar};
 

@@ -1,3 +1,5 @@
+//! Copies in row-major order.
+
 use module_tensor::Result;
 use module_tensor::backend::{Operand, Storage};
 

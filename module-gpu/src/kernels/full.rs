@@ -1,3 +1,5 @@
+//! Elements of one value.
+
 use module_tensor::backend::Storage;
 use module_tensor::{DType, Result, Scalar};
 

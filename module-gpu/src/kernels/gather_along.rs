@@ -1,3 +1,5 @@
+//! Elements in another order along each dimension.
+
 use module_tensor::Result;
 use module_tensor::backend::{GatherAlongGeometry, GatherDim, LinearOp, Operand, Storage};
 

@@ -1,3 +1,5 @@
+//! Matrix products.
+
 use module_tensor::Result;
 use module_tensor::backend::{Operand, Storage};
 

@@ -107,9 +107,8 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
         let _ = momentum;
     }
 
-    /// Whether each element is moved by its own gradient and state alone, whatever the shape of the parameter: then ranks can
-    /// each move a part of a parameter. It is false unless a rule says otherwise; those of this crate that are one formula
-    /// of each element do.
+    /// Whether each element moves by its own gradient and state alone, whatever the parameter's shape, so that ranks can each
+    /// move a part of it; by default, whether the rule is one formula ([`update_in_place`](Self::update_in_place)).
     fn is_elementwise(&self) -> bool {
         Self::update_in_place().is_some()
     }
@@ -166,7 +165,6 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     /// let config = AdamWConfig::new(1e-3).group("**.{bias,norm*.weight}", |g| g.weight_decay(0.0));
     /// let optimizer = config.build(&Linear::new(2, 1)?)?;
     /// assert_eq!(optimizer.groups()[1].parameters, ["bias"]);
-    ///
     /// let model = [Linear::new(2, 2)?, Linear::new(2, 1)?];
     /// let config = SGDConfig::new(0.1).group("0", |g| SGDConfig { lr: 0.01, ..g });
     /// assert_eq!(config.build(&model)?.group_lrs(), [0.1, 0.01]);
@@ -335,9 +333,8 @@ impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
     }
 
     fn is_elementwise(&self) -> bool {
-        self.groups
-            .iter()
-            .all(|group| group.options.is_elementwise())
+        let mut groups = self.groups.iter();
+        groups.all(|group| group.options.is_elementwise())
     }
 
     fn lr(&self) -> f64 {

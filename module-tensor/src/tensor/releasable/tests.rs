@@ -1,3 +1,5 @@
+//! Released memory is an error, and filled again it has the same elements.
+
 use super::ReleasableMemory;
 use crate::fused::{Real, UpdateFormula, update_elements};
 use crate::{DType, ErrorKind, Result, Tensor};

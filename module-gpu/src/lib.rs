@@ -25,6 +25,7 @@ mod adapter;
 mod backend;
 mod dims;
 mod elem;
+mod elementwise;
 mod failures;
 mod fold;
 mod gpu;

@@ -83,6 +83,23 @@ impl Product<'_> {
         self.batch * self.rows * self.columns
     }
 
+    /// Its functions, and those of a fold that adds numbers up and finishes each sum.
+    fn functions_of_sums(&self) -> String {
+        let value = self.value;
+        format!(
+            "{}
+fn join(x: {value}, y: {value}) -> {value} {{ return x + y; }}
+fn start() -> {value} {{ return {value}(0); }}
+fn finish(o: u32, x: {value}) -> {value} {{
+    let n = o % ${COLUMNS};
+    let m = (o / ${COLUMNS}) % ${ROWS};
+    return product_finish(o / (${COLUMNS} * ${ROWS}), m, n, x);
+}}
+",
+            (self.code)().replace("fn finish(", "fn product_finish(")
+        )
+    }
+
     /// The parameters after those of the template.
     fn sizes(&self, parts: usize) -> Result<Vec<u32>> {
         let each = self.terms.div_ceil(parts.max(1)).max(1);
@@ -134,15 +151,8 @@ fn value(o: u32, j: u32) -> {value} {{
     let b = o / (${COLUMNS} * ${ROWS});
     return lhs(b, m, j) * rhs(b, j, n);
 }}
-fn join(x: {value}, y: {value}) -> {value} {{ return x + y; }}
-fn start() -> {value} {{ return {value}(0); }}
-fn finish(o: u32, x: {value}) -> {value} {{
-    let n = o % ${COLUMNS};
-    let m = (o / ${COLUMNS}) % ${ROWS};
-    return product_finish(o / (${COLUMNS} * ${ROWS}), m, n, x);
-}}
 ",
-                (product.code)().replace("fn finish(", "fn product_finish(")
+                product.functions_of_sums()
             )
         };
         self.fold(Fold {
@@ -221,15 +231,8 @@ fn value(o: u32, j: u32) -> {value} {{
     let size = ${COLUMNS} * ${ROWS};
     return {name}((o / size * ${PARTS} + j) * size + o % size);
 }}
-fn join(x: {value}, y: {value}) -> {value} {{ return x + y; }}
-fn start() -> {value} {{ return {value}(0); }}
-fn finish(o: u32, x: {value}) -> {value} {{
-    let n = o % ${COLUMNS};
-    let m = (o / ${COLUMNS}) % ${ROWS};
-    return product_finish(o / (${COLUMNS} * ${ROWS}), m, n, x);
-}}
 ",
-                (product.code)().replace("fn finish(", "fn product_finish(")
+                product.functions_of_sums()
             )
         };
         self.fold(Fold {

@@ -1,11 +1,13 @@
+//! Functions of two elements, or of an element and a number.
+
 use module_tensor::backend::{BinaryOp, FillRange, Operand, Storage};
 use module_tensor::{Layout, Result, Scalar};
 
 use super::number;
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::gpu::Gpu;
-use crate::map::{FIRST, Map};
+use crate::map::FIRST;
 
 /// The expression for an operation on `x` and `y`; `None` where the CPU computes it.
 fn code(op: BinaryOp, of: &str) -> Option<&'static str> {
@@ -113,47 +115,17 @@ impl Gpu {
         let Some((elem, value)) = native else {
             return self.through_host("binary", [a, b], numel, |cpu, [a, b]| cpu.binary(op, a, b));
         };
-        let of = elem.computed();
-        self.elementwise(
-            op.name(),
-            &format!("binary {op:?}"),
-            [&a, &b],
-            elem,
-            &|| {
-                let functions = functions(op, of);
-                format!("{functions}fn combined(x: {of}, y: {of}) -> {of} {{ return {value}; }}\n")
-            },
-        )
-    }
-
-    /// Elements that a function `combined` computes of those of two operands of one dtype.
-    fn elementwise(
-        &self,
-        op: &'static str,
-        key: &str,
-        [a, b]: [&Operand; 2],
-        elem: Elem,
-        combined: &dyn Fn() -> String,
-    ) -> Result<Storage> {
-        let dims = Dims::new(op, &[&a.layout, &b.layout])?;
-        let mut parameters = Vec::new();
-        dims.push(&mut parameters);
-        let of = elem.computed();
-        self.map(Map {
-            op,
-            key: format!("{key} {}", dims.key()),
-            reads: &[(self.data(op, a)?, elem), (self.data(op, b)?, elem)],
+        self.elementwise(Elementwise {
+            op: op.name(),
+            key: format!("binary {op:?}"),
+            operands: &[(&a, elem), (&b, elem)],
+            others: &[],
             out: elem,
             dtype: a.storage.dtype(),
-            numel: a.layout.shape().numel(),
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> {of} {{ return combined(a(at_a(i)), b(at_b(i))); }}\n",
-                    dims.code(FIRST, &["at_a", "at_b"]),
-                    combined()
-                )
+            parameters: Vec::new(),
+            code: &|| Code {
+                functions: functions(op, elem.computed()),
+                ..Code::value(value)
             },
         })
     }
@@ -169,31 +141,22 @@ impl Gpu {
                 cpu.binary_scalar(op, x, number)
             });
         };
-        let (of, dims) = (elem.computed(), Dims::new(op.name(), &[&x.layout])?);
         let mut parameters = Vec::new();
         number::push(&mut parameters, elem, number)?;
-        dims.push(&mut parameters);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op: op.name(),
-            key: format!("binary_scalar {op:?} {}", dims.key()),
-            reads: &[(self.data(op.name(), &x)?, elem)],
+            key: format!("binary_scalar {op:?}"),
+            operands: &[(&x, elem)],
+            others: &[],
             out: elem,
             dtype: x.storage.dtype(),
-            numel,
             parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> {of} {{
-    let x = a(at_a(i));
-    let y = {};
-    return {value};
-}}
-",
-                    dims.code(FIRST + 2, &["at_a"]),
-                    functions(op, of),
+            code: &|| Code {
+                functions: functions(op, elem.computed()),
+                statements: format!(
+                    "    let y = {};\n    return {value};\n",
                     number::code(elem, FIRST)
-                )
+                ),
             },
         })
     }
@@ -206,26 +169,17 @@ impl Gpu {
         let Some(elem) = native else {
             return self.through_host(op, [a, b], numel, |cpu, [a, b]| cpu.add_scaled(a, b, alpha));
         };
-        let (of, dims) = (elem.computed(), Dims::new(op, &[&a.layout, &b.layout])?);
         let mut parameters = Vec::new();
         number::push(&mut parameters, elem, alpha)?;
-        dims.push(&mut parameters);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op,
-            key: format!("{op} {}", dims.key()),
-            reads: &[(self.data(op, &a)?, elem), (self.data(op, &b)?, elem)],
+            key: op.to_owned(),
+            operands: &[(&a, elem), (&b, elem)],
+            others: &[],
             out: elem,
             dtype: a.storage.dtype(),
-            numel,
             parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}fn element(i: u32) -> {of} {{ return a(at_a(i)) + {} * b(at_b(i)); }}\n",
-                    dims.code(FIRST + 2, &["at_a", "at_b"]),
-                    number::code(elem, FIRST)
-                )
-            },
+            code: &|| Code::value(&format!("x + {} * y", number::code(elem, FIRST))),
         })
     }
 
@@ -257,34 +211,29 @@ impl Gpu {
                 cpu.fill_in_range(region, value, x, other)
             });
         };
-        let dims = Dims::new(op, &[&x.layout, &other.layout])?;
         let mut parameters = Vec::new();
         for number in [low, high, value] {
             number::push(&mut parameters, elem, number)?;
         }
-        dims.push(&mut parameters);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op,
-            key: format!("{op} {condition} {}", dims.key()),
-            reads: &[(self.data(op, &x)?, elem), (self.data(op, &other)?, elem)],
+            key: format!("{op} {condition}"),
+            operands: &[(&x, elem), (&other, elem)],
+            others: &[],
             out: elem,
             dtype: x.storage.dtype(),
-            numel,
             parameters,
-            index_size: None,
             code: &|| {
                 let [low, high, value] = [0, 2, 4].map(|i| number::code(elem, FIRST + i));
-                format!(
-                    "{}fn element(i: u32) -> f32 {{
-    let x = a(at_a(i));
-    let low = {low};
+                Code {
+                    functions: String::new(),
+                    statements: format!(
+                        "    let low = {low};
     let high = {high};
     if {condition} {{ return {value}; }}
-    return b(at_b(i));
-}}
-",
-                    dims.code(FIRST + 6, &["at_a", "at_b"]),
-                )
+    return y;\n"
+                    ),
+                }
             },
         })
     }

@@ -1,10 +1,9 @@
 use module_tensor::backend::{Operand, Storage};
 use module_tensor::{DType, Result};
 
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::gpu::Gpu;
-use crate::map::{FIRST, Map};
 
 /// The expression that converts `x` from one type of computation to the elements `to`; `None` where the CPU converts.
 fn code(from: Elem, to: Elem) -> Option<String> {
@@ -68,31 +67,22 @@ impl Gpu {
         let Some((from, to, value)) = native else {
             return self.through_host(op, [x], numel, |cpu, [x]| cpu.cast(x, dtype));
         };
-        let dims = Dims::new(op, &[&x.layout])?;
-        let mut parameters = Vec::new();
-        dims.push(&mut parameters);
-        let (of, into) = (from.computed(), to.computed());
         let functions = if value.contains("_to_") {
             TO_INTEGERS
         } else {
             ""
         };
-        self.map(Map {
+        self.elementwise(Elementwise {
             op,
-            key: format!("{op} {}", dims.key()),
-            reads: &[(self.data(op, &x)?, from)],
+            key: op.to_owned(),
+            operands: &[(&x, from)],
+            others: &[],
             out: to,
             dtype,
-            numel,
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{functions}{}fn convert(x: {of}) -> {into} {{ return {value}; }}
-fn element(i: u32) -> {into} {{ return convert(a(at_a(i))); }}
-",
-                    dims.code(FIRST, &["at_a"])
-                )
+            parameters: Vec::new(),
+            code: &|| Code {
+                functions: functions.to_owned(),
+                ..Code::value(&value)
             },
         })
     }

@@ -3,11 +3,11 @@
 use module_tensor::backend::{Operand, Storage};
 use module_tensor::{DType, Result, Scalar};
 
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::gpu::Gpu;
 use crate::host::words_of;
-use crate::map::{FIRST, Map};
+use crate::map::FIRST;
 
 impl Gpu {
     /// The element of `a` where `condition` is true, otherwise that of `b`.
@@ -17,32 +17,17 @@ impl Gpu {
             return Err(condition.storage.dtype().error(op, "a bool condition"));
         }
         let bits = Elem::bits(a.storage.dtype());
-        let dims = Dims::new(op, &[&condition.layout, &a.layout, &b.layout])?;
-        let mut parameters = Vec::new();
-        dims.push(&mut parameters);
-        let of = bits.computed();
-        self.map(Map {
+        self.elementwise(Elementwise {
             op,
-            key: format!("select {}", dims.key()),
-            reads: &[
-                (self.data(op, &condition)?, Elem::Bool),
-                (self.data(op, &a)?, bits),
-                (self.data(op, &b)?, bits),
-            ],
+            key: "select".to_owned(),
+            operands: &[(&condition, Elem::Bool), (&a, bits), (&b, bits)],
+            others: &[],
             out: bits,
             dtype: a.storage.dtype(),
-            numel: a.layout.shape().numel(),
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}fn element(i: u32) -> {of} {{
-    if a(at_a(i)) {{ return b(at_b(i)); }}
-    return c(at_c(i));
-}}
-",
-                    dims.code(FIRST, &["at_a", "at_b", "at_c"])
-                )
+            parameters: Vec::new(),
+            code: &|| Code {
+                functions: String::new(),
+                statements: "    if x { return y; }\n    return z;\n".to_owned(),
             },
         })
     }
@@ -57,40 +42,24 @@ impl Gpu {
     ) -> Result<Storage> {
         let (op, dtype) = ("masked_fill", x.storage.dtype());
         let bits = Elem::bits(dtype);
-        let dims = Dims::new(op, &[&x.layout, &mask.layout])?;
         let mut parameters = words_of(dtype, number)?;
         parameters.resize(2, 0);
-        dims.push(&mut parameters);
-        let of = bits.computed();
-        let (second, value) = match bits {
-            Elem::Bits8 => (FIRST + 1, "vec2<u32>"),
-            _ => (FIRST, "u32"),
+        let second = FIRST + 1;
+        let value = match bits {
+            Elem::Bits8 => format!("vec2<u32>(${FIRST}, ${second})"),
+            _ => format!("${FIRST}"),
         };
-        self.map(Map {
+        self.elementwise(Elementwise {
             op,
-            key: format!("{op} {on} {}", dims.key()),
-            reads: &[
-                (self.data(op, &x)?, bits),
-                (self.data(op, &mask)?, Elem::Bool),
-            ],
+            key: format!("{op} {on}"),
+            operands: &[(&x, bits), (&mask, Elem::Bool)],
+            others: &[],
             out: bits,
             dtype,
-            numel: x.layout.shape().numel(),
             parameters,
-            index_size: None,
-            code: &|| {
-                let number = match second {
-                    FIRST => format!("${FIRST}"),
-                    _ => format!("{value}(${FIRST}, ${second})"),
-                };
-                format!(
-                    "{}fn element(i: u32) -> {of} {{
-    if b(at_b(i)) == {on} {{ return {number}; }}
-    return a(at_a(i));
-}}
-",
-                    dims.code(FIRST + 2, &["at_a", "at_b"])
-                )
+            code: &|| Code {
+                functions: String::new(),
+                statements: format!("    if y == {on} {{ return {value}; }}\n    return x;\n"),
             },
         })
     }

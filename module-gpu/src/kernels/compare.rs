@@ -2,10 +2,10 @@ use module_tensor::backend::{CompareOp, Operand, Storage};
 use module_tensor::{DType, Result, Scalar};
 
 use super::number;
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::gpu::Gpu;
-use crate::map::{FIRST, Map};
+use crate::map::FIRST;
 
 /// The expression for a comparison of `x` and `y`. A comparison with NaN is false, except for `≠`.
 fn code(op: CompareOp, of: &str) -> Option<String> {
@@ -59,29 +59,17 @@ impl Gpu {
                 cpu.compare(op, a, b)
             });
         };
-        let (of, dims) = (elem.computed(), Dims::new(name, &[&a.layout, &b.layout])?);
-        let mut parameters = Vec::new();
-        dims.push(&mut parameters);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op: name,
-            key: format!("compare {op:?} {}", dims.key()),
-            reads: &[(self.data(name, &a)?, elem), (self.data(name, &b)?, elem)],
+            key: format!("compare {op:?}"),
+            operands: &[(&a, elem), (&b, elem)],
+            others: &[],
             out: Elem::Bool,
             dtype: DType::Bool,
-            numel,
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> bool {{
-    let x = a(at_a(i));
-    let y = b(at_b(i));
-    return {value};
-}}
-",
-                    functions(of),
-                    dims.code(FIRST, &["at_a", "at_b"]),
-                )
+            parameters: Vec::new(),
+            code: &|| Code {
+                functions: functions(elem.computed()).to_owned(),
+                ..Code::value(&value)
             },
         })
     }
@@ -101,31 +89,22 @@ impl Gpu {
                 cpu.compare_scalar(op, x, number)
             });
         };
-        let (of, dims) = (elem.computed(), Dims::new(name, &[&x.layout])?);
         let mut parameters = Vec::new();
         number::push(&mut parameters, elem, number)?;
-        dims.push(&mut parameters);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op: name,
-            key: format!("compare_scalar {op:?} {}", dims.key()),
-            reads: &[(self.data(name, &x)?, elem)],
+            key: format!("compare_scalar {op:?}"),
+            operands: &[(&x, elem)],
+            others: &[],
             out: Elem::Bool,
             dtype: DType::Bool,
-            numel,
             parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> bool {{
-    let x = a(at_a(i));
-    let y = {};
-    return {value};
-}}
-",
-                    functions(of),
-                    dims.code(FIRST + 2, &["at_a"]),
+            code: &|| Code {
+                functions: functions(elem.computed()).to_owned(),
+                statements: format!(
+                    "    let y = {};\n    return {value};\n",
                     number::code(elem, FIRST)
-                )
+                ),
             },
         })
     }

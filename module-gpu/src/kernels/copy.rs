@@ -1,35 +1,26 @@
 //! Copies in row-major order.
 
-use module_tensor::Result;
 use module_tensor::backend::{Operand, Storage};
+use module_tensor::{Layout, Result};
 
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::gpu::Gpu;
-use crate::map::{FIRST, Map};
 
 impl Gpu {
     /// The same elements in row-major order.
     pub(crate) fn copy_elements(&self, op: &'static str, x: &Operand) -> Result<Storage> {
-        let data = self.data(op, x)?;
-        let bits = Elem::bits(data.dtype);
-        let dims = Dims::new(op, &[&x.layout])?;
-        let mut parameters = Vec::new();
-        dims.push(&mut parameters);
-        let of = bits.computed();
-        self.map(Map {
+        let dtype = x.storage.dtype();
+        let bits = Elem::bits(dtype);
+        self.elementwise(Elementwise {
             op,
-            key: format!("copy {}", dims.key()),
-            reads: &[(data, bits)],
+            key: "copy".to_owned(),
+            operands: &[(x, bits)],
+            others: &[],
             out: bits,
-            dtype: data.dtype,
-            numel: x.layout.shape().numel(),
-            parameters,
-            index_size: None,
-            code: &|| {
-                let at = dims.code(FIRST, &["at_a"]);
-                format!("{at}fn element(i: u32) -> {of} {{ return a(at_a(i)); }}\n")
-            },
+            dtype,
+            parameters: Vec::new(),
+            code: &|| Code::value("x"),
         })
     }
 
@@ -39,7 +30,7 @@ impl Gpu {
             return Ok(x);
         }
         let storage = self.copy_elements(op, &x)?;
-        let layout = module_tensor::Layout::contiguous(x.layout.shape().clone());
+        let layout = Layout::contiguous(x.layout.shape().clone());
         Ok(Operand { storage, layout })
     }
 }

@@ -18,42 +18,8 @@ pub(crate) enum Scatter {
 impl Gpu {
     /// `out[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`.
     pub(crate) fn gathered(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        let (op, dtype) = ("gather", x.storage.dtype());
-        let (bits, size) = (Elem::bits(dtype), x.layout.shape()[dim]);
-        let shape = index.layout.shape().clone();
-        let mut strides = x.layout.strides().to_vec();
-        let step = std::mem::take(&mut strides[dim]);
-        let dims = Dims::of(
-            op,
-            &shape,
-            &[&strides, index.layout.strides()],
-            &[x.layout.offset(), index.layout.offset()],
-        )?;
-        let mut parameters = vec![word(op, size)?, word(op, step)?];
-        dims.push(&mut parameters);
-        let of = bits.computed();
-        self.map(Map {
-            op,
-            key: format!("{op} {}", dims.key()),
-            reads: &[
-                (self.data(op, &x)?, bits),
-                (self.data(op, &index)?, Elem::Bits8),
-            ],
-            out: bits,
-            dtype,
-            numel: shape.numel(),
-            parameters,
-            index_size: Some(size),
-            code: &|| {
-                format!(
-                    "{}fn element(i: u32) -> {of} {{
-    return a(at_a(i) + checked(b(at_b(i)), $2) * $3);
-}}
-",
-                    dims.code(FIRST + 2, &["at_a", "at_b"])
-                )
-            },
-        })
+        let (shape, strides) = (index.layout.shape(), index.layout.strides());
+        self.read_by_index("gather", &x, dim, &index, shape, strides)
     }
 
     /// The slices of dimension `dim` that a one-dimensional index selects.
@@ -63,20 +29,29 @@ impl Gpu {
         dim: usize,
         index: Operand,
     ) -> Result<Storage> {
-        let (op, dtype) = ("index_select", x.storage.dtype());
-        let (bits, size) = (Elem::bits(dtype), x.layout.shape()[dim]);
         let mut shape = x.layout.shape().to_vec();
         shape[dim] = index.layout.shape().numel();
+        let mut strides = vec![0; shape.len()];
+        strides[dim] = index.layout.strides().first().copied().unwrap_or(0);
+        self.read_by_index("index_select", &x, dim, &index, &shape, &strides)
+    }
+
+    /// Elements of `x` of a shape, along `dim` those that the index names, which is visited with these strides.
+    fn read_by_index(
+        &self,
+        op: &'static str,
+        x: &Operand,
+        dim: usize,
+        index: &Operand,
+        shape: &[usize],
+        of_index: &[usize],
+    ) -> Result<Storage> {
+        let dtype = x.storage.dtype();
+        let (bits, size) = (Elem::bits(dtype), x.layout.shape()[dim]);
         let mut strides = x.layout.strides().to_vec();
         let step = std::mem::take(&mut strides[dim]);
-        let mut of_index = vec![0; shape.len()];
-        of_index[dim] = index.layout.strides().first().copied().unwrap_or(0);
-        let dims = Dims::of(
-            op,
-            &shape,
-            &[&strides, &of_index],
-            &[x.layout.offset(), index.layout.offset()],
-        )?;
+        let offsets = [x.layout.offset(), index.layout.offset()];
+        let dims = Dims::of(op, shape, &[&strides, of_index], &offsets)?;
         let mut parameters = vec![word(op, size)?, word(op, step)?];
         dims.push(&mut parameters);
         let of = bits.computed();
@@ -84,8 +59,8 @@ impl Gpu {
             op,
             key: format!("{op} {}", dims.key()),
             reads: &[
-                (self.data(op, &x)?, bits),
-                (self.data(op, &index)?, Elem::Bits8),
+                (self.data(op, x)?, bits),
+                (self.data(op, index)?, Elem::Bits8),
             ],
             out: bits,
             dtype,

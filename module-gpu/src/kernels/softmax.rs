@@ -1,10 +1,10 @@
 use module_tensor::backend::{Operand, Saved, SoftmaxKernels, SoftmaxOp, Storage};
-use module_tensor::{DType, Layout, Result, Shape};
+use module_tensor::{DType, Layout, Result};
 
 use super::binary::whole;
 use super::reduce::Split;
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::fold::Fold;
 use crate::gpu::{Gpu, word};
 use crate::map::{FIRST, Map};
@@ -15,29 +15,23 @@ pub(crate) struct Sums {
     pub(crate) total: Operand,
 }
 
-/// The shape of lines: what is before their dimension, their number of elements, and what is after it.
-pub(crate) struct Lines {
-    pub(crate) size: usize,
-    pub(crate) inner: usize,
+/// The parameters of [`value_of_line`]: the number of elements of a line, and of those after its dimension.
+fn line_parameters(op: &'static str, layout: &Layout, dim: usize) -> Result<Vec<u32>> {
+    let inner: usize = layout.shape()[dim + 1..].iter().product();
+    Ok(vec![word(op, layout.shape()[dim])?, word(op, inner)?])
 }
 
-impl Lines {
-    pub(crate) fn new(shape: &Shape, dim: usize) -> Self {
-        Self {
-            size: shape[dim],
-            inner: shape[dim + 1..].iter().product(),
-        }
-    }
-
-    /// A function from the number of an element to that of its line; the parameters are `first` and the next.
-    pub(crate) fn code(first: usize) -> String {
-        let inner = first + 1;
-        format!(
+/// An expression of the element `x` and of the number `o` of its line.
+fn value_of_line(value: &str) -> Code {
+    let (size, inner) = (FIRST, FIRST + 1);
+    Code {
+        functions: format!(
             "fn line(i: u32) -> u32 {{
     let row = quotient(i, ${inner});
-    return quotient(row, ${first}) * ${inner} + i - row * ${inner};
+    return quotient(row, ${size}) * ${inner} + i - row * ${inner};
 }}\n"
-        )
+        ),
+        statements: format!("    let o = line(i);\n    return {value};\n"),
     }
 }
 
@@ -130,39 +124,22 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
             return self.through_host("softmax", [x], numel, |cpu, [x]| cpu.softmax(op, x, dim));
         };
         let sums = self.sums_of_lines(name, &x, elem, dim, "x")?;
-        let lines = Lines::new(x.layout.shape(), dim);
-        let dims = Dims::new(name, &[&x.layout])?;
-        let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
-        dims.push(&mut parameters);
         let value = match op {
             SoftmaxOp::LogSoftmax => "(x - b(o)) - log_(c(o))",
             _ => "exp_(x - b(o)) / c(o)",
         };
-        self.map(Map {
+        self.elementwise(Elementwise {
             op: name,
-            key: format!("{name} {}", dims.key()),
-            reads: &[
-                (self.data(name, &x)?, elem),
+            key: name.to_owned(),
+            operands: &[(&x, elem)],
+            others: &[
                 (self.data(name, &sums.most)?, Elem::F32),
                 (self.data(name, &sums.total)?, Elem::F32),
             ],
             out: elem,
             dtype: x.storage.dtype(),
-            numel,
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> f32 {{
-    let x = a(at_a(i));
-    let o = line(i);
-    return {value};
-}}
-",
-                    Lines::code(FIRST),
-                    dims.code(FIRST + 2, &["at_a"])
-                )
-            },
+            parameters: line_parameters(name, &x.layout, dim)?,
+            code: &|| value_of_line(value),
         })
     }
 }
@@ -186,8 +163,8 @@ impl SoftmaxKernels for Gpu {
             });
         };
         let (factor, value) = match op {
-            SoftmaxOp::LogSoftmax => ("1.0", "a(at_a(i)) - exp_(b(at_b(i))) * c(o)"),
-            _ => ("b(at_b(o, j))", "b(at_b(i)) * (a(at_a(i)) - c(o))"),
+            SoftmaxOp::LogSoftmax => ("1.0", "x - exp_(y) * c(o)"),
+            _ => ("b(at_b(o, j))", "y * (x - c(o))"),
         };
         let reads = [
             (self.data(name, &grad)?, of_grad),
@@ -225,30 +202,15 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
             storage: total,
             layout: Layout::contiguous(grads.numel.into()),
         };
-        let lines = Lines::new(y.layout.shape(), dim);
-        let dims = Dims::new(name, &[&grad.layout, &y.layout])?;
-        let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
-        dims.push(&mut parameters);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op: name,
-            key: format!("{name} backward {}", dims.key()),
-            reads: &[reads[0], reads[1], (self.data(name, &total)?, Elem::F32)],
+            key: format!("{name} backward"),
+            operands: &[(&grad, of_grad), (&y, of_y)],
+            others: &[(self.data(name, &total)?, Elem::F32)],
             out: of_y,
             dtype: y.storage.dtype(),
-            numel,
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> f32 {{
-    let o = line(i);
-    return {value};
-}}
-",
-                    Lines::code(FIRST),
-                    dims.code(FIRST + 2, &["at_a", "at_b"])
-                )
-            },
+            parameters: line_parameters(name, &y.layout, dim)?,
+            code: &|| value_of_line(value),
         })
     }
 
@@ -296,36 +258,19 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         };
         let [logs] = saved.storages(name)?;
         let grad = self.in_order(name, grad)?;
-        let numel = x.layout.shape().numel();
-        let lines = Lines::new(x.layout.shape(), dim);
-        let dims = Dims::new(name, &[&x.layout])?;
-        let mut parameters = vec![word(name, lines.size)?, word(name, lines.inner)?];
-        dims.push(&mut parameters);
         let logs = whole(logs.clone(), &grad.layout);
-        self.map(Map {
+        self.elementwise(Elementwise {
             op: name,
-            key: format!("{name} backward {}", dims.key()),
-            reads: &[
-                (self.data(name, &x)?, of_x),
+            key: format!("{name} backward"),
+            operands: &[(&x, of_x)],
+            others: &[
                 (self.data(name, &grad)?, of_grad),
                 (self.data(name, &logs)?, Elem::F32),
             ],
             out: of_x,
             dtype: x.storage.dtype(),
-            numel,
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{}fn element(i: u32) -> f32 {{
-    let o = line(i);
-    return b(o) * exp_(a(at_a(i)) - c(o));
-}}
-",
-                    Lines::code(FIRST),
-                    dims.code(FIRST + 2, &["at_a"])
-                )
-            },
+            parameters: line_parameters(name, &x.layout, dim)?,
+            code: &|| value_of_line("b(o) * exp_(x - c(o))"),
         })
     }
 }

@@ -3,10 +3,10 @@ use module_tensor::{DType, Result};
 
 use super::number;
 use super::unary_code::{UnaryCode, unary_code};
-use crate::dims::Dims;
 use crate::elem::Elem;
+use crate::elementwise::{Code, Elementwise};
 use crate::gpu::Gpu;
-use crate::map::{FIRST, Map};
+use crate::map::FIRST;
 
 /// The part of a pipeline's key for an operation, whose numbers are parameters.
 pub(crate) fn name(op: UnaryOp) -> String {
@@ -46,35 +46,7 @@ impl Gpu {
             };
             return self.through_host(family, [x], numel, |cpu, [x]| cpu.unary(op, x));
         };
-        let (of, dims) = (elem.computed(), Dims::new(op.name(), &[&x.layout])?);
-        let mut parameters = Vec::new();
-        for &number in &code.numbers {
-            number::push(&mut parameters, elem, number)?;
-        }
-        let first = FIRST + parameters.len();
-        dims.push(&mut parameters);
-        self.map(Map {
-            op: op.name(),
-            key: format!("unary {} {}", name(op), dims.key()),
-            reads: &[(self.data(op.name(), &x)?, elem)],
-            out: elem,
-            dtype: x.storage.dtype(),
-            numel,
-            parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{ACTIVATIONS}{}fn element(i: u32) -> {of} {{
-    let x = a(at_a(i));
-{}    return {};
-}}
-",
-                    dims.code(first, &["at_a"]),
-                    names(&code, elem, FIRST),
-                    code.value
-                )
-            },
-        })
+        self.compute_unary("unary", op, (elem, &code), &[(&x, elem)], code.value)
     }
 
     pub(crate) fn of_one_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
@@ -83,40 +55,35 @@ impl Gpu {
             let value = super::binary::whole(self.of_one(op, x)?, &layout);
             return self.of_two(module_tensor::backend::BinaryOp::Mul, value, factor);
         };
-        let name_of = op.name();
-        let (of, dims) = (
-            elem.computed(),
-            Dims::new(name_of, &[&x.layout, &factor.layout])?,
-        );
+        let operands = [(&x, elem), (&factor, elem)];
+        let value = format!("y * ({})", code.value);
+        self.compute_unary("unary_times", op, (elem, &code), &operands, &value)
+    }
+
+    /// An expression that contains that of an operation on the first operand.
+    fn compute_unary(
+        &self,
+        kind: &str,
+        op: UnaryOp,
+        (elem, code): (Elem, &UnaryCode),
+        operands: &[(&Operand, Elem)],
+        value: &str,
+    ) -> Result<Storage> {
         let mut parameters = Vec::new();
         for &number in &code.numbers {
             number::push(&mut parameters, elem, number)?;
         }
-        let first = FIRST + parameters.len();
-        dims.push(&mut parameters);
-        self.map(Map {
-            op: name_of,
-            key: format!("unary_times {} {}", name(op), dims.key()),
-            reads: &[
-                (self.data(name_of, &x)?, elem),
-                (self.data(name_of, &factor)?, elem),
-            ],
+        self.elementwise(Elementwise {
+            op: op.name(),
+            key: format!("{kind} {}", name(op)),
+            operands,
+            others: &[],
             out: elem,
-            dtype: x.storage.dtype(),
-            numel: x.layout.shape().numel(),
+            dtype: operands[0].0.storage.dtype(),
             parameters,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{ACTIVATIONS}{}fn element(i: u32) -> {of} {{
-    let x = a(at_a(i));
-{}    return b(at_b(i)) * ({});
-}}
-",
-                    dims.code(first, &["at_a", "at_b"]),
-                    names(&code, elem, FIRST),
-                    code.value
-                )
+            code: &|| Code {
+                functions: ACTIVATIONS.to_owned(),
+                statements: format!("{}    return {value};\n", names(code, elem, FIRST)),
             },
         })
     }

@@ -45,7 +45,7 @@ impl Backend for Gpu {
     }
 
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
-        self.filled(numel, dtype, value)
+        self.fill(numel, dtype, value)
     }
 
     fn contiguous(&self, x: Operand) -> Result<Storage> {
@@ -53,19 +53,19 @@ impl Backend for Gpu {
     }
 
     fn cast(&self, x: Operand, dtype: DType) -> Result<Storage> {
-        self.converted(x, dtype)
+        self.convert(x, dtype)
     }
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        self.of_one(op, x)
+        self.apply_unary(op, x)
     }
 
     fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
-        self.of_one_times(op, x, factor)
+        self.apply_unary_times(op, x, factor)
     }
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        self.of_two(op, a, b)
+        self.apply_binary(op, a, b)
     }
 
     fn fill_in_range(
@@ -75,55 +75,55 @@ impl Backend for Gpu {
         x: Operand,
         other: Operand,
     ) -> Result<Storage> {
-        self.filled_in_range(region, value, x, other)
+        self.apply_fill_in_range(region, value, x, other)
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        self.of_number(op, x, number)
+        self.apply_binary_scalar(op, x, number)
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        self.sum_scaled(a, b, alpha)
+        self.apply_add_scaled(a, b, alpha)
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
-        self.comparison(op, a, b)
+        self.apply_compare(op, a, b)
     }
 
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
-        self.comparison_with(op, x, number)
+        self.apply_compare_scalar(op, x, number)
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        self.selected(condition, a, b)
+        self.choose(condition, a, b)
     }
 
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
-        self.masked(x, mask, on, number)
+        self.fill_masked(x, mask, on, number)
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        self.reduced(op, x, dims)
+        self.reduce_dims(op, x, dims)
     }
 
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        self.squares_summed(x, dims)
+        self.sum_squared_elements(x, dims)
     }
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
-        self.extreme(op, x, dim)
+        self.find_extremes(op, x, dim)
     }
 
     fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
-        self.scanned(BinaryOp::Add, x, dim, reverse)
+        self.scan(BinaryOp::Add, x, dim, reverse)
     }
 
     fn cumprod(&self, x: Operand, dim: usize) -> Result<Storage> {
-        self.scanned(BinaryOp::Mul, x, dim, false)
+        self.scan(BinaryOp::Mul, x, dim, false)
     }
 
     fn argsort(&self, x: Operand, count: usize, descending: bool) -> Result<Storage> {
-        self.sorted(x, count, descending)
+        self.sort_indices(x, count, descending)
     }
 
     fn as_strided_scatter(
@@ -133,7 +133,7 @@ impl Backend for Gpu {
         numel: usize,
         fill: Scalar,
     ) -> Result<Storage> {
-        self.written_through(x, layout, numel, fill)
+        self.write_through(x, layout, numel, fill)
     }
 
     fn gather_along(
@@ -142,23 +142,23 @@ impl Backend for Gpu {
         x: Operand,
         geometry: &GatherAlongGeometry,
     ) -> Result<Storage> {
-        self.taken_along(op, x, geometry)
+        self.take_along(op, x, geometry)
     }
 
     fn matmul(&self, a: Operand, b: Operand) -> Result<Storage> {
-        self.multiplied(None, a, b)
+        self.multiply(None, a, b)
     }
 
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        self.multiplied(Some(row), a, b)
+        self.multiply(Some(row), a, b)
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        self.softmaxed(op, x, dim)
+        self.compute_softmax(op, x, dim)
     }
 
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        self.gathered(x, dim, index)
+        self.gather_elements(x, dim, index)
     }
 
     fn scatter_add(
@@ -169,11 +169,11 @@ impl Backend for Gpu {
         source: Operand,
     ) -> Result<Storage> {
         let how = Scatter::Combine(ReduceOp::Sum);
-        self.scattered("scatter_add", how, x, dim, [index, source])
+        self.scatter_elements("scatter_add", how, x, dim, [index, source])
     }
 
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
-        self.scattered("scatter", Scatter::Replace, x, dim, [index, source])
+        self.scatter_elements("scatter", Scatter::Replace, x, dim, [index, source])
     }
 
     fn scatter_reduce(
@@ -185,11 +185,11 @@ impl Backend for Gpu {
         source: Operand,
     ) -> Result<Storage> {
         let how = Scatter::Combine(op);
-        self.scattered("scatter_reduce", how, x, dim, [index, source])
+        self.scatter_elements("scatter_reduce", how, x, dim, [index, source])
     }
 
     fn index_select(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        self.slices_selected(x, dim, index)
+        self.select_slices(x, dim, index)
     }
 
     fn index_add(
@@ -199,7 +199,7 @@ impl Backend for Gpu {
         index: Operand,
         source: Operand,
     ) -> Result<Storage> {
-        self.slices_added(x, dim, index, source)
+        self.add_slices(x, dim, index, source)
     }
 
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {
@@ -210,7 +210,7 @@ impl Backend for Gpu {
     }
 
     fn cat(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
-        self.concatenated(parts, dim)
+        self.concatenate(parts, dim)
     }
 
     fn convolution(
@@ -220,15 +220,15 @@ impl Backend for Gpu {
         b: Operand,
         geometry: &ConvGeometry,
     ) -> Result<Storage> {
-        self.convolved(op, a, b, geometry)
+        self.convolve(op, a, b, geometry)
     }
 
     fn unfold(&self, op: UnfoldOp, x: Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
-        self.unfolded(op, x, geometry)
+        self.unfold_windows(op, x, geometry)
     }
 
     fn max_pool(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage> {
-        self.greatest(x, geometry)
+        self.find_greatest(x, geometry)
     }
 
     fn max_pool_with_indices(
@@ -236,7 +236,7 @@ impl Backend for Gpu {
         x: Operand,
         geometry: &PoolGeometry,
     ) -> Result<(Storage, Storage)> {
-        self.greatest_with_places(x, geometry)
+        self.find_greatest_with_places(x, geometry)
     }
 
     fn max_pool_backward(
@@ -245,7 +245,7 @@ impl Backend for Gpu {
         indices: Operand,
         geometry: &PoolGeometry,
     ) -> Result<Storage> {
-        self.greatest_backward(grad, indices, geometry)
+        self.add_to_greatest(grad, indices, geometry)
     }
 
     fn avg_pool(
@@ -255,11 +255,11 @@ impl Backend for Gpu {
         geometry: &PoolGeometry,
         divisor: PoolDivisor,
     ) -> Result<Storage> {
-        self.averaged(op, x, geometry, divisor)
+        self.average_windows(op, x, geometry, divisor)
     }
 
     fn resample(&self, op: LinearOp, x: Operand, geometry: &ResampleGeometry) -> Result<Storage> {
-        self.resized(op, x, geometry)
+        self.resize_images(op, x, geometry)
     }
 
     fn sample(
@@ -270,7 +270,7 @@ impl Backend for Gpu {
         locations: Operand,
         geometry: &SampleGeometry,
     ) -> Result<Storage> {
-        self.sampled(op, [a, b, locations], geometry)
+        self.sample_images(op, [a, b, locations], geometry)
     }
 
     fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {

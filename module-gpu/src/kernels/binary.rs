@@ -107,7 +107,7 @@ impl Gpu {
         self.computes(x).filter(|&elem| elem != Elem::Bool)
     }
 
-    pub(crate) fn of_two(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
+    pub(crate) fn apply_binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
         let numel = a.layout.shape().numel();
         let native = self
             .computes_numbers(&a)
@@ -130,7 +130,12 @@ impl Gpu {
         })
     }
 
-    pub(crate) fn of_number(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+    pub(crate) fn apply_binary_scalar(
+        &self,
+        op: BinaryOp,
+        x: Operand,
+        number: Scalar,
+    ) -> Result<Storage> {
         let numel = x.layout.shape().numel();
         let native = self
             .computes_numbers(&x)
@@ -161,7 +166,12 @@ impl Gpu {
         })
     }
 
-    pub(crate) fn sum_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
+    pub(crate) fn apply_add_scaled(
+        &self,
+        a: Operand,
+        b: Operand,
+        alpha: Scalar,
+    ) -> Result<Storage> {
         let (op, numel) = ("add_scaled", a.layout.shape().numel());
         let native = self
             .computes_numbers(&a)
@@ -183,7 +193,7 @@ impl Gpu {
         })
     }
 
-    pub(crate) fn filled_in_range(
+    pub(crate) fn apply_fill_in_range(
         &self,
         region: FillRange,
         value: Scalar,

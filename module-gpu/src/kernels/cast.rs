@@ -44,7 +44,7 @@ fn f32_to_i32(x: f32) -> i32 { return i32(u32(u64(f32_to_i64(x)) & 0xfffffffflu)
 ";
 
 impl Gpu {
-    pub(crate) fn converted(&self, x: Operand, dtype: DType) -> Result<Storage> {
+    pub(crate) fn convert(&self, x: Operand, dtype: DType) -> Result<Storage> {
         let (op, numel) = ("cast", x.layout.shape().numel());
         if x.storage.dtype() == dtype {
             return self.copy_elements(op, &x);

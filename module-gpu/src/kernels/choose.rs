@@ -11,7 +11,7 @@ use crate::map::FIRST;
 
 impl Gpu {
     /// The element of `a` where `condition` is true, otherwise that of `b`.
-    pub(crate) fn selected(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
+    pub(crate) fn choose(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
         let op = "where";
         if condition.storage.dtype() != DType::Bool {
             return Err(condition.storage.dtype().error(op, "a bool condition"));
@@ -33,7 +33,7 @@ impl Gpu {
     }
 
     /// The number where `mask` is `on`, otherwise the element of `x`.
-    pub(crate) fn masked(
+    pub(crate) fn fill_masked(
         &self,
         x: Operand,
         mask: Operand,

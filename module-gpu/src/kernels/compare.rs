@@ -50,7 +50,7 @@ fn is_nan64(x: f64) -> bool {
 }
 
 impl Gpu {
-    pub(crate) fn comparison(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
+    pub(crate) fn apply_compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
         let (name, numel) = ("comparison", a.layout.shape().numel());
         let elem = self.computes(&a).filter(|&elem| elem != Elem::F64);
         let native = elem.and_then(|elem| Some((elem, code(op, elem.computed())?)));
@@ -74,7 +74,7 @@ impl Gpu {
         })
     }
 
-    pub(crate) fn comparison_with(
+    pub(crate) fn apply_compare_scalar(
         &self,
         op: CompareOp,
         x: Operand,

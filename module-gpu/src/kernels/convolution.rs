@@ -184,7 +184,7 @@ fn output_size(rank: usize) -> String {
 }
 
 impl Gpu {
-    pub(crate) fn convolved(
+    pub(crate) fn convolve(
         &self,
         op: ConvOp,
         a: Operand,

@@ -48,7 +48,7 @@ impl Gpu {
         let weight = match inputs.weight {
             Some(weight) => self.in_order(NAME, weight)?,
             None => Operand {
-                storage: self.filled(1, DType::F32, 1.0.into())?,
+                storage: self.fill(1, DType::F32, 1.0.into())?,
                 layout: Layout::contiguous(1.into()),
             },
         };

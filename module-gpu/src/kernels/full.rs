@@ -11,7 +11,7 @@ use crate::storage::GpuStorage;
 
 impl Gpu {
     /// `numel` elements of one value.
-    pub(crate) fn filled(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
+    pub(crate) fn fill(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage> {
         let bytes = bytes_of(dtype, value)?;
         // Words are written whole, whatever elements they hold.
         let mut pattern = bytes.iter().copied().cycle();

@@ -13,7 +13,7 @@ const NAME: &str = "gather_along";
 
 impl Gpu {
     /// Elements in another order along each dimension, or their sums at the places that they came from.
-    pub(crate) fn taken_along(
+    pub(crate) fn take_along(
         &self,
         op: LinearOp,
         x: Operand,

@@ -17,18 +17,18 @@ pub(crate) enum Scatter {
 
 impl Gpu {
     /// `out[.., i, ..] = x[.., index[.., i, ..], ..]` along `dim`.
-    pub(crate) fn gathered(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
-        let (shape, strides) = (index.layout.shape(), index.layout.strides());
-        self.read_by_index("gather", &x, dim, &index, shape, strides)
-    }
-
-    /// The slices of dimension `dim` that a one-dimensional index selects.
-    pub(crate) fn slices_selected(
+    pub(crate) fn gather_elements(
         &self,
         x: Operand,
         dim: usize,
         index: Operand,
     ) -> Result<Storage> {
+        let (shape, strides) = (index.layout.shape(), index.layout.strides());
+        self.read_by_index("gather", &x, dim, &index, shape, strides)
+    }
+
+    /// The slices of dimension `dim` that a one-dimensional index selects.
+    pub(crate) fn select_slices(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
         let mut shape = x.layout.shape().to_vec();
         shape[dim] = index.layout.shape().numel();
         let mut strides = vec![0; shape.len()];
@@ -81,7 +81,7 @@ impl Gpu {
 
     /// A copy of `x` in which the elements that an index names are combined with those of a source, in the order of the
     /// source. Each element of the result looks for its sources, so that no two invocations write to one place.
-    pub(crate) fn scattered(
+    pub(crate) fn scatter_elements(
         &self,
         op: &'static str,
         how: Scatter,
@@ -190,7 +190,7 @@ fn is_valid(index: vec2<u32>) -> bool {{ return index.y == 0u && index.x < $2; }
     }
 
     /// A copy of `x` with the slices of `source` added to those of dimension `dim` that a one-dimensional index selects.
-    pub(crate) fn slices_added(
+    pub(crate) fn add_slices(
         &self,
         x: Operand,
         dim: usize,

@@ -13,7 +13,7 @@ const PARTS: usize = 6;
 
 impl Gpu {
     /// The parts one after another along `dim`.
-    pub(crate) fn concatenated(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
+    pub(crate) fn concatenate(&self, parts: Vec<Operand>, dim: usize) -> Result<Storage> {
         let op = "cat";
         let mut parts = parts;
         while parts.len() > PARTS {

@@ -12,12 +12,7 @@ use crate::storage::GpuStorage;
 
 impl Gpu {
     /// `[…, m, k]` times `[…, k, n]`, plus a row of `n` if there is one.
-    pub(crate) fn multiplied(
-        &self,
-        row: Option<Operand>,
-        a: Operand,
-        b: Operand,
-    ) -> Result<Storage> {
+    pub(crate) fn multiply(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
         let op = if row.is_some() { "addmm" } else { "matmul" };
         let rank = a.layout.rank();
         let leading = rank - 2;

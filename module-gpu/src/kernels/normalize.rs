@@ -111,7 +111,7 @@ impl Gpu {
         let data = (self.data(NAME, x)?, elem);
         let layout = Layout::contiguous(geometry.statistics_count().into());
         if !geometry.centered {
-            let storage = self.filled(geometry.statistics_count(), DType::F32, 0.0.into())?;
+            let storage = self.fill(geometry.statistics_count(), DType::F32, 0.0.into())?;
             let mean = Operand { storage, layout };
             let code = "
 fn value(o: u32, j: u32) -> f32 { let x = a(place(o, j)); return x * x; }
@@ -170,7 +170,7 @@ fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
 
     /// A statistic in `F32`.
     fn statistic(&self, x: &Operand) -> Result<Operand> {
-        let storage = self.converted(x.clone(), DType::F32)?;
+        let storage = self.convert(x.clone(), DType::F32)?;
         Ok(whole(storage, &x.layout))
     }
 
@@ -295,7 +295,7 @@ impl NormKernels for Gpu {
         let weight = match &given {
             Some(weight) => self.in_order(NAME, weight.clone())?,
             None => {
-                let storage = self.filled(1, DType::F32, 1.0.into())?;
+                let storage = self.fill(1, DType::F32, 1.0.into())?;
                 let layout = Layout::contiguous(1.into());
                 Operand { storage, layout }
             }

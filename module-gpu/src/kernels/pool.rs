@@ -55,7 +55,7 @@ impl Gpu {
         (is_known && (fits(geometry) || !is_adaptive(geometry))).then_some(elem)
     }
 
-    pub(crate) fn greatest(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage> {
+    pub(crate) fn find_greatest(&self, x: Operand, geometry: &PoolGeometry) -> Result<Storage> {
         let op = "max_pool";
         let Some(elem) = self.pools(&x, geometry) else {
             let numel = geometry.output.numel();
@@ -72,7 +72,7 @@ impl Gpu {
         self.pooled(&pooling, geometry, &[], &|rank| search(rank, elem, "best"))
     }
 
-    pub(crate) fn greatest_with_places(
+    pub(crate) fn find_greatest_with_places(
         &self,
         x: Operand,
         geometry: &PoolGeometry,
@@ -100,10 +100,10 @@ impl Gpu {
             &[],
             &|rank| search(rank, elem, "vec2<u32>(place, 0u)"),
         )?;
-        Ok((self.greatest(x, geometry)?, places))
+        Ok((self.find_greatest(x, geometry)?, places))
     }
 
-    pub(crate) fn greatest_backward(
+    pub(crate) fn add_to_greatest(
         &self,
         grad: Operand,
         indices: Operand,
@@ -145,7 +145,7 @@ impl Gpu {
         })
     }
 
-    pub(crate) fn averaged(
+    pub(crate) fn average_windows(
         &self,
         op: LinearOp,
         x: Operand,

@@ -75,7 +75,7 @@ impl Split {
 }
 
 impl Gpu {
-    pub(crate) fn reduced(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
+    pub(crate) fn reduce_dims(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
         let split = Split::new(op.name(), &x.layout, dims)?;
         let elem = self.computes_numbers(&x);
         let native = elem.and_then(|elem| Some((elem, code(op, elem.computed())?)));
@@ -102,7 +102,7 @@ fn join(x: {of}, y: {of}) -> {of} {{ return {join}; }}
         )
     }
 
-    pub(crate) fn squares_summed(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+    pub(crate) fn sum_squared_elements(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
         let op = "sum_squares";
         let split = Split::new(op, &x.layout, dims)?;
         let Some(elem) = self.computes_numbers(&x) else {

@@ -11,7 +11,7 @@ use crate::map::Map;
 const NAME: &str = "resample";
 
 impl Gpu {
-    pub(crate) fn resized(
+    pub(crate) fn resize_images(
         &self,
         op: LinearOp,
         x: Operand,

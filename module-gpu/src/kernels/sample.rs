@@ -121,7 +121,7 @@ fn element(op: SampleOp) -> &'static str {
 }
 
 impl Gpu {
-    pub(crate) fn sampled(
+    pub(crate) fn sample_images(
         &self,
         op: SampleOp,
         [a, b, locations]: [Operand; 3],

@@ -13,7 +13,7 @@ use crate::recorder::MAX_GROUPS;
 
 impl Gpu {
     /// The sums or products along `dim` up to each element, or from each on if `reverse`.
-    pub(crate) fn scanned(
+    pub(crate) fn scan(
         &self,
         op: BinaryOp,
         x: Operand,
@@ -35,13 +35,13 @@ impl Gpu {
             // An invocation writes a line, and elements that share words are of several lines.
             let layout = Layout::contiguous(x.layout.shape().clone());
             let kept = computed(elem);
-            let storage = self.converted(x, kept)?;
+            let storage = self.convert(x, kept)?;
             let wide = Operand {
                 storage,
                 layout: layout.clone(),
             };
-            let storage = self.scanned(op, wide, dim, reverse)?;
-            return self.converted(Operand { storage, layout }, dtype);
+            let storage = self.scan(op, wide, dim, reverse)?;
+            return self.convert(Operand { storage, layout }, dtype);
         }
         let x = self.in_order(name, x)?;
         let shape = x.layout.shape();
@@ -96,7 +96,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 
     /// The index of an extreme element along `dim`.
-    pub(crate) fn extreme(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
+    pub(crate) fn find_extremes(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
         let split = Split::new(op.name(), &x.layout, &[dim])?;
         let elem = self
             .computes(&x)

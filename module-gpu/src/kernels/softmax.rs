@@ -118,7 +118,7 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         Ok(Sums { most, total })
     }
 
-    pub(crate) fn softmaxed(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
+    pub(crate) fn compute_softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
         let (name, numel) = (op.name(), x.layout.shape().numel());
         let Some(elem) = self.computes_in_f32(&x) else {
             return self.through_host("softmax", [x], numel, |cpu, [x]| cpu.softmax(op, x, dim));
@@ -239,7 +239,7 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         let saved = Saved::new([logs.clone()]);
         let out = match elem {
             Elem::F32 => logs,
-            _ => self.converted(whole(logs, &sums.most.layout), x.storage.dtype())?,
+            _ => self.convert(whole(logs, &sums.most.layout), x.storage.dtype())?,
         };
         Ok((out, saved))
     }

@@ -11,7 +11,12 @@ const LONGEST: usize = 16384;
 
 impl Gpu {
     /// The indices of the first `count` elements along the last dimension in stable order; NaN is the greatest.
-    pub(crate) fn sorted(&self, x: Operand, count: usize, descending: bool) -> Result<Storage> {
+    pub(crate) fn sort_indices(
+        &self,
+        x: Operand,
+        count: usize,
+        descending: bool,
+    ) -> Result<Storage> {
         let op = "argsort";
         let shape = x.layout.shape();
         let size = shape.last().copied().unwrap_or(1);

@@ -37,7 +37,7 @@ impl Gpu {
         Some((elem, unary_code(op, elem.computed())?))
     }
 
-    pub(crate) fn of_one(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
+    pub(crate) fn apply_unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
         let numel = x.layout.shape().numel();
         let Some((elem, code)) = self.native_unary(op, &x) else {
             let family = match x.storage.dtype() {
@@ -49,11 +49,16 @@ impl Gpu {
         self.compute_unary("unary", op, (elem, &code), &[(&x, elem)], code.value)
     }
 
-    pub(crate) fn of_one_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
+    pub(crate) fn apply_unary_times(
+        &self,
+        op: UnaryOp,
+        x: Operand,
+        factor: Operand,
+    ) -> Result<Storage> {
         let Some((elem, code)) = self.native_unary(op, &x) else {
             let layout = x.layout.clone();
-            let value = super::binary::whole(self.of_one(op, x)?, &layout);
-            return self.of_two(module_tensor::backend::BinaryOp::Mul, value, factor);
+            let value = super::binary::whole(self.apply_unary(op, x)?, &layout);
+            return self.apply_binary(module_tensor::backend::BinaryOp::Mul, value, factor);
         };
         let operands = [(&x, elem), (&factor, elem)];
         let value = format!("y * ({})", code.value);

@@ -31,7 +31,7 @@ fn together(before: &str, name: &str, rank: usize, part: usize) -> String {
 
 impl Gpu {
     /// The windows of a convolution side by side, or added back.
-    pub(crate) fn unfolded(
+    pub(crate) fn unfold_windows(
         &self,
         op: UnfoldOp,
         x: Operand,

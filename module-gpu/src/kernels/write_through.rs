@@ -8,7 +8,7 @@ use crate::map::{FIRST, Map};
 
 impl Gpu {
     /// `numel` elements `fill`, with those of `x` written at the positions of `layout`.
-    pub(crate) fn written_through(
+    pub(crate) fn write_through(
         &self,
         x: Operand,
         layout: &Layout,

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use module_nn::{Error, Result, Snapshot, Stateful, TrainingCheckpoint};
-use serde::{Deserialize, Serialize};
+use module_nn::{Result, Snapshot, Stateful, TrainingCheckpoint};
 
+use crate::Comm;
 use crate::comm::{gather_bytes, share_bytes};
-use crate::{Comm, snapshot};
 
 /// Writes the checkpoint of rank 0 to a directory, as [`TrainingCheckpoint::save`] does, and returns when it is written.
 /// It is a collective.
@@ -69,57 +68,27 @@ pub fn load_checkpoint(
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Index {
-    epoch: u64,
-    step: u64,
-    /// The names of the parts, and how many bytes each has.
-    parts: Vec<(String, usize)>,
-}
-
+/// The checkpoint as one state, whose parts have their numbers as names.
 fn to_bytes(checkpoint: &TrainingCheckpoint) -> Result<Vec<u8>> {
-    let (mut parts, mut contents) = (Vec::new(), Vec::new());
-    for name in checkpoint.names() {
-        let part = snapshot::to_bytes(checkpoint.get(name)?)?;
-        parts.push((name.to_owned(), part.len()));
-        contents.extend(part);
+    let names: Vec<&str> = checkpoint.names().collect();
+    let mut whole = Snapshot::default()
+        .with("epoch", &checkpoint.epoch())?
+        .with("step", &checkpoint.step())?
+        .with("names", &names)?;
+    for (i, name) in names.iter().enumerate() {
+        whole = whole.with_nested(&i.to_string(), checkpoint.get(name)?)?;
     }
-    let (epoch, step) = (checkpoint.epoch(), checkpoint.step());
-    let index = Index { epoch, step, parts };
-    let index = serde_json::to_vec(&index).map_err(Error::custom)?;
-    let mut bytes = (index.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(index);
-    bytes.extend(contents);
-    Ok(bytes)
+    whole.to_bytes()
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<TrainingCheckpoint> {
-    let incomplete = || Error::custom("the checkpoint that rank 0 sent is incomplete");
-    let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(incomplete)?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(Error::custom)?;
-    let (index, mut rest) = rest.split_at_checked(length).ok_or_else(incomplete)?;
-    let index: Index = serde_json::from_slice(index).map_err(Error::custom)?;
-    let mut checkpoint = TrainingCheckpoint::new(index.epoch, index.step);
-    for (name, length) in &index.parts {
-        let (part, others) = rest.split_at_checked(*length).ok_or_else(incomplete)?;
-        checkpoint = checkpoint.with(name, &Part(snapshot::from_bytes(part)?))?;
-        rest = others;
+    let whole = Snapshot::from_bytes(bytes)?;
+    let names: Vec<String> = whole.get("names")?;
+    let mut checkpoint = TrainingCheckpoint::new(whole.get("epoch")?, whole.get("step")?);
+    for (i, name) in names.iter().enumerate() {
+        checkpoint = checkpoint.with(name, &whole.nested(&i.to_string())?)?;
     }
     Ok(checkpoint)
-}
-
-/// A state that is put into a checkpoint as it is.
-pub(crate) struct Part(pub(crate) Snapshot);
-
-impl Stateful for Part {
-    fn state(&self) -> Result<Snapshot> {
-        Ok(self.0.clone())
-    }
-
-    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
-        self.0 = state.clone();
-        Ok(())
-    }
 }
 
 /// The states of something that differs from rank to rank, such as a generator, as one part of a checkpoint.
@@ -154,8 +123,8 @@ impl PerRank {
     ///
     /// A state that cannot be captured; a [`RankFailure`](crate::RankFailure).
     pub fn gather(comm: &dyn Comm, part: &(impl Stateful + ?Sized)) -> Result<Self> {
-        let all = gather_bytes(comm, &snapshot::to_bytes(&part.state()?)?)?;
-        let states = all.iter().map(|bytes| snapshot::from_bytes(bytes));
+        let all = gather_bytes(comm, &part.state()?.to_bytes()?)?;
+        let states = all.iter().map(|bytes| Snapshot::from_bytes(bytes));
         let states = states.collect::<Result<_>>()?;
         Ok(Self { states })
     }

@@ -28,7 +28,6 @@ pub mod parallel;
 mod random;
 pub mod sharding;
 pub mod simulate;
-mod snapshot;
 mod sync_batch_norm;
 
 pub use checkpoint::{PerRank, load_checkpoint, save_checkpoint};

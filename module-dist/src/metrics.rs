@@ -1,8 +1,8 @@
 use module_nn::metrics::Metric;
-use module_nn::{Result, Tensor};
+use module_nn::{Result, Snapshot, Tensor};
 
+use crate::Comm;
 use crate::comm::gather_bytes;
-use crate::{Comm, snapshot};
 
 /// The value of a metric over the data of all ranks, on every rank. The metric itself keeps this rank's data. It is a
 /// collective.
@@ -28,11 +28,11 @@ use crate::{Comm, snapshot};
 /// ```
 pub fn compute_metric(comm: &dyn Comm, metric: &mut (impl Metric + ?Sized)) -> Result<Tensor> {
     let mine = metric.state()?;
-    let all = gather_bytes(comm, &snapshot::to_bytes(&mine)?)?;
+    let all = gather_bytes(comm, &mine.to_bytes()?)?;
     metric.reset();
     let mut merge = || {
         for state in &all {
-            metric.merge_state(&snapshot::from_bytes(state)?)?;
+            metric.merge_state(&Snapshot::from_bytes(state)?)?;
         }
         metric.compute()
     };

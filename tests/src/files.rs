@@ -12,6 +12,19 @@ pub fn mapped() -> ReadOptions {
     unsafe { ReadOptions::new().mapped() }
 }
 
+/// The Rust files below a folder, in the order of their paths.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let below = |path: PathBuf| match path.is_dir() {
+        true => rust_files(&path),
+        false if path.extension().is_some_and(|ending| ending == "rs") => vec![path],
+        false => Vec::new(),
+    };
+    paths.into_iter().flat_map(below).collect()
+}
+
 /// The Adler-32 checksum, as Python's `zlib.adler32` computes it.
 pub fn adler32(bytes: &[u8]) -> u32 {
     let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), &byte| {

@@ -50,6 +50,7 @@ mod restored;
 mod safetensors;
 #[cfg(feature = "fs")]
 mod sharded;
+mod snapshot_bytes;
 mod sorted;
 mod stateful;
 #[cfg(feature = "fs")]

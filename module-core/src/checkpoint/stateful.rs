@@ -142,11 +142,15 @@ impl Snapshot {
         for (key, tensor) in &state.tensors {
             self.tensors.insert(format!("{name}.{key}"), tensor.clone());
         }
-        let values = state
-            .values
-            .iter()
-            .map(|(key, value)| (key.as_str(), value));
-        self.with(name, &values.collect::<BTreeMap<&str, &Box<RawValue>>>())
+        self.with(name, &state.sorted_values())
+    }
+
+    /// The values, in the order of their names.
+    pub(super) fn sorted_values(&self) -> BTreeMap<&str, &RawValue> {
+        let values = self.values.iter();
+        values
+            .map(|(key, value)| (key.as_str(), &**value))
+            .collect()
     }
 
     /// The state that [`with_nested`](Self::with_nested) put under a name.
@@ -190,6 +194,18 @@ impl<M: Module + ?Sized> Stateful for M {
     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
         // A strict load leaves nothing to report.
         let _complete = self.as_module().load_state_dict(&state.tensors)?;
+        Ok(())
+    }
+}
+
+/// A state that is saved as it is.
+impl Stateful for Snapshot {
+    fn state(&self) -> Result<Snapshot> {
+        Ok(self.clone())
+    }
+
+    fn load_state(&mut self, state: &Snapshot) -> Result<()> {
+        *self = state.clone();
         Ok(())
     }
 }

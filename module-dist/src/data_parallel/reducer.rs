@@ -259,8 +259,12 @@ impl Reducer {
     }
 
     fn failure_of(&self, rank: usize, cause: FailureCause) -> Error {
+        self.rank_failure(rank, cause).into()
+    }
+
+    fn rank_failure(&self, rank: usize, cause: FailureCause) -> RankFailure {
         let place = format!("step {}, backward", self.steps());
-        RankFailure::new(rank, place, cause).into()
+        RankFailure::new(rank, place, cause)
     }
 
     /// Ends the run on all ranks because of an error on this one; returns the failure that ended it.
@@ -272,12 +276,7 @@ impl Reducer {
             Some(failure) => failure.clone(),
             None => {
                 let message = error.to_string();
-                let place = format!("step {}, backward", self.steps());
-                RankFailure::new(
-                    self.comm.world_rank(),
-                    place,
-                    FailureCause::Error { message },
-                )
+                self.rank_failure(self.comm.world_rank(), FailureCause::Error { message })
             }
         };
         self.comm.fail(failure.clone());

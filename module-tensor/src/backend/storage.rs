@@ -86,6 +86,14 @@ impl Storage {
         }
     }
 
+    /// Becomes the [resolved](Self::resolved) storage.
+    #[inline]
+    pub(crate) fn resolve(&mut self) {
+        if self.kind == Kind::Releasable {
+            *self = self.elements();
+        }
+    }
+
     #[inline(never)]
     fn elements(&self) -> Self {
         let elements = self.downcast_ref().and_then(Releasable::elements);

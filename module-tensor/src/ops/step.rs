@@ -24,7 +24,7 @@ impl Tensor {
 
     /// Makes the elements start at the beginning of the storage, in row-major order, as kernels write them.
     pub(super) fn lie_from_start(&mut self) -> Result<()> {
-        self.storage = self.storage.resolved();
+        self.storage.resolve();
         if !self.is_contiguous() || self.layout.offset() != 0 {
             let backend = self.device().backend();
             *self = self.like_shape(backend.contiguous(self.operand())?);

@@ -4,6 +4,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use module_tests::files::rust_files;
+
 /// The error types, in the order of the page.
 const TYPES: [(&str, &str); 19] = [
     ("ErrorKind", "module-tensor/src/error/kind.rs"),
@@ -222,26 +224,13 @@ fn the_list_of_errors_is_that_of_the_types() {
     crate::written::check_list("errors", &list());
 }
 
-fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
-}
-
 /// A new error type must be added to the list.
 #[test]
 fn every_error_type_is_in_the_list() {
-    let mut files = Vec::new();
-    for folder in ["module-tensor/src", "module-core/src", "module-nn/src"] {
-        rust_files(&root().join(folder), &mut files);
-    }
+    let folders = ["module-tensor/src", "module-core/src", "module-nn/src"];
+    let files = folders.map(|folder| rust_files(&root().join(folder)));
     let mut found = 0;
-    for path in files {
+    for path in files.into_iter().flatten() {
         let text = std::fs::read_to_string(&path).unwrap();
         let starts = ["impl std::error::Error for ", "impl Error for "];
         for line in text.lines() {

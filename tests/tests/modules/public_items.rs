@@ -3,7 +3,9 @@
 //! The lint `unreachable_pub` ensures that what is `pub` can be reached, and rustfmt that items begin on lines of their own.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use module_tests::files::rust_files;
 
 /// The crates whose documentation users read.
 const CRATES: [&str; 4] = ["module-tensor", "module-core", "module-nn", "module-derive"];
@@ -69,33 +71,20 @@ pub(crate) fn root() -> &'static Path {
 pub(crate) fn public_items() -> Vec<Item> {
     let mut items = Vec::new();
     for name in CRATES {
-        let mut files = Vec::new();
-        source_files(&root().join(name).join("src"), &mut files);
-        for file in files {
+        for file in rust_files(&root().join(name).join("src")) {
             let path = file.strip_prefix(root()).unwrap();
+            let is_test = |part: &std::ffi::OsStr| {
+                let stem = Path::new(part).file_stem().unwrap().to_str().unwrap();
+                stem == "tests" || stem.ends_with("_tests")
+            };
+            if path.iter().any(is_test) {
+                continue;
+            }
             let path = path.to_str().unwrap().replace('\\', "/");
             items.extend(read(&path, &std::fs::read_to_string(&file).unwrap()));
         }
     }
     items
-}
-
-/// The source files below a folder, without tests.
-fn source_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    for path in paths {
-        let stem = path.file_stem().unwrap().to_str().unwrap();
-        if stem == "tests" || stem.ends_with("_tests") {
-            continue;
-        }
-        if path.is_dir() {
-            source_files(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
 }
 
 /// What a block of members belongs to.

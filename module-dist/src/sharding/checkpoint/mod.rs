@@ -11,7 +11,6 @@ use module_nn::{Snapshot, TrainingCheckpoint};
 use super::optimizer_state::with_values_of;
 use super::sharded::members;
 use super::{Sharded, ShardingStage};
-use crate::checkpoint::Part;
 use files::PartFiles;
 use index::Index;
 
@@ -118,10 +117,7 @@ impl Sharded<'_> {
             let buffers = Snapshot::new(self.state_without_parameters()?);
             let optimizer = with_values_of(whole, &state)?;
             let part = index.to_snapshot(&buffers, &optimizer)?;
-            checkpoint
-                .clone()
-                .with(NAME, &Part(part))?
-                .save(directory)?;
+            checkpoint.clone().with(NAME, &part)?.save(directory)?;
             files.remove_others();
         }
         comm.barrier()

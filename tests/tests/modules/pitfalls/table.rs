@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use module_tests::files::rust_files;
 
 const ROWS: &str = include_str!("rows.tsv");
 
@@ -49,32 +51,19 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
-}
-
 /// Every test by its name, with its file. A program that must not compile counts as a test if its message is recorded, as
 /// does a file about one pitfall that the derive accepts: both are identified by file name.
 fn tests() -> BTreeMap<String, String> {
-    let mut files = Vec::new();
-    for folder in [
+    let folders = [
         "tests",
         "module-tensor",
         "module-core",
         "module-derive",
         "module-nn",
-    ] {
-        rust_files(&root().join(folder), &mut files);
-    }
+    ];
+    let files = folders.map(|folder| rust_files(&root().join(folder)));
     let mut tests = BTreeMap::new();
-    for path in files {
+    for path in files.into_iter().flatten() {
         let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
         let name = name.replace(std::path::MAIN_SEPARATOR, "/");
         let stem = path.file_stem().unwrap().to_str().unwrap();

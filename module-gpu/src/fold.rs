@@ -5,7 +5,7 @@ use module_tensor::{DType, Layout, Result};
 
 use crate::elem::Elem;
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{FIRST, GROUP, Map, declarations, is_small};
+use crate::map::{FIRST, GROUP, Map, declarations, is_small, typed_key};
 use crate::pool::Memory;
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
@@ -104,11 +104,13 @@ fn element(o: u32) -> {} {{
         ];
         parameters.extend(&fold.parameters);
         let memory: Vec<&Memory> = fold.reads.iter().map(|(data, _)| &data.memory).collect();
-        let types = fold.reads.iter().map(|(_, elem)| elem.name());
-        let key = format!("together {} {}", fold.key, fold.out.name());
-        let key = types.fold(key, |key, name| key + " " + name);
         let is_small = is_small(fold.reads, fold.numel);
-        let key = if is_small { key + " small" } else { key };
+        let key = typed_key(
+            format!("together {}", fold.key),
+            fold.out,
+            fold.reads,
+            is_small,
+        );
         let reads: Vec<Elem> = fold.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
             declarations(&reads, fold.out, false, is_small)

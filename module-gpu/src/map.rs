@@ -53,12 +53,8 @@ impl Gpu {
         let memory: Vec<&Memory> = map.reads.iter().map(|(data, _)| &data.memory).collect();
         let mut writes = vec![&to.memory];
         writes.extend(is_checked.then_some(&self.index_checks.memory));
-        let types = map.reads.iter().map(|(_, elem)| elem.name());
-        let key = types.fold(format!("{} {}", map.key, map.out.name()), |key, name| {
-            key + " " + name
-        });
         let is_small = is_small(map.reads, map.numel);
-        let key = if is_small { key + " small" } else { key };
+        let key = typed_key(map.key, map.out, map.reads, is_small);
         let words = map.numel.div_ceil(map.out.per_word()) as u64;
         let source = || {
             let reads: Vec<Elem> = map.reads.iter().map(|&(_, elem)| elem).collect();
@@ -89,6 +85,23 @@ const SMALL: usize = 1 << 21;
 /// Whether kernels may divide numbers of elements as `f32`.
 pub(crate) fn is_small(reads: &[(&GpuStorage, Elem)], numel: usize) -> bool {
     numel <= SMALL && reads.iter().all(|(data, _)| data.numel <= SMALL)
+}
+
+/// The key of a pipeline whose source depends also on what elements are taken for.
+pub(crate) fn typed_key(
+    mut key: String,
+    out: Elem,
+    reads: &[(&GpuStorage, Elem)],
+    is_small: bool,
+) -> String {
+    for elem in std::iter::once(&out).chain(reads.iter().map(|(_, elem)| elem)) {
+        key.push(' ');
+        key.push_str(elem.name());
+    }
+    if is_small {
+        key.push_str(" small");
+    }
+    key
 }
 
 /// The function that divides numbers of elements.

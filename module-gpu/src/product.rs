@@ -6,7 +6,7 @@ use module_tensor::{DType, Layout, Result};
 use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, Map, NAMES, declarations, is_small};
+use crate::map::{GROUP, Map, NAMES, declarations, is_small, typed_key};
 use crate::pool::Memory;
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
@@ -262,14 +262,12 @@ fn value(o: u32, j: u32) -> {value} {{
         let mut parameters = vec![word(product.op, product.numel() * parts)?, 0, 0, 0];
         parameters.extend(product.sizes(parts)?);
         let memory: Vec<&Memory> = product.reads.iter().map(|(data, _)| &data.memory).collect();
-        let types = product.reads.iter().map(|(_, elem)| elem.name());
         let whole = if partial.is_some() { "parts" } else { "tiles" };
         let tile = Tile::new(product.rows, product.columns);
         let (down, across) = (tile.rows, tile.columns);
-        let key = format!("{whole} {down} {across} {} {}", product.key, out.name());
-        let key = types.fold(key, |key, name| key + " " + name);
+        let key = format!("{whole} {down} {across} {}", product.key);
         let is_small = is_small(product.reads, product.numel() * parts);
-        let key = if is_small { key + " small" } else { key };
+        let key = typed_key(key, out, product.reads, is_small);
         let reads: Vec<Elem> = product.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
             declarations(&reads, out, false, is_small)

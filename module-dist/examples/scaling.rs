@@ -9,7 +9,9 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
 
-use module_dist::simulate::{BucketPlan, Cluster, Link, StepPlan, measure_link};
+use module_dist::simulate::{
+    BucketPlan, Cluster, Link, StepPlan, measure_core_share, measure_link,
+};
 use module_dist::{Comm, DataParallelConfig, launch};
 use module_nn::prelude::*;
 
@@ -17,7 +19,12 @@ const LAYERS: usize = 6;
 const SIZE: usize = 512;
 const BATCH: usize = 128;
 const BUCKET: usize = 1 << 20;
-const STEPS: usize = 31;
+const STEPS: usize = 101;
+const RUNS: usize = 5;
+const NO_LINK: Link = Link {
+    latency: 0.0,
+    bandwidth: f64::INFINITY,
+};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1) {
@@ -53,12 +60,12 @@ fn measure(comm: Arc<dyn Comm>) -> Result<()> {
         .build(&model, comm.clone())?;
     let mut optimizer = SGDConfig::new(1e-4).momentum(0.9).build(&model)?;
     let input = Tensor::randn([BATCH, SIZE], DType::F32)?;
-    let link = match comm.size() {
-        1 => Link {
-            latency: 0.0,
-            bandwidth: f64::INFINITY,
-        },
-        _ => measure_link(&*comm)?,
+    let (link, core_share) = match comm.size() {
+        1 => (NO_LINK, 0.0),
+        _ => (
+            measure_link(&*comm, BUCKET)?,
+            measure_core_share(&*comm, BUCKET)?,
+        ),
     };
     let [mut forward, mut backward, mut update, mut whole] = [(); 4].map(|()| Vec::new());
     for _ in 0..STEPS {
@@ -78,20 +85,41 @@ fn measure(comm: Arc<dyn Comm>) -> Result<()> {
     }
     let times = [forward, backward, update, whole].map(median);
     if comm.rank() == 0 {
-        println!(
-            "measured {:?} {:e} {:e}",
-            times, link.latency, link.bandwidth
-        );
+        let Link { latency, bandwidth } = link;
+        println!("measured {times:?} {latency:e} {bandwidth:e} {core_share:e}");
     }
     Ok(())
 }
 
-/// The times of a step and the link on some processes.
-fn run(ranks: usize) -> Result<([f64; 4], Link)> {
+/// What was measured on some processes: forward, backward, update and whole step, and what messages cost.
+struct Measured {
+    times: [f64; 4],
+    link: Link,
+    core_share: f64,
+}
+
+/// The medians of several runs.
+fn measure_often(ranks: usize) -> Result<Measured> {
+    let runs = (0..RUNS).map(|_| run(ranks)).collect::<Result<Vec<_>>>()?;
+    let middle = |value: &dyn Fn(&Measured) -> f64| median(runs.iter().map(value).collect());
+    Ok(Measured {
+        times: std::array::from_fn(|i| middle(&|run| run.times[i])),
+        link: Link {
+            latency: middle(&|run| run.link.latency),
+            bandwidth: middle(&|run| run.link.bandwidth),
+        },
+        core_share: middle(&|run| run.core_share),
+    })
+}
+
+/// Measures on some processes, which may use all cores.
+fn run(ranks: usize) -> Result<Measured> {
     let mut command = Command::new("mpirun");
     command.args([
         "--allow-run-as-root",
         "--oversubscribe",
+        "--bind-to",
+        "none",
         "-n",
         &ranks.to_string(),
     ]);
@@ -107,10 +135,19 @@ fn run(ranks: usize) -> Result<([f64; 4], Link)> {
         .filter_map(|word| word.parse().ok())
         .collect();
     match numbers[..] {
-        [forward, backward, update, whole, latency, bandwidth] => Ok((
-            [forward, backward, update, whole],
-            Link { latency, bandwidth },
-        )),
+        [
+            forward,
+            backward,
+            update,
+            whole,
+            latency,
+            bandwidth,
+            core_share,
+        ] => Ok(Measured {
+            times: [forward, backward, update, whole],
+            link: Link { latency, bandwidth },
+            core_share,
+        }),
         _ => Err(Error::custom(format!(
             "{ranks} ranks: {}",
             String::from_utf8_lossy(&output.stderr)
@@ -119,8 +156,8 @@ fn run(ranks: usize) -> Result<([f64; 4], Link)> {
 }
 
 fn compare() -> Result<()> {
-    let ([forward, backward, update, _], _) = run(1)?;
-    let (_, link) = run(2)?;
+    let alone = measure_often(1)?;
+    let [forward, backward, update, _] = alone.times;
     let bytes = (4 * SIZE * (SIZE + 1)) as f64;
     let bucket = |i: usize| BucketPlan {
         bytes,
@@ -133,26 +170,25 @@ fn compare() -> Result<()> {
         buckets: (0..LAYERS).map(bucket).collect(),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let here = Cluster {
-        local: link,
-        network: link,
+    let machine = |measured: &Measured| Cluster {
+        local: measured.link,
+        network: measured.link,
         ranks_per_machine: usize::MAX,
         cores_per_machine: cores,
-        core_share: 1.0,
+        core_share: measured.core_share,
     };
-    println!(
-        "link: {:.1} µs, {:.2} GB/s",
-        1e6 * link.latency,
-        1e-9 * link.bandwidth
-    );
-    for ranks in [1, 2, 4] {
-        let ([.., measured], _) = run(ranks)?;
-        let predicted = plan.predict(ranks, &here)?.step;
+    let (two, four) = (measure_often(2)?, measure_often(4)?);
+    for (ranks, measured) in [(1, &measure_often(1)?), (2, &two), (4, &four)] {
+        let [.., step] = measured.times;
+        let predicted = plan.predict(ranks, &machine(measured))?.step;
         println!(
-            "{ranks} ranks here: measured {:.2} ms, predicted {:.2} ms ({:+.0} %)",
-            1e3 * measured,
+            "{ranks} ranks here: link {:.1} µs, {:.2} GB/s, {:.0} % of it core time; step measured {:.2} ms, predicted {:.2} ms ({:+.0} %)",
+            1e6 * measured.link.latency,
+            1e-9 * measured.link.bandwidth,
+            100.0 * measured.core_share,
+            1e3 * step,
             1e3 * predicted,
-            100.0 * (predicted / measured - 1.0)
+            100.0 * (predicted / step - 1.0)
         );
     }
     // Machines with eight cores each, which 25 Gbit/s connect.
@@ -163,7 +199,7 @@ fn compare() -> Result<()> {
         },
         ranks_per_machine: 8,
         cores_per_machine: 9,
-        ..here
+        ..machine(&two)
     };
     for ranks in [8, 16, 32, 64, 128, 256, 512, 1024] {
         let found = plan.predict(ranks, &cluster)?;

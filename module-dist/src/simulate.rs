@@ -5,7 +5,7 @@ mod measure;
 use module_nn::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-pub use measure::measure_link;
+pub use measure::{measure_core_share, measure_link};
 
 /// What connects two ranks: a message of `n` bytes takes `latency + n / bandwidth` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct BucketPlan {
 /// Machines that run ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// The link between ranks of one machine.
+    /// The link between ranks of one machine, as [measured](measure_link) with as many ranks there as the plan has.
     pub local: Link,
     /// The link between machines, which the ranks of a machine share.
     pub network: Link,
@@ -57,7 +57,8 @@ pub struct Cluster {
     /// The ranks that compute on a machine without slowing each other down.
     pub cores_per_machine: usize,
     /// The part of the time of a message in which a core works on it, from 0 (a network card does everything) to 1 (ranks
-    /// copy memory). If ranks occupy all cores, this work delays theirs even where it overlaps with it.
+    /// copy memory), [measured](measure_core_share) in the same way. If ranks occupy all cores, this work delays theirs even
+    /// where it overlaps with it.
     pub core_share: f64,
 }
 
@@ -86,8 +87,7 @@ impl StepPlan {
     /// 2 · (n - 1) · (latency + bytes / n / bandwidth)
     /// ```
     ///
-    /// Ranks that share cores take
-    /// as many times longer to compute, and to copy, as there are ranks for each core.
+    /// Ranks that share cores take as many times longer to compute as there are ranks for each core.
     ///
     /// # Errors
     ///
@@ -170,8 +170,7 @@ impl Cluster {
             ranks.saturating_sub(local) as f64,
         );
         let part = bytes / ranks as f64;
-        let crowd = (local as f64 / self.cores_per_machine.max(1) as f64).max(1.0);
-        let near = near * self.local.seconds(part) * (1.0 + self.core_share * (crowd - 1.0));
+        let near = near * self.local.seconds(part);
         // All ranks of a machine send through its one network link.
         let far = far * (self.network.latency + local as f64 * part / self.network.bandwidth);
         2.0 * (near + far)

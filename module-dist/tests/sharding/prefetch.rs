@@ -86,7 +86,8 @@ fn output_after_evaluation(prefetch: bool) -> Result<Vec<f32>> {
         for _ in 0..2 {
             sharded.backward(&model.call(x.clone())?.square()?.sum(..)?)?;
             let evaluate = || no_grad(|| model.call(x.clone()));
-            (evaluate()?, evaluate()?);
+            evaluate()?;
+            evaluate()?;
             sharded.step(&mut optimizer)?;
             sharded.zero_grad();
         }

@@ -24,6 +24,7 @@ mod recompute;
 mod record;
 mod releasable;
 mod sequence;
+mod trunc_normal;
 mod values;
 
 pub(crate) use autocast::outside_autocast;

@@ -35,8 +35,8 @@ use crate::{Describe, Error, FieldInfo, Layer, Module, ModuleError, Parameter, R
 /// assert!(scales.contains_key("top") && !scales.contains_key("right") && scales.len() == 2);
 ///
 /// *scales.item_mut("top")? = scale(30.0)?;
-/// let sum = scales.values().try_fold(0.0, |sum, x| Ok::<_, module_core::Error>(sum + x.detach().item::<f32>()?))?;
-/// assert_eq!(sum, 31.0);
+/// let values = scales.values().map(|scale| scale.detach().item::<f32>());
+/// assert_eq!(values.sum::<Result<f32>>()?, 31.0);
 /// for (name, scale) in scales.iter() {
 ///     assert_eq!(scale.numel(), 1, "{name}");
 /// }

@@ -19,10 +19,12 @@ use crate::{Error, Result, Tensor};
 ///
 /// ```
 /// use module_core::hooks::{ForwardCall, HookResult};
-/// use module_core::{Call, Identity, ModuleExt, Tensor};
+/// use module_core::{Call, Identity, ModuleExt, Result, Tensor};
 ///
 /// /// A hook that runs only for the first call.
-/// fn once<R: HookResult>(hook: impl Fn(&mut ForwardCall<'_>) -> R) -> impl Fn(&mut ForwardCall<'_>) -> module_core::Result<()> {
+/// fn once<R: HookResult>(
+///     hook: impl Fn(&mut ForwardCall<'_>) -> R,
+/// ) -> impl Fn(&mut ForwardCall<'_>) -> Result<()> {
 ///     let ran = std::cell::Cell::new(false);
 ///     move |call| match ran.replace(true) {
 ///         true => Ok(()),

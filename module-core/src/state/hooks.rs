@@ -33,21 +33,19 @@ pub struct StateDictPreCall<'c> {
 /// # Example
 ///
 /// ```
-/// use module_core::{ModuleExt, Parameter, Result, StateDictCall, Tensor};
+/// use module_core::{DType, ModuleExt, Parameter, Result, StateDict, StateDictCall, Tensor};
 ///
 /// /// Saves half precision.
 /// fn half(call: &mut StateDictCall<'_>) -> Result<()> {
-///     let casts = call.state().iter().map(|(key, x)| Ok((key.to_owned(), x.to_dtype(module_core::DType::F16)?)));
-///     let casts = casts.collect::<Result<Vec<_>>>()?;
-///     for (key, cast) in casts {
-///         call.state_mut().insert(key, cast);
-///     }
+///     let cast = |(key, x): (&str, &Tensor)| Ok((key.to_owned(), x.to_dtype(DType::F16)?));
+///     let casts = call.state().iter().map(cast).collect::<Result<StateDict>>()?;
+///     *call.state_mut() = casts;
 ///     Ok(())
 /// }
 ///
 /// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
 /// let _hook = net.register_state_dict_post_hook(half);
-/// assert_eq!(net.state_dict()?.get("0").unwrap().dtype().to_string(), "float16");
+/// assert_eq!(net.state_dict()?.get("0").map(Tensor::dtype), Some(DType::F16));
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub struct StateDictCall<'c> {

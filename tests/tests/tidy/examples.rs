@@ -67,7 +67,19 @@ fn has_type(example: &Example, item: &Item, owner: &str, public: &Public) -> boo
         || public.names_of(owner).any(|name| example.names(name))
         || public
             .with_type(owner)
-            .any(|name| example.has(&[name, "("]))
+            .any(|item| calls(example, item, public))
+}
+
+/// Whether an example calls a function: a method as `.name(` or by its type.
+fn calls(example: &Example, function: &Item, public: &Public) -> bool {
+    let name = &*function.name;
+    match &function.kind {
+        Kind::Method { owner } | Kind::TraitMethod { owner } => {
+            let by_type = |owner: &str| example.has(&[owner, "::", name, "("]);
+            example.has(&[".", name, "("]) || public.names_of(owner).any(by_type)
+        }
+        _ => example.has(&[name, "("]),
+    }
 }
 
 /// The parts of the check, on a small crate.

@@ -85,9 +85,9 @@ impl Public {
     }
 
     /// Functions that return or take a value of a type, or a function of one.
-    pub(crate) fn with_type(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn with_type(&self, name: &str) -> impl Iterator<Item = &Item> {
         let has = move |item: &&Item| item.signature.iter().any(|word| word == name);
-        self.items.iter().filter(has).map(|item| &*item.name)
+        self.items.iter().filter(has)
     }
 
     /// Adds the items between two words; `owner` is the type of an `impl` block around them.

@@ -225,11 +225,14 @@ impl Storage {
 /// );
 ///
 /// let source = Tensor::from([[10.0, 20.0]]);
-/// let [a, b, c] = [(); 3].map(|()| (x.operand(), index.operand(), source.operand()));
-/// assert_eq!(read(backend.scatter(a.0, 0, a.1, a.2)?, 4)?, [1.0, 20.0, 10.0, 4.0]);
-/// assert_eq!(read(backend.scatter_add(b.0, 0, b.1, b.2)?, 4)?, [1.0, 22.0, 13.0, 4.0]);
-/// let greatest = backend.scatter_reduce(ReduceOp::Max, c.0, 0, c.1, c.2)?;
-/// assert_eq!(read(greatest, 4)?, [1.0, 20.0, 10.0, 4.0]);
+/// let replaced = backend.scatter(x.operand(), 0, index.operand(), source.operand())?;
+/// assert_eq!(read(replaced, 4)?, [1.0, 20.0, 10.0, 4.0]);
+/// let added = backend.scatter_add(x.operand(), 0, index.operand(), source.operand())?;
+/// assert_eq!(read(added, 4)?, [1.0, 22.0, 13.0, 4.0]);
+/// let source = Tensor::from([[0.0, 20.0]]);
+/// let op = ReduceOp::Max;
+/// let greatest = backend.scatter_reduce(op, x.operand(), 0, index.operand(), source.operand())?;
+/// assert_eq!(read(greatest, 4)?, [1.0, 20.0, 3.0, 4.0]);
 /// let added = backend.index_add(x.operand(), 0, rows.operand(), x.operand())?;
 /// assert_eq!(read(added, 4)?, [1.0, 2.0, 7.0, 10.0]);
 ///

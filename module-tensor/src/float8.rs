@@ -79,6 +79,14 @@ const E5M2: Format = Format {
 /// assert_eq!(F8E4M3::from_f32(0.3).to_f32(), 0.3125);
 /// assert_eq!(F8E4M3::from_f32(1e6), F8E4M3::MAX);
 /// ```
+///
+/// ```
+/// use module_tensor::F8E4M3;
+///
+/// // A sign, four bits of exponent with a bias of 7, three bits of fraction: -2² · 1.5.
+/// let number = F8E4M3::from_bits(0b1_1001_100);
+/// assert_eq!((number.to_f32(), number.to_bits()), (-6.0, 0xcc));
+/// ```
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct F8E4M3(u8);
@@ -95,6 +103,14 @@ pub struct F8E4M3(u8);
 ///
 /// assert_eq!(F8E5M2::from_f32(0.3).to_f32(), 0.3125);
 /// assert_eq!(F8E5M2::from_f32(1e6).to_f32(), f32::INFINITY);
+/// ```
+///
+/// ```
+/// use module_tensor::F8E5M2;
+///
+/// // The upper half of the `f16` 1.5, which is 0x3e00.
+/// let number = F8E5M2::from_bits(0x3e);
+/// assert_eq!((number.to_f32(), number.to_bits()), (1.5, 0x3e));
 /// ```
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]

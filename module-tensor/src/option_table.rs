@@ -14,6 +14,17 @@
 /// let attention = AttentionOptions::new().attn_mask(&mask).scale(0.5);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::OptionValue;
+///
+/// /// A setter for an optional number.
+/// fn scale(value: impl OptionValue<Option<f64>>) -> Option<f64> {
+///     value.into_value()
+/// }
+///
+/// assert_eq!((scale(0.5), scale(Some(0.5)), scale(None)), (Some(0.5), Some(0.5), None));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for an option of type `{T}`",
     label = "expected `{T}`"

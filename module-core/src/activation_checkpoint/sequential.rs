@@ -28,6 +28,15 @@ use crate::{Call, Describe, Error, FieldInfo, Forward, Module, Result, Sequentia
 /// assert!(CheckpointedSequential::new(Sequential::new(), 3).is_err());
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{CheckpointedSequential, Identity, Sequential};
+///
+/// let layers: Sequential = (0..5).map(|_| Identity::new()).collect();
+/// let net = CheckpointedSequential::new(layers, 2)?;
+/// assert_eq!((net.layers().len(), net.segments()), (5, 2));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct CheckpointedSequential {
     layers: Arc<Sequential>,
     segments: usize,

@@ -11,6 +11,25 @@ use crate::{Error, Result};
 /// A checkpoint that is being written on another thread; without the feature `threads` it has already been written.
 ///
 /// Dropping it also waits for the end; an error that nobody asked for is then printed to standard error.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{StateDict, Tensor, TrainingCheckpoint};
+///
+/// let directory = std::env::temp_dir().join(format!("doc-background-{}", std::process::id()));
+/// let state = StateDict::from_iter([("weight", Tensor::from([1.0_f32]))]);
+/// let checkpoint = TrainingCheckpoint::new(0, 1);
+/// let handle = checkpoint.save_async(&directory);
+/// // Training continues here; a loop may look whether the last checkpoint is written before it starts another.
+/// while !handle.is_finished() {
+///     std::thread::yield_now();
+/// }
+/// handle.join()?;
+/// assert_eq!(TrainingCheckpoint::load(&directory)?.step(), 1);
+/// std::fs::remove_dir_all(directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "`join` tells whether the checkpoint was written"]
 pub struct SaveHandle {
     path: PathBuf,

@@ -70,6 +70,19 @@ impl StateDict {
     /// # Errors
     ///
     /// Those of [`from_bytes`](Self::from_bytes), and an entry that the checkpoint does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::checkpoint::TorchObject;
+    /// use module_core::{ReadOptions, StateDict, Tensor};
+    ///
+    /// let weights = TorchObject::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
+    /// let saved = TorchObject::from_iter([("model", weights), ("epoch", 3.into())]);
+    /// let state = StateDict::from_bytes_with(saved.to_bytes()?, &ReadOptions::new().entry("model"))?;
+    /// assert_eq!(state.keys().collect::<Vec<_>>(), ["weight"]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn from_bytes_with(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &ReadOptions,
@@ -110,6 +123,21 @@ impl StateDict {
     /// # Errors
     ///
     /// Those of [`from_reader`](Self::from_reader), and an entry that the checkpoint does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    ///
+    /// use module_core::checkpoint::TorchObject;
+    /// use module_core::{ReadOptions, StateDict, Tensor};
+    ///
+    /// let weights = TorchObject::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
+    /// let file = Cursor::new(TorchObject::from_iter([("ema", weights)]).to_bytes()?);
+    /// let state = StateDict::from_reader_with(file, &ReadOptions::new().entry("ema"))?;
+    /// assert_eq!(state.len(), 1);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn from_reader_with(reader: impl Read + Seek, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(READER);
         let reader = CheckpointReader::of_reader(reader);

@@ -35,6 +35,15 @@ impl Contents {
     }
 
     /// All bytes.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::checkpoint::Contents;
+    ///
+    /// let contents = Contents::new(b"MAGIC\x01".to_vec());
+    /// assert!(contents.bytes().starts_with(b"MAGIC"));
+    /// ```
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }

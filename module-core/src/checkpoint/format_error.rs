@@ -8,6 +8,20 @@ use crate::{Error, FileError};
 /// Why a [`Format`](super::Format) cannot read a checkpoint.
 ///
 /// `?` converts a string to [`Damaged`](Self::Damaged), and an error of the operating system to [`Io`](Self::Io).
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::FormatError;
+///
+/// fn version(bytes: &[u8]) -> Result<u8, FormatError> {
+///     Ok(*bytes.first().ok_or("it is empty")?)
+/// }
+///
+/// let error = version(&[]).map_err(|error| error.in_part("header")).unwrap_err();
+/// assert!(matches!(&error, FormatError::Damaged(_)));
+/// assert_eq!(error.to_string(), "`header`: it is empty");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FormatError {

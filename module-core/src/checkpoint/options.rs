@@ -16,6 +16,21 @@ use super::mapping::Promise;
 /// std::fs::remove_file(path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// ```
+/// use module_core::checkpoint::TorchObject;
+/// use module_core::{ReadOptions, StateDict, Tensor};
+///
+/// let options = ReadOptions::new().entry("state.model");
+/// assert_eq!(options.entry_path(), Some("state.model"));
+///
+/// // One number seen as a million.
+/// let wide = Tensor::from([1.0_f32]).expand([1_000_000])?;
+/// let file = TorchObject::from_iter([("x", wide)]).to_bytes()?;
+/// let state = StateDict::from_bytes_with(file, &ReadOptions::new().expanded(true))?;
+/// assert_eq!(state.get("x").map(Tensor::numel), Some(1_000_000));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     #[cfg(feature = "mmap")]

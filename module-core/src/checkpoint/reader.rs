@@ -43,6 +43,39 @@ impl TensorPlace {
 }
 
 /// A checkpoint for a [`Format`](super::Format) to read: a file, bytes in memory, or any reader.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::{CheckpointReader, Format, FormatError, register_format};
+/// use module_core::{DType, ReadOptions, StateDict, Tensor};
+///
+/// /// The word `bytes!`, then the elements of one tensor.
+/// struct Bytes;
+///
+/// impl Format for Bytes {
+///     fn name(&self) -> &'static str {
+///         "bytes"
+///     }
+///
+///     fn matches(&self, start: &[u8]) -> bool {
+///         start.starts_with(b"bytes!")
+///     }
+///
+///     fn read(&self, file: CheckpointReader<'_>, _: &ReadOptions) -> Result<StateDict, FormatError> {
+///         assert!(self.matches(file.start()));
+///         let length = file.length() - 6;
+///         let contents = file.contents()?;
+///         let tensor = contents.tensor(DType::U8, &[length], 6..6 + length)?;
+///         Ok(StateDict::from_iter([("x", tensor)]))
+///     }
+/// }
+///
+/// register_format(Bytes);
+/// let state = StateDict::from_bytes(b"bytes!\x01\x02".to_vec())?;
+/// assert_eq!(state.get("x").map(Tensor::to_vec::<u8>).transpose()?, Some(vec![1, 2]));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct CheckpointReader<'a> {
     input: Input<'a>,
     length: usize,

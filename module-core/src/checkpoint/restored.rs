@@ -46,6 +46,20 @@ pub struct RestoreReport {
 }
 
 /// A hyperparameter that a restore has changed.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::{ChangedSetting, RestoreReport};
+/// use module_core::Snapshot;
+///
+/// let before = Snapshot::default().with("lr", &0.1)?.with("momentum", &0.9)?;
+/// let restored = Snapshot::default().with("lr", &0.01)?.with("momentum", &0.9)?;
+/// let report = RestoreReport::new(&before, &restored);
+/// let lr = ChangedSetting { name: "lr".into(), before: "0.1".into(), after: "0.01".into() };
+/// assert_eq!(report.changed, [lr]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedSetting {
     /// Its name.

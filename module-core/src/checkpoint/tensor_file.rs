@@ -60,6 +60,26 @@ impl TensorFile {
     ///
     /// [`FileError`]: a file that cannot be read or is not an `.npy` file; an array without dimensions, in column-major
     /// order (`fortran_order`), or big-endian.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::DType;
+    /// use module_core::checkpoint::TensorFile;
+    ///
+    /// // The file of `np.save("x.npy", np.array([7, 8], dtype=np.uint8))`.
+    /// let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    /// let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
+    /// file.extend(format!("{header:<117}\n").bytes());
+    /// file.extend([7, 8]);
+    /// let path = std::env::temp_dir().join(format!("doc-{}.npy", std::process::id()));
+    /// std::fs::write(&path, file)?;
+    ///
+    /// let x = TensorFile::npy(&path)?;
+    /// assert_eq!((x.dtype(), x.is_empty(), x.row(1)?.item::<u8>()?), (DType::U8, false, 8));
+    /// std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(feature = "npz")]
     pub fn npy(path: impl AsRef<Path>) -> Result<Self> {
         Self::open(path.as_ref(), "npy", &super::npy::find)

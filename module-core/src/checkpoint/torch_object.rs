@@ -27,6 +27,23 @@ use crate::{StateDict, Tensor};
 /// assert_eq!(weight.to_vec::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use std::io::Cursor;
+///
+/// use module_core::{ReadOptions, checkpoint::TorchObject};
+///
+/// let saved = TorchObject::from_iter([("args", TorchObject::from_iter([("lr", 0.1)]))]);
+/// let mut file = Cursor::new(Vec::new());
+/// saved.write_to(&mut file)?;
+///
+/// // One part of it, from a reader or from bytes.
+/// let lr = ReadOptions::new().entry("args.lr");
+/// let bytes = file.get_ref().clone();
+/// assert_eq!(TorchObject::from_reader(file, &lr)?.describe(), "the number 0.1");
+/// assert_eq!(TorchObject::from_bytes_with(bytes, &lr)?.describe(), "the number 0.1");
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum TorchObject {

@@ -43,6 +43,25 @@ use module_tensor::error::quote;
 /// std::fs::remove_dir_all(directory)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// ```
+/// use module_core::{Parameter, Tensor, TrainingCheckpoint};
+///
+/// // Written on another thread, while training continues.
+/// let directory = std::env::temp_dir().join(format!("doc-async-{}", std::process::id()));
+/// let model = vec![Parameter::new(Tensor::from([1.0_f32]))?];
+/// let checkpoint = TrainingCheckpoint::new(0, 10).with("model", &model)?;
+/// let saving = checkpoint.save_async(&directory);
+/// model[0].set(Tensor::from([2.0_f32]))?;
+/// saving.join()?;
+///
+/// let checkpoint = TrainingCheckpoint::load(&directory)?;
+/// assert!(checkpoint.names().eq(["model"]));
+/// let saved = checkpoint.get("model")?.tensors().get("0").cloned();
+/// assert_eq!(saved.unwrap().item::<f32>()?, 1.0);
+/// std::fs::remove_dir_all(directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct TrainingCheckpoint {
     epoch: u64,

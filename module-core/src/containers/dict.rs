@@ -23,6 +23,29 @@ use crate::{Describe, Error, FieldInfo, Layer, Module, ModuleError, Parameter, R
 /// assert!(heads.insert("a.b", Identity::new()).is_err());
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{Dict, ModuleExt, Parameter, Result, Tensor};
+///
+/// let scale = |value: f32| Parameter::new(Tensor::from(value));
+/// let mut scales = Dict::new();
+/// scales.update([("left", scale(1.0)?), ("right", scale(2.0)?), ("top", scale(3.0)?)])?;
+/// let removed = scales.pop("right")?;
+/// assert_eq!(removed.detach().item::<f32>()?, 2.0);
+/// assert!(scales.contains_key("top") && !scales.contains_key("right") && scales.len() == 2);
+///
+/// *scales.item_mut("top")? = scale(30.0)?;
+/// let values = scales.values().map(|scale| scale.detach().item::<f32>());
+/// assert_eq!(values.sum::<Result<f32>>()?, 31.0);
+/// for (name, scale) in scales.iter() {
+///     assert_eq!(scale.numel(), 1, "{name}");
+/// }
+/// let error = scales.pop("lef").err().unwrap();
+/// assert!(error.to_string().contains("left"), "{error}");
+/// scales.clear();
+/// assert!(scales.is_empty());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct Dict<T>(IndexMap<String, T>);
 
 /// Modules by name, by default any layers.

@@ -23,6 +23,18 @@ use crate::{Describe, Error, FieldInfo, Layer, Module, Parameter, Result};
 /// assert_eq!(list.tree().to_string(), "ModuleList(\n  (0-3): 4 x Identity()\n)");
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{List, Parameter, Tensor};
+///
+/// let scale = |value: f32| Parameter::new(Tensor::from(value));
+/// let mut scales = List::new();
+/// scales.push(scale(1.0)?);
+/// let old = scales.replace(-1, scale(2.0)?)?;
+/// assert_eq!((old.detach().item::<f32>()?, scales[0].detach().item::<f32>()?), (1.0, 2.0));
+/// assert!(scales.replace(1, scale(3.0)?).is_err());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct List<T>(Vec<T>);
 
 /// A list of modules, by default of any layers.

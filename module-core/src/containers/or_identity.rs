@@ -48,6 +48,20 @@ use crate::{Forward, Module, Result};
 /// assert_eq!(without.norm.call(Tensor::from(3.0_f32))?.item::<f32>()?, 3.0);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{OrIdentity, Parameter, Tensor};
+///
+/// let mut list = OrIdentity::from(vec![Parameter::new(Tensor::from(1.0_f32))?]);
+/// assert!(list.is_present());
+/// if let Some(list) = list.get_mut() {
+///     list.clear();
+/// }
+/// assert_eq!(list.get().map(Vec::len), Some(0));
+/// list = OrIdentity::absent();
+/// assert!(list.get().is_none());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Module, Forward)]
 #[module(debug)]
 pub enum OrIdentity<M> {

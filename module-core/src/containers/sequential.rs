@@ -30,6 +30,23 @@ use crate::{
 /// assert_eq!(net.tree().to_string(), "Sequential(\n  (0): Identity()\n  (1): Identity()\n)");
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{Call, Identity, Sequential, Tensor};
+///
+/// // Layers by number and by name, changed like a Python list.
+/// let mut net = Sequential::new().push(Identity::new()).push_named("head", Identity::new())?;
+/// net.append(Identity::new());
+/// assert_eq!(net.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["0", "head", "2"]);
+/// assert_eq!(net.named("head")?.kind(), "Identity");
+/// assert_eq!(net.layer(2)?.kind(), "Identity");
+/// net.replace(0, Sequential::new())?;
+/// assert_eq!(net.pop(0)?.kind(), "Sequential");
+/// assert_eq!(net.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["head", "1"]);
+/// net.extend(Sequential::new().push(Identity::new()))?;
+/// assert!(net.len() == 3 && net.named("2").is_ok() && net.layer(3).is_err());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Sequential {
     layers: IndexMap<String, Box<dyn Layer>>,

@@ -6,6 +6,16 @@ use module_tensor::error::{escape, passage};
 
 /// What can go wrong with the files of checkpoints; found in an [`Error`](crate::Error) by
 /// [`downcast_ref`](crate::Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_core::{FileError, StateDict};
+///
+/// let error = StateDict::from_bytes(b"not a checkpoint".to_vec()).unwrap_err();
+/// let problem: &FileError = error.downcast_ref().unwrap();
+/// assert!(matches!(problem, FileError::Format { .. }), "{problem}");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {

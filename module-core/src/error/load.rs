@@ -59,6 +59,21 @@ error_from!(LoadProblems);
 impl std::error::Error for LoadProblems {}
 
 /// A key whose shape differs between the state dict and the module.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadProblems, Mismatch, ModuleExt, Parameter, StateDict, Tensor};
+///
+/// let model = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+/// let state = StateDict::from_iter([("0", Tensor::from([1.0_f32, 2.0, 3.0]))]);
+/// let error = model.load_state_dict(&state).unwrap_err();
+/// let problems: &LoadProblems = error.downcast_ref().unwrap();
+/// assert!(!problems.is_empty());
+/// let expected = Mismatch { key: "0".to_owned(), found: [3].into(), expected: [2].into() };
+/// assert_eq!(problems.mismatched, [expected]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The key.

@@ -7,6 +7,18 @@ use super::{Mismatch, SHOWN, cut};
 /// Everything that prevents values from temporarily replacing a module's own, in a
 /// [`functional_call`](crate::functional_call) or by [`swap_state_dict`](crate::ModuleExt::swap_state_dict); found before
 /// anything is changed, and in an [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, Tensor, ValueProblems, functional_call};
+///
+/// let x = Tensor::from([1.0_f32]);
+/// let error = functional_call(&Identity::new(), [("weight", &x)], x.clone()).unwrap_err();
+/// let problems: &ValueProblems = error.downcast_ref().unwrap();
+/// assert_eq!(problems.unexpected, [("weight".to_owned(), None)]);
+/// assert!(!problems.is_empty() && problems.missing.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueProblems {
     /// The operation.

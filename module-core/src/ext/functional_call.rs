@@ -91,6 +91,39 @@ where
 /// assert_eq!(output.item::<f32>()?, 2.0);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{Buffer, Call, Forward, FunctionalCall, Module, Result, Tensor};
+///
+/// #[derive(Module)]
+/// struct Counter {
+///     steps: Buffer,
+/// }
+///
+/// impl Forward for Counter {
+///     type Output = Tensor;
+///
+///     fn forward(&self, x: Tensor) -> Result<Tensor> {
+///         self.steps.set(self.steps.tensor().add(1)?)?;
+///         Ok(x)
+///     }
+/// }
+///
+/// let counter = Counter { steps: Buffer::new(Tensor::from(0_i64)) };
+/// let given = Tensor::from(10_i64);
+/// let calls = FunctionalCall::new(&counter).strict(true);
+/// let (_, buffers) = calls.call_with_buffers([("steps", &given)], Tensor::from(1.0_f32))?;
+/// assert_eq!(buffers.get("steps").unwrap().item::<i64>()?, 11);
+///
+/// // Two calls that see each other's steps.
+/// let steps = calls.run([("steps", &given)], || {
+///     counter.call(Tensor::from(1.0_f32))?;
+///     counter.call(Tensor::from(1.0_f32))?;
+///     counter.steps.tensor().item::<i64>()
+/// })?;
+/// assert_eq!((steps, counter.steps.tensor().item::<i64>()?), (12, 0));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FunctionalCall<'m, M: ?Sized> {
     module: &'m M,

@@ -19,6 +19,25 @@ use crate::{DType, Device, DeviceError, Error, Result, Shape, Tensor};
 /// layer.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::hooks::BackwardPreCall;
+/// use module_core::{Call, Identity, ModuleExt, Result, Tensor};
+///
+/// /// Halves the gradient that reaches the module.
+/// fn halve(call: &mut BackwardPreCall<'_>) -> Result<()> {
+///     let half = |grad: &Option<Tensor>| grad.as_ref().map(|grad| grad.mul(0.5)).transpose();
+///     let grads = call.tracked_grad_outputs().iter().map(half).collect::<Result<_>>()?;
+///     call.set_grad_outputs(grads)
+/// }
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_full_backward_pre_hook(halve);
+/// let x = Tensor::from([1.0_f32]).with_grad()?;
+/// layer.call(x.clone())?.sum(..)?.backward()?;
+/// assert_eq!(x.grad().unwrap().item::<f32>()?, 0.5);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct BackwardPreCall<'c> {
     pub(super) of: ModuleLabel,
     pub(super) path: &'c str,
@@ -40,6 +59,26 @@ pub struct BackwardPreCall<'c> {
 ///     assert_eq!((call.grad_inputs().len(), call.grad_outputs().len()), (1, 1));
 /// });
 /// layer.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
+///
+/// ```
+/// use module_core::hooks::BackwardCall;
+/// use module_core::{Call, Identity, ModuleExt, Result, Tensor};
+///
+/// /// Reverses the gradient, as networks for domain adaptation do.
+/// fn reverse(call: &mut BackwardCall<'_>) -> Result<()> {
+///     assert_eq!(call.tracked_grad_outputs().len(), 1);
+///     let negative = |grad: &Option<Tensor>| grad.as_ref().map(Tensor::neg).transpose();
+///     let grads = call.tracked_grad_inputs().iter().map(negative).collect::<Result<_>>()?;
+///     call.set_grad_inputs(grads)
+/// }
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_full_backward_hook(reverse);
+/// let x = Tensor::from([1.0_f32]).with_grad()?;
+/// layer.call(x.clone())?.sum(..)?.backward()?;
+/// assert_eq!(x.grad().unwrap().item::<f32>()?, -1.0);
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub struct BackwardCall<'c> {

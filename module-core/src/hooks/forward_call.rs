@@ -16,6 +16,29 @@ use crate::{Error, Result, Tensor};
 /// let _strict = layer.register_forward_hook(|_call| Err::<(), _>(Error::custom("not today")));
 /// assert!(layer.call(Tensor::from([1.0_f32])).is_err());
 /// ```
+///
+/// ```
+/// use module_core::hooks::{ForwardCall, HookResult};
+/// use module_core::{Call, Identity, ModuleExt, Result, Tensor};
+///
+/// /// A hook that runs only for the first call.
+/// fn once<R: HookResult>(
+///     hook: impl Fn(&mut ForwardCall<'_>) -> R,
+/// ) -> impl Fn(&mut ForwardCall<'_>) -> Result<()> {
+///     let ran = std::cell::Cell::new(false);
+///     move |call| match ran.replace(true) {
+///         true => Ok(()),
+///         false => hook(call).into_result(),
+///     }
+/// }
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_forward_hook(once(|call| call.set_output(Tensor::from([7.0_f32]))));
+/// let x = Tensor::from([1.0_f32]);
+/// assert_eq!(layer.call(x.clone())?.item::<f32>()?, 7.0);
+/// assert_eq!(layer.call(x)?.item::<f32>()?, 1.0);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub trait HookResult {
     /// The same as a `Result`.
     ///
@@ -47,6 +70,26 @@ impl HookResult for Result<()> {
 /// let layer = Identity::new();
 /// let _hook = layer.register_forward_pre_hook(|call| call.set_inputs(vec![call.inputs()[0].neg()?]));
 /// assert_eq!(layer.call(Tensor::from([1.0_f32]))?.to_vec::<f32>()?, [-1.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+///
+/// ```
+/// use module_core::hooks::{ForwardPreCall, HookSet};
+/// use module_core::{Call, Identity, Result, Sequential, Tensor};
+///
+/// /// Refuses inputs without a graph, with the path of the layer.
+/// fn check(call: &mut ForwardPreCall<'_>) -> Result<()> {
+///     match call.tracked_inputs().iter().all(Tensor::requires_grad) {
+///         true => Ok(()),
+///         false => Err(module_core::Error::custom(format!("`{}` is cut off", call.path()))),
+///     }
+/// }
+///
+/// let net = Sequential::new().push(Identity::new());
+/// let _hooks = HookSet::forward_pre(&net, "0", check)?;
+/// assert!(net.call(Tensor::from([1.0_f32]).with_grad()?).is_ok());
+/// let error = net.call(Tensor::from([1.0_f32])).unwrap_err();
+/// assert!(error.to_string().contains("`0` is cut off"), "{error}");
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub struct ForwardPreCall<'c> {
@@ -117,6 +160,26 @@ impl ForwardPreCall<'_> {
 ///     assert_eq!((call.module().kind(), call.inputs().len(), call.outputs().len()), ("Identity", 1, 1));
 /// });
 /// layer.call(Tensor::from([1.0_f32]))?;
+/// # Ok::<(), module_core::Error>(())
+/// ```
+///
+/// ```
+/// use module_core::hooks::ForwardCall;
+/// use module_core::{Call, Identity, ModuleExt, Result, Tensor};
+///
+/// /// Adds the input to each output, with the gradients of both.
+/// fn residual(call: &mut ForwardCall<'_>) -> Result<()> {
+///     let inputs = call.tracked_inputs();
+///     let outputs = call.tracked_outputs();
+///     let sums = outputs.iter().zip(&inputs).map(|(y, x)| y.add(x));
+///     call.set_outputs(sums.collect::<Result<_>>()?)
+/// }
+///
+/// let layer = Identity::new();
+/// let _hook = layer.register_forward_hook(residual);
+/// let x = Tensor::from([1.0_f32]).with_grad()?;
+/// layer.call(x.clone())?.sum(..)?.backward()?;
+/// assert_eq!(x.grad().unwrap().item::<f32>()?, 2.0);
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub struct ForwardCall<'c> {

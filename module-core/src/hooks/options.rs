@@ -50,6 +50,21 @@ impl HookOptions {
 impl HookOptions {
     /// Turns off the report of calls on other threads that [miss](super::missed_hooks) the hook. A hook runs on
     /// its own thread in any case.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::hooks::HookOptions;
+    /// use module_core::{Call, Error, Identity, ModuleExt, Tensor};
+    ///
+    /// let layer = Identity::new();
+    /// let own = HookOptions::new().this_thread(true);
+    /// let _hook = layer.register_forward_hook_with(own, |_| Err::<(), _>(Error::custom("refused")));
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| layer.call(Tensor::from([1.0_f32])).unwrap());
+    /// });
+    /// assert!(!module_core::hooks::missed_hooks().iter().any(|missed| missed.module == "Identity"));
+    /// ```
     #[must_use]
     pub fn this_thread(self, this_thread: bool) -> Self {
         Self {

@@ -1,11 +1,14 @@
 //! Hooks on many modules at once.
 
+mod fired;
+
 use std::any::TypeId;
 use std::fmt;
 use std::panic::Location;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use fired::{forward, forward_pre, full_backward, full_backward_pre};
 
 use super::registry::{HookHandle, Registration};
 use super::{BackwardCall, BackwardPreCall, ForwardCall, ForwardPreCall, HookResult};
@@ -48,6 +51,44 @@ use crate::{ModuleError, Result, Select};
 /// assert_eq!(HookSet::forward_of::<Identity, _>(&net, |_| ())?.len(), 4);
 /// let error = HookSet::forward(&net, "0.l", |_| ()).unwrap_err();
 /// assert!(error.to_string().starts_with("`0.l` selects nothing"));
+/// # Ok::<(), module_core::Error>(())
+/// ```
+///
+/// ```
+/// use std::{cell::RefCell, rc::Rc, sync::Mutex};
+///
+/// use module_core::hooks::HookSet;
+/// use module_core::{Call, Identity, Sequential, Tensor};
+///
+/// static PASSES: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+/// let note = |pass| PASSES.lock().unwrap().push(pass);
+///
+/// // All four kinds, by paths or by the type of the modules.
+/// let net = Sequential::new().push(Identity::new()).push(Sequential::new());
+/// let mut hooks = HookSet::forward_pre(&net, "0", move |_| note("forward_pre"))?;
+/// assert!(hooks.unfired().eq(["0"]));
+/// let others = [
+///     HookSet::full_backward_pre(&net, "0", move |_| note("full_backward_pre"))?,
+///     HookSet::full_backward(&net, "0", move |_| note("full_backward"))?,
+///     HookSet::forward_pre_of::<Identity, _>(&net, move |_| note("forward_pre_of"))?,
+///     HookSet::full_backward_pre_of::<Identity, _>(&net, move |_| note("full_backward_pre_of"))?,
+///     HookSet::full_backward_of::<Identity, _>(&net, move |_| note("full_backward_of"))?,
+/// ];
+/// net.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward()?;
+/// assert_eq!(
+///     *PASSES.lock().unwrap(),
+///     [
+///         "forward_pre",
+///         "forward_pre_of",
+///         "full_backward_pre",
+///         "full_backward_pre_of",
+///         "full_backward",
+///         "full_backward_of",
+///     ],
+/// );
+/// assert!(hooks.unfired().next().is_none() && !hooks.is_empty());
+/// others.into_iter().for_each(HookSet::remove);
+/// hooks.remove();
 /// # Ok::<(), module_core::Error>(())
 /// ```
 #[must_use = "dropping the set removes the hooks"]
@@ -336,56 +377,4 @@ fn of_type<M: Module>(root: &dyn Module) -> Result<Vec<(String, &dyn Module)>> {
         suggestion: suggest(name, modules.iter().map(|(_, module)| module.kind())),
     }
     .into())
-}
-
-fn forward_pre<R: HookResult>(
-    hook: impl Fn(&mut ForwardPreCall<'_>) -> R + 'static,
-) -> impl Fn(Arc<AtomicBool>) -> Hook {
-    let hook = Rc::new(hook);
-    move |fired| {
-        let hook = hook.clone();
-        Hook::forward_pre(move |call: &mut ForwardPreCall<'_>| {
-            fired.store(true, Ordering::Relaxed);
-            hook(call)
-        })
-    }
-}
-
-fn forward<R: HookResult>(
-    hook: impl Fn(&mut ForwardCall<'_>) -> R + 'static,
-) -> impl Fn(Arc<AtomicBool>) -> Hook {
-    let hook = Rc::new(hook);
-    move |fired| {
-        let hook = hook.clone();
-        Hook::forward(move |call: &mut ForwardCall<'_>| {
-            fired.store(true, Ordering::Relaxed);
-            hook(call)
-        })
-    }
-}
-
-fn full_backward_pre<R: HookResult>(
-    hook: impl Fn(&mut BackwardPreCall<'_>) -> R + Send + Sync + 'static,
-) -> impl Fn(Arc<AtomicBool>) -> Hook {
-    let hook = Arc::new(hook);
-    move |fired| {
-        let hook = hook.clone();
-        Hook::backward_pre(move |call: &mut BackwardPreCall<'_>| {
-            fired.store(true, Ordering::Relaxed);
-            hook(call)
-        })
-    }
-}
-
-fn full_backward<R: HookResult>(
-    hook: impl Fn(&mut BackwardCall<'_>) -> R + Send + Sync + 'static,
-) -> impl Fn(Arc<AtomicBool>) -> Hook {
-    let hook = Arc::new(hook);
-    move |fired| {
-        let hook = hook.clone();
-        Hook::backward(move |call: &mut BackwardCall<'_>| {
-            fired.store(true, Ordering::Relaxed);
-            hook(call)
-        })
-    }
 }

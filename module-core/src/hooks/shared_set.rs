@@ -39,6 +39,33 @@ use crate::{Result, Select};
 /// drop(hooks);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use module_core::hooks::{HookOptions, HookSet};
+/// use module_core::{Call, Identity, Sequential, Tensor};
+///
+/// static PASSES: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+/// let note = |pass| PASSES.lock().unwrap().push(pass);
+///
+/// let net = Sequential::new().push(Identity::new());
+/// let hooks = HookSet::shared(&net);
+/// assert!(hooks.is_empty());
+/// let hooks = hooks
+///     .forward_pre("0", move |_| note("forward_pre"))?
+///     .forward_with(HookOptions::new().always_call(true), "0", move |_| note("forward"))?
+///     .full_backward_pre("0", move |_| note("full_backward_pre"))?
+///     .full_backward("0", move |_| note("full_backward"))?;
+/// assert_eq!(hooks.len(), 4);
+/// std::thread::scope(|scope| {
+///     let pass = || net.call(Tensor::from([1.0_f32]).with_grad()?)?.sum(..)?.backward();
+///     scope.spawn(pass).join().unwrap()
+/// })?;
+/// assert_eq!(*PASSES.lock().unwrap(), ["forward_pre", "forward", "full_backward_pre", "full_backward"]);
+/// hooks.remove();
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[must_use = "dropping the set removes the hooks"]
 pub struct SharedHookSet<'m> {
     /// Borrowed, so that the modules stay where they are.

@@ -49,6 +49,15 @@ use crate::Tensor;
 /// pair.for_each(&mut |_| count += 1);
 /// assert_eq!(count, 2);
 /// ```
+///
+/// ```
+/// use module_core::{Tensor, hooks::Tensors};
+///
+/// let mut pair = (Tensor::from(1.0_f32), Some(Tensor::from(2.0_f32)));
+/// pair.for_each_mut(&mut |tensor| *tensor = tensor.neg().unwrap());
+/// assert_eq!((pair.0.item::<f32>()?, pair.1.unwrap().item::<f32>()?), (-1.0, -2.0));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed through `call`",
     label = "hooks cannot see the tensors in it",

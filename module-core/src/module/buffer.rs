@@ -24,6 +24,36 @@ use crate::{Result, Tensor};
 /// assert_eq!(steps.tensor().item::<i64>()?, 1);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{Buffer, Module, ModuleExt, Tensor};
+///
+/// #[derive(Module)]
+/// struct Attention {
+///     mask: Buffer,
+///     table: Buffer,
+///     same_table: Buffer,
+/// }
+///
+/// let table = Buffer::new(Tensor::from([0.1_f32])).keep_dtype();
+/// let net = Attention {
+///     mask: Buffer::non_persistent(Tensor::from([true])),
+///     same_table: table.share(),
+///     table,
+/// };
+/// assert!(!net.mask.is_persistent() && net.table.is_persistent() && net.table.keeps_dtype());
+/// assert_eq!(net.table.id(), net.same_table.id());
+/// assert_eq!(net.state_dict()?.keys().collect::<Vec<_>>(), ["table", "same_table"]);
+///
+/// // Other values until the guard is dropped.
+/// let half = Tensor::from([0.5_f32]);
+/// let state = ["table", "same_table"].map(|key| (key, half.clone())).into_iter().collect();
+/// let swapped = net.swap_state_dict(&state)?;
+/// assert!(net.table.is_swapped() && net.table.tensor().item::<f32>()? == 0.5);
+/// drop(swapped);
+/// assert!(!net.table.is_swapped() && net.table.tensor().item::<f32>()? == 0.1);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct Buffer(Arc<Inner>);
 
 struct Inner {

@@ -18,6 +18,27 @@ use std::fmt;
 /// let block = Block { inner: Identity::new(), eps: 1e-5, causal: true };
 /// assert!(block.tree().to_string().starts_with("Block("));
 /// ```
+///
+/// ```
+/// use std::fmt;
+///
+/// use module_core::module::{Constant, Repr};
+///
+/// /// A choice that prints as in PyTorch.
+/// enum Mode {
+///     Bilinear,
+/// }
+///
+/// impl Constant for Mode {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         match self {
+///             Self::Bilinear => f.write_str("'bilinear'"),
+///         }
+///     }
+/// }
+///
+/// assert_eq!(Repr(&Mode::Bilinear).to_string(), "'bilinear'");
+/// ```
 pub trait Constant: Send + Sync + 'static {
     /// Prints the value.
     ///

@@ -63,6 +63,24 @@ pub trait Describe {
 ///
 /// assert_eq!(Scale::FIELDS[0].name, "weight");
 /// ```
+///
+/// ```
+/// use module_core::{Describe, FieldInfo, FieldRole, Identity, Module, Parameter};
+///
+/// #[derive(Module)]
+/// struct Block {
+///     weight: Parameter,
+///     act: Identity,
+/// }
+///
+/// /// The fields that an optimizer moves.
+/// fn trained<M: Describe>() -> Vec<&'static str> {
+///     let is_trained = |field: &&FieldInfo| field.role == FieldRole::Parameter;
+///     M::FIELDS.iter().filter(is_trained).map(|field| field.key).collect()
+/// }
+///
+/// assert_eq!(trained::<Block>(), ["weight"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldInfo {

@@ -35,6 +35,22 @@ use crate::{Error, Result, Tensor};
 /// assert_eq!(other.words.value::<Vec<String>>()?, ["a", "b"]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::{ExtraState, Tensor};
+///
+/// // A tensor, which may change its shape.
+/// let seen = ExtraState::new(Tensor::from([3_i64, 5]));
+/// seen.set(Tensor::from([3_i64, 5, 8]));
+/// assert_eq!(seen.tensor().to_vec::<i64>()?, [3, 5, 8]);
+///
+/// // A value of any type; one that does not fit the type asked for is an error.
+/// let words = ExtraState::from_value("old")?;
+/// words.set_value(&["new", "words"])?;
+/// assert_eq!(words.value::<Vec<String>>()?, ["new", "words"]);
+/// assert!(words.value::<u64>().is_err());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct ExtraState(Arc<RwLock<Tensor>>);
 
 impl ExtraState {

@@ -24,6 +24,39 @@ use super::{FieldRole, Module, Visitor, VisitorMut};
 /// assert!(matches!(Parameter::ROLE, FieldRole::Parameter));
 /// assert!(matches!(Buffer::ROLE, FieldRole::Buffer));
 /// ```
+///
+/// ```
+/// use module_core::module::{Visitor, VisitorMut};
+/// use module_core::{Field, Identity, Parameter, Tensor};
+///
+/// /// Counts what a field shows.
+/// #[derive(Default)]
+/// struct Count(usize);
+///
+/// impl<'a> Visitor<'a> for Count {
+///     fn parameter(&mut self, name: &str, _: &'a Parameter) {
+///         assert_eq!(name, "weight");
+///         self.0 += 1;
+///     }
+/// }
+///
+/// impl<'a> VisitorMut<'a> for Count {
+///     fn parameter(&mut self, _: &str, _: &'a mut Parameter) {
+///         self.0 += 1;
+///     }
+/// }
+///
+/// let (mut count, mut weight) = (Count::default(), Parameter::new(Tensor::from(1.0_f32))?);
+/// weight.visit_field("weight", &mut count);
+/// weight.visit_field_mut("weight", &mut count);
+/// assert_eq!(count.0, 2);
+///
+/// // A module is a child; a parameter is none.
+/// let mut act = Identity::new();
+/// assert_eq!(act.as_child().map(|child| child.kind()), Some("Identity"));
+/// assert!(act.as_child_mut().is_some() && weight.as_child().is_none());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a module",
     label = "not a field type",

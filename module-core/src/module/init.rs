@@ -22,6 +22,30 @@ use crate::{DType, Result, Shape, Tensor};
 /// assert_eq!(weight.shape().to_string(), "[2, 3]");
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::rng::Distribution;
+/// use module_core::{DType, Generator, Init, Result, Shape, Tensor};
+///
+/// struct Unit;
+///
+/// impl Init for Unit {
+///     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
+///         Tensor::uniform(shape, 0.0, 1.0, dtype, generator)
+///     }
+///
+///     fn skip(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<()> {
+///         let unit = Distribution::Uniform { low: 0.0, high: 1.0 };
+///         generator.skip(unit, shape.numel(), dtype)
+///     }
+/// }
+///
+/// let [drawn, skipped] = [0, 0].map(Generator::new);
+/// Unit.init(&[5].into(), DType::F32, &drawn)?;
+/// Unit.skip(&[5].into(), DType::F32, &skipped)?;
+/// assert_eq!(drawn, skipped);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub trait Init: Send + Sync + 'static {
     /// The values for a parameter of this shape and dtype.
     ///

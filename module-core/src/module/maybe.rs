@@ -52,6 +52,19 @@ mod sealed {
 /// assert!(bias(false)?.get().is_none());
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::module::Optional;
+/// use module_core::{Buffer, Maybe, Tensor};
+///
+/// /// How many of some tensors there are.
+/// fn count<T: Optional>(tensors: &[Maybe<T>]) -> usize {
+///     tensors.iter().filter(|tensor| tensor.is_present()).count()
+/// }
+///
+/// let mean = Maybe::from(Buffer::new(Tensor::from([0.0_f32])));
+/// assert_eq!(count(&[mean, Maybe::Absent]), 1);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be absent",
     label = "neither a `Parameter` nor a `Buffer`",

@@ -16,6 +16,18 @@ use super::{Field, Module};
 /// let stack = Stack { layers: vec![Identity::new(), Identity::new()] };
 /// assert!(stack.tree().to_string().contains("ModuleList"));
 /// ```
+///
+/// ```
+/// use module_core::module::Member;
+/// use module_core::{Identity, Parameter};
+///
+/// /// The name that a list of these prints.
+/// fn list_of<T: Member>() -> &'static str {
+///     T::LIST
+/// }
+///
+/// assert_eq!((list_of::<Identity>(), list_of::<Parameter>()), ("ModuleList", "ParameterList"));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a list of modules",
     label = "neither a module nor a parameter",

@@ -23,6 +23,12 @@ use super::Constant;
 /// assert_eq!(serde_json::to_string(&whole)?, "2");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::module::Number;
+///
+/// assert_eq!(Number::from(3_usize).get(), 3.0);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Number {
     value: f64,

@@ -29,6 +29,29 @@ use crate::{DType, Device, GraphNode, Leaf, PostAccumulateHookHandle, Result, Sh
 /// assert_eq!(weight.grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::module::ConstantInit;
+/// use module_core::{ModuleExt, Parameter, StateDict, Tensor, deferred};
+///
+/// // Values may come later; a gradient may be given.
+/// let net = vec![deferred(|| Parameter::with_init([2], ConstantInit(0.5)))?];
+/// let weight = &net[0];
+/// assert!(!weight.has_values());
+/// let state = StateDict::from_iter([("0", Tensor::from([1.0_f32, 2.0]))]);
+/// let _ = net.load_state_dict(&state)?;
+/// assert!(weight.has_values() && weight.is_loaded());
+/// weight.set_grad(Tensor::from([0.1_f32, 0.2]))?;
+/// assert!(weight.set_grad(Tensor::from([0.1_f32])).is_err());
+///
+/// // Other values until the guard is dropped.
+/// let zeros = StateDict::from_iter([("0", Tensor::from([0.0_f32, 0.0]))]);
+/// let swapped = net.swap_state_dict(&zeros)?;
+/// assert!(weight.is_swapped() && weight.detach().to_vec::<f32>()? == [0.0, 0.0]);
+/// drop(swapped);
+/// assert!(!weight.is_swapped() && weight.detach().to_vec::<f32>()? == [1.0, 2.0]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct Parameter(Arc<Inner>);
 
 struct Inner {

@@ -16,6 +16,18 @@ use super::{Field, FieldRole, Visitor, VisitorMut};
 /// let training = module_core::Training::new();
 /// assert!(training.is_training());
 /// ```
+///
+/// ```
+/// use module_core::Training;
+///
+/// let training = Training::new();
+/// training.set_frozen(true);
+/// assert!(training.is_training() && training.is_frozen() && !training.tracks_statistics());
+/// training.set_frozen(false);
+/// assert!(training.tracks_statistics());
+/// training.set(false);
+/// assert!(!training.tracks_statistics());
+/// ```
 pub struct Training(AtomicU64);
 
 /// The module is in training mode.

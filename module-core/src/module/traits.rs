@@ -27,6 +27,53 @@ use crate::{Result, Tensor};
 /// assert_eq!(scale.named_parameters().map(|(name, _)| name).collect::<Vec<_>>(), ["weight"]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::module::{Visitor, VisitorMut};
+/// use module_core::{Identity, Module, Parameter, Tensor};
+///
+/// /// The names of the members that a module shows.
+/// #[derive(Default)]
+/// struct Names(Vec<String>);
+///
+/// impl<'a> Visitor<'a> for Names {
+///     fn parameter(&mut self, name: &str, _: &'a Parameter) {
+///         self.0.push(name.to_owned());
+///     }
+///
+///     fn module(&mut self, name: &str, child: &'a dyn Module) {
+///         self.0.push(format!("{name}: {}", child.kind()));
+///     }
+/// }
+///
+/// impl<'a> VisitorMut<'a> for Names {
+///     fn module(&mut self, name: &str, child: &'a mut dyn Module) {
+///         self.0.push(format!("{name}, to be changed: {}", child.kind()));
+///     }
+/// }
+///
+/// #[derive(Module)]
+/// struct Block {
+///     weight: Parameter,
+///     act: Identity,
+/// }
+///
+/// let mut names = Names::default();
+/// let mut block = Block { weight: Parameter::new(Tensor::from(1.0_f32))?, act: Identity::new() };
+/// block.visit(&mut names);
+/// block.visit_mut(&mut names);
+/// assert_eq!(names.0, ["weight", "act: Identity", "act, to be changed: Identity"]);
+///
+/// // A box is transparent: it shows the module that it holds, whose identity it has.
+/// let mut boxed = Box::new(block);
+/// assert_eq!(boxed.as_module().id(), boxed.id());
+/// assert_eq!(boxed.as_module_mut().kind(), "Block");
+/// let mut names = Names::default();
+/// boxed.visit_as("first", &mut names);
+/// boxed.visit_as_mut("first", &mut names);
+/// assert_eq!(names.0, ["first: Block", "first, to be changed: Block"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a module",
     label = "not a module",
@@ -82,6 +129,35 @@ pub trait Module: Any + Send + Sync + Upcast {
     /// # Errors
     ///
     /// Those of the formatter.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::fmt;
+    ///
+    /// use module_core::{Module, ModuleExt, Parameter, Tensor};
+    ///
+    /// #[derive(Module)]
+    /// #[module(extra_repr = Self::shape)]
+    /// struct Scale {
+    ///     weight: Parameter,
+    /// }
+    ///
+    /// impl Scale {
+    ///     fn shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    ///         write!(f, "{}", self.weight.shape())
+    ///     }
+    /// }
+    ///
+    /// /// What the tree prints in the parentheses.
+    /// fn extra_repr(module: &dyn Module) -> String {
+    ///     fmt::from_fn(|f| module.extra_repr(f)).to_string()
+    /// }
+    ///
+    /// let scale = Scale { weight: Parameter::new(Tensor::from([1.0_f32, 2.0]))? };
+    /// assert_eq!((extra_repr(&scale), scale.tree().to_string()), ("[2]".into(), "Scale([2])".into()));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     fn extra_repr(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Constants::of(self, f)
     }

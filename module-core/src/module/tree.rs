@@ -32,6 +32,24 @@ impl<'m> Tree<'m> {
     }
 
     /// Adds the number of parameters after each module that has any.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Identity, Module, ModuleExt, Parameter, Tensor};
+    ///
+    /// #[derive(Module)]
+    /// struct Scale {
+    ///     weight: Parameter,
+    ///     act: Identity,
+    /// }
+    ///
+    /// let weight = Parameter::new(Tensor::from([1.0_f32; 3]))?;
+    /// let scale = Scale { weight, act: Identity::new() };
+    /// let text = scale.tree().with_parameters().to_string();
+    /// assert!(text.lines().next().is_some_and(|line| line.contains('3')), "{text}");
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     #[must_use]
     pub fn with_parameters(self) -> Self {
         Self {

@@ -32,6 +32,52 @@ use super::{Buffer, Constant, ExtraState, Layer, Marker, Module, Parameter, Trai
 /// assert_eq!(names.0, ["weight"]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
+///
+/// ```
+/// use module_core::module::{Constant, Repr, Visitor};
+/// use module_core::{Buffer, ExtraState, Module, Tensor, Training};
+///
+/// /// Everything but parameters and children, in words.
+/// #[derive(Default)]
+/// struct State(Vec<String>);
+///
+/// impl<'a> Visitor<'a> for State {
+///     fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
+///         self.0.push(format!("{name}: {}", buffer.tensor().dtype()));
+///     }
+///
+///     fn extra_state(&mut self, state: &'a ExtraState) {
+///         self.0.push(format!("extra: {} bytes", state.tensor().numel()));
+///     }
+///
+///     fn training(&mut self, flag: &'a Training) {
+///         self.0.push(format!("training: {}", flag.is_training()));
+///     }
+///
+///     fn constant(&mut self, name: &str, value: &'a dyn Constant) {
+///         self.0.push(format!("{name} = {}", Repr(value)));
+///     }
+/// }
+///
+/// #[derive(Module)]
+/// struct Norm {
+///     count: Buffer,
+///     names: ExtraState,
+///     training: Training,
+///     eps: f64,
+/// }
+///
+/// let norm = Norm {
+///     count: Buffer::new(Tensor::from(0_i64)),
+///     names: ExtraState::from_value("ab")?,
+///     training: Training::new(),
+///     eps: 1e-5,
+/// };
+/// let mut state = State::default();
+/// norm.visit(&mut state);
+/// assert_eq!(state.0, ["count: int64", "extra: 4 bytes", "training: true", "eps = 1e-05"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub trait Visitor<'a> {
     /// A trainable tensor.
     fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
@@ -100,6 +146,53 @@ pub trait Visitor<'a> {
 /// let mut scale = Scale { weight: Parameter::new(Tensor::from(2.0_f32))? };
 /// scale.visit_mut(&mut Doubled);
 /// assert_eq!(scale.weight.tensor().item::<f32>()?, 4.0);
+/// # Ok::<(), module_core::Error>(())
+/// ```
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use module_core::module::VisitorMut;
+/// use module_core::{Buffer, Identity, Layer, Module, Sequential, Tensor};
+///
+/// /// Empties buffers and boxed layers.
+/// #[derive(Default)]
+/// struct Clear {
+///     shared: Vec<String>,
+/// }
+///
+/// impl<'a> VisitorMut<'a> for Clear {
+///     fn buffer(&mut self, _: &str, buffer: &'a mut Buffer) {
+///         *buffer = Buffer::new(Tensor::from(0_i64));
+///     }
+///
+///     fn layer(&mut self, _: &str, layer: &'a mut Box<dyn Layer>) -> Option<&'a mut Box<dyn Layer>> {
+///         *layer = Box::new(Identity::new());
+///         None // It is not shown again, as a module.
+///     }
+///
+///     fn shared(&mut self, name: &str, _: &'a dyn Module) {
+///         self.shared.push(name.to_owned());
+///     }
+/// }
+///
+/// #[derive(Module)]
+/// struct Net {
+///     steps: Buffer,
+///     layer: Box<dyn Layer>,
+///     head: Arc<Identity>,
+/// }
+///
+/// let head = Arc::new(Identity::new());
+/// let mut net = Net {
+///     steps: Buffer::new(Tensor::from(7_i64)),
+///     layer: Box::new(Sequential::new()),
+///     head: head.clone(),
+/// };
+/// let mut clear = Clear::default();
+/// net.visit_mut(&mut clear);
+/// assert_eq!((net.steps.tensor().item::<i64>()?, net.layer.kind()), (0, "Identity"));
+/// assert_eq!(clear.shared, ["head"]);
 /// # Ok::<(), module_core::Error>(())
 /// ```
 pub trait VisitorMut<'a> {

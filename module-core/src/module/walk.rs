@@ -12,6 +12,16 @@ use super::{Buffer, Module, ModuleId, Parameter, TensorId, Training, Visitor};
 ///
 /// let every_path = Walk::new().remove_duplicate(false).prefix("model");
 /// ```
+///
+/// ```
+/// use module_core::{Identity, ModuleExt, Sequential, Walk};
+///
+/// // Only the module itself and its own children.
+/// let net = Sequential::new().push(Sequential::new().push(Identity::new()));
+/// let names = |walk| net.named_modules_with(walk).map(|(name, _)| name).collect::<Vec<_>>();
+/// assert_eq!(names(Walk::new().prefix("net")), ["net", "net.0", "net.0.0"]);
+/// assert_eq!(names(Walk::new().recurse(false)), [""]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {
     pub(crate) recurse: bool,

@@ -46,6 +46,22 @@ use crate::{ModuleError, Result};
 /// let error = Select::from("encodr.*").resolve(["encoder.0.weight"]).unwrap_err();
 /// assert_eq!(error.to_string(), "`encodr.*` selects nothing; did you mean `encoder.*`?");
 /// ```
+///
+/// ```
+/// use module_core::Select;
+///
+/// // Expressions of other selections.
+/// let weights = Select::from("encoder").and("**.weight").or(Select::path("head.bias"));
+/// let paths = ["encoder.0.weight", "encoder.0.bias", "head.weight", "head.bias"];
+/// assert_eq!(weights.resolve(paths)?, ["encoder.0.weight", "head.bias"]);
+/// assert!(weights.check().is_ok() && Select::from("a.{b").check().is_err());
+///
+/// // Nothing on purpose, and modules, whose own paths must match.
+/// assert!(Select::none().resolve(paths)?.is_empty());
+/// let modules = ["", "encoder", "encoder.0", "head"];
+/// assert_eq!(Select::from("encoder*").resolve_modules(modules)?, ["encoder"]);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Select(Expression);
 

@@ -4,6 +4,33 @@ use super::StateDict;
 use crate::{DType, Result, Shape, Tensor};
 
 /// The differences between two state dicts; made by [`StateDict::diff`].
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Changed, DType, Incompatible, StateDict, StateDiff, Tensor};
+///
+/// let left = StateDict::from_iter([
+///     ("w", Tensor::from([1.0_f32, 2.0])),
+///     ("b", Tensor::from(0.0_f32)),
+///     ("old", Tensor::from(1_i64)),
+/// ]);
+/// let right = StateDict::from_iter([
+///     ("w", Tensor::from([1.0_f32, 2.5])),
+///     ("b", Tensor::from([0.0_f64])),
+/// ]);
+/// let diff: StateDiff = left.diff(&right)?;
+/// let w = Changed { key: "w".into(), count: 1, numel: 2, max_abs: 0.5 };
+/// assert_eq!((diff.only_left, diff.changed), (vec!["old".to_owned()], vec![w]));
+/// let b = Incompatible {
+///     key: "b".into(),
+///     left: (().into(), DType::F32),
+///     right: ([1].into(), DType::F64),
+/// };
+/// assert_eq!(diff.incompatible, [b]);
+/// assert!(left.diff(&left)?.is_empty());
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateDiff {
     /// Keys that only the left one has, in its order.

@@ -90,6 +90,16 @@ impl StateDict {
     /// # Errors
     ///
     /// None: different keys stay different.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor};
+    ///
+    /// let state = StateDict::from_iter([("weight", Tensor::from(1.0_f32))]).add_prefix("head.0")?;
+    /// assert_eq!(state.keys().collect::<Vec<_>>(), ["head.0.weight"]);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn add_prefix(&self, prefix: &str) -> Result<Self> {
         self.remap(&Remap::new().prefix("", prefix))
     }

@@ -6,12 +6,48 @@ use crate::module::{Module, Walk, walk};
 use crate::{Error, Result};
 
 /// A state dict that is about to be made, as seen by a module's pre-hook.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{Identity, ModuleExt, Result, Sequential, StateDictPreCall};
+///
+/// /// Refuses to save a part of a model.
+/// fn refuse(call: &mut StateDictPreCall<'_>) -> Result<()> {
+///     let problem = format!("`{}` ({}) is not to be saved", call.prefix(), call.module().kind());
+///     Err(module_core::Error::custom(problem))
+/// }
+///
+/// let block = Sequential::new().push(Identity::new());
+/// let _hook = block.register_state_dict_pre_hook(refuse);
+/// let error = block.state_dict().unwrap_err();
+/// assert!(error.to_string().contains("`` (Sequential) is not to be saved"), "{error}");
+/// ```
 pub struct StateDictPreCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
 }
 
 /// A state dict whose part for a module has been made, as seen by the module's hook.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{DType, ModuleExt, Parameter, Result, StateDict, StateDictCall, Tensor};
+///
+/// /// Saves half precision.
+/// fn half(call: &mut StateDictCall<'_>) -> Result<()> {
+///     let cast = |(key, x): (&str, &Tensor)| Ok((key.to_owned(), x.to_dtype(DType::F16)?));
+///     let casts = call.state().iter().map(cast).collect::<Result<StateDict>>()?;
+///     *call.state_mut() = casts;
+///     Ok(())
+/// }
+///
+/// let net = vec![Parameter::new(Tensor::from([1.0_f32, 2.0]))?];
+/// let _hook = net.register_state_dict_post_hook(half);
+/// assert_eq!(net.state_dict()?.get("0").map(Tensor::dtype), Some(DType::F16));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct StateDictCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
@@ -19,6 +55,29 @@ pub struct StateDictCall<'c> {
 }
 
 /// A state dict that is about to be loaded, as seen by a module's pre-hook.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadStateDictPreCall, ModuleExt, Parameter, Result, StateDict, Tensor};
+///
+/// /// Accepts files in which the first parameter is called `gamma`.
+/// fn rename(call: &mut LoadStateDictPreCall<'_>) -> Result<()> {
+///     assert!(call.strict());
+///     let (old, new) = (format!("{}gamma", call.prefix()), format!("{}0", call.prefix()));
+///     if let Some(value) = call.state().get(&old).cloned() {
+///         call.state_mut().remove(&old);
+///         call.state_mut().insert(new, value);
+///     }
+///     Ok(())
+/// }
+///
+/// let net = vec![Parameter::new(Tensor::from(1.0_f32))?];
+/// let _hook = net.register_load_state_dict_pre_hook(rename);
+/// let _ = net.load_state_dict(&StateDict::from_iter([("gamma", Tensor::from(5.0_f32))]))?;
+/// assert_eq!(net[0].detach().item::<f32>()?, 5.0);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct LoadStateDictPreCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,
@@ -27,6 +86,27 @@ pub struct LoadStateDictPreCall<'c> {
 }
 
 /// A state dict that has been loaded, as seen by a module's hook.
+///
+/// # Example
+///
+/// ```
+/// use module_core::{LoadStateDictCall, ModuleExt, Parameter, StateDict, Tensor};
+///
+/// /// Lets files miss the second parameter.
+/// fn optional(call: &mut LoadStateDictCall<'_>) {
+///     assert_eq!(call.report().missing, ["1"]);
+///     call.report_mut().missing.clear();
+/// }
+///
+/// let one = || Parameter::new(Tensor::from(1.0_f32));
+/// let net = vec![one()?, one()?];
+/// let state = StateDict::from_iter([("0", Tensor::from(5.0_f32))]);
+/// assert!(net.load_state_dict(&state).is_err());
+/// let _hook = net.register_load_state_dict_post_hook(optional);
+/// let _ = net.load_state_dict(&state)?;
+/// assert_eq!((net[0].detach().item::<f32>()?, net[1].detach().item::<f32>()?), (5.0, 1.0));
+/// # Ok::<(), module_core::Error>(())
+/// ```
 pub struct LoadStateDictCall<'c> {
     module: &'c dyn Module,
     prefix: &'c str,

@@ -64,6 +64,20 @@ impl LoadOptions {
     ///
     /// A parameter accepts only a floating-point dtype, and loses its gradient with the old one; a
     /// [`keep_dtype`](crate::Buffer::keep_dtype) buffer keeps its dtype.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, LoadOptions, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let model = vec![Parameter::new(Tensor::from([1.0_f32]))?];
+    /// let state = StateDict::from_iter([("0", Tensor::from([2.0_f64]))]);
+    /// let _ = model.load_state_dict(&state)?;
+    /// assert_eq!(model[0].dtype(), DType::F32);
+    /// let _ = model.load_state_dict_with(&state, LoadOptions::new().assign_dtype(true))?;
+    /// assert_eq!(model[0].dtype(), DType::F64);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     #[must_use]
     pub fn assign_dtype(self, assign_dtype: bool) -> Self {
         Self {

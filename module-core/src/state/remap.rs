@@ -67,6 +67,15 @@ impl Remap {
     }
 
     /// Replaces one whole key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::Remap;
+    ///
+    /// let remap = Remap::new().rename("gamma", "norm.weight");
+    /// assert_eq!((remap.key("gamma"), remap.key("0.gamma")), ("norm.weight".into(), "0.gamma".into()));
+    /// ```
     #[must_use]
     pub fn rename(self, from: impl Into<String>, to: impl Into<String>) -> Self {
         self.with(RemapRule::Key(from.into(), to.into()))

@@ -96,6 +96,22 @@ impl LoadReport {
     /// # Errors
     ///
     /// Those of [`reset_not_loaded`](Self::reset_not_loaded).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::module::ConstantInit;
+    /// use module_core::{Generator, LoadOptions, ModuleExt, Parameter, StateDict, Tensor};
+    ///
+    /// let half = || Parameter::with_init(1, ConstantInit(0.5));
+    /// let net = vec![half()?, half()?];
+    /// net[1].set(Tensor::from([7.0_f32]))?;
+    /// let state = StateDict::from_iter([("0", Tensor::from([5.0_f32]))]);
+    /// let report = net.load_state_dict_with(&state, LoadOptions::new().strict(false))?;
+    /// report.reset_not_loaded_with(&net, &Generator::new(0))?;
+    /// assert_eq!((net[0].detach().item::<f32>()?, net[1].detach().item::<f32>()?), (5.0, 0.5));
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn reset_not_loaded_with(&self, model: &dyn Module, generator: &Generator) -> Result<()> {
         self.reset_not_loaded_from(model, Some(generator))
     }

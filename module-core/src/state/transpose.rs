@@ -60,6 +60,35 @@ impl Transpose {
     }
 
     /// What this or `other` covers; exclusions of either apply.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{LoadOptions, Module, ModuleExt, Parameter, StateDict, Tensor, Transpose};
+    ///
+    /// #[derive(Module)]
+    /// struct Query {
+    ///     weight: Parameter,
+    /// }
+    ///
+    /// #[derive(Module)]
+    /// struct Net {
+    ///     query: Query,
+    ///     table: Parameter,
+    /// }
+    ///
+    /// // The weights of a type, and one more key.
+    /// let zeros = || Parameter::new(Tensor::from([[0.0_f32; 2]; 2]));
+    /// let net = Net { query: Query { weight: zeros()? }, table: zeros()? };
+    /// let stored = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// let state = StateDict::from_iter(["query.weight", "table"].map(|key| (key, stored.clone())));
+    /// let options = LoadOptions::new().transpose(Transpose::of::<Query>().or("table"));
+    /// let _ = net.load_state_dict_with(&state, options)?;
+    /// for weight in [&net.query.weight, &net.table] {
+    ///     assert_eq!(weight.detach().to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
+    /// }
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     #[must_use]
     pub fn or(mut self, other: impl Into<Self>) -> Self {
         let other = other.into();

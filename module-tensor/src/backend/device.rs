@@ -20,6 +20,19 @@ use crate::{DeviceError, Error, Result};
 /// assert_eq!(x.device().to_string(), "cpu");
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::Device;
+///
+/// let device = Device::default();
+/// assert_eq!((device.kind(), device.index()), ("cpu", 0));
+/// assert_eq!(Device::all().first(), Some(&device));
+/// device.synchronize()?; // Errors of everything before are reported here at the latest.
+/// device.empty_cache();
+/// let error = device.unavailable("fft");
+/// assert_eq!(error.to_string(), "fft: not available on cpu");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Device(BackendIndex);
 

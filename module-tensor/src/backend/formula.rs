@@ -59,6 +59,31 @@ pub struct FormulaStep {
 ///
 /// Its values are numbered: first the elements of the written tensors, then those of the tensors that are only read, then
 /// the results of the steps, each of which uses earlier values.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{Formula, FormulaOp, FormulaStep};
+///
+/// // `w - 0.1·g`: value 0 is the weight, which is written, and value 1 the gradient.
+/// let step = FormulaStep { op: FormulaOp::AddScaled(-0.1), inputs: [0, 1, 0] };
+/// let formula = Formula { written: 1, read: 1, steps: vec![step], results: vec![2] };
+///
+/// /// What a device does for each element.
+/// fn evaluate(formula: &Formula, mut values: Vec<f64>) -> Vec<f64> {
+///     for step in &formula.steps {
+///         let [a, b, _] = step.inputs.map(|input| values[input]);
+///         values.push(match step.op {
+///             FormulaOp::Mul => a * b,
+///             FormulaOp::AddScaled(scale) => a + scale * b,
+///             op => unimplemented!("{op:?}"),
+///         });
+///     }
+///     formula.results.iter().map(|result| values[*result]).collect()
+/// }
+///
+/// assert_eq!(evaluate(&formula, vec![1.0, 5.0]), [0.5]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// How many tensors are written.

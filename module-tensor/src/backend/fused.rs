@@ -16,6 +16,29 @@ use crate::{DType, Result};
 ///
 /// assert!(Device::cpu().backend().softmax_family().is_some());
 /// ```
+///
+/// ```
+/// use module_tensor::backend::SoftmaxOp;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let kernels = Device::cpu().backend().softmax_family().expect("the CPU has this family");
+/// let x = Tensor::from([0.0, 3.0_f64.ln()]);
+/// let vector = |storage| Tensor::from_storage(storage, Layout::contiguous(2.into()));
+/// let (sum, saved) = kernels.logsumexp(x.operand(), 0)?;
+/// let sum = Tensor::from_storage(sum, Layout::contiguous(1.into()));
+/// assert!(sum.allclose(&Tensor::from([4.0_f64.ln()]), Default::default())?);
+///
+/// // The gradient of `ln Σ eˣ` is the softmax of `x`.
+/// let ones = sum.ones_like()?.operand();
+/// let y = vector(kernels.logsumexp_backward(ones, x.operand(), &saved, 0)?);
+/// assert!(y.allclose(&Tensor::from([0.25, 0.75]), Default::default())?);
+///
+/// // Outputs that always add up to 1 do not change by a gradient that is the same for all.
+/// let ones = y.ones_like()?.operand();
+/// let grad = vector(kernels.softmax_backward(SoftmaxOp::Softmax, ones, y.operand(), 0)?);
+/// assert!(grad.abs()?.amax(..)?.item::<f64>()? < 1e-12);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait SoftmaxKernels {
     /// The gradient of [`Backend::softmax`](super::Backend::softmax) from that of its output `y`.
     fn softmax_backward(
@@ -127,6 +150,45 @@ pub trait AttentionKernels {
 ///
 /// assert!(Device::cpu().backend().recurrent().is_some());
 /// ```
+///
+/// ```
+/// use module_tensor::backend::{RecurrentGeometry, RecurrentInputs, RecurrentNeeds, RecurrentOp};
+/// use module_tensor::{DType, Device, Layout, Tensor};
+///
+/// // A sequence of two steps with a state of one number: `h′ = max(0, x + 2·h)`.
+/// let geometry = RecurrentGeometry {
+///     op: RecurrentOp::Relu,
+///     hidden: 1,
+///     width: 1,
+///     batch_sizes: vec![1, 1],
+///     reverse: false,
+///     compute: DType::F64,
+/// };
+/// let inputs = RecurrentInputs {
+///     gates: Tensor::from([[1.0], [5.0]]).operand(),
+///     hidden: Tensor::from([[10.0]]).operand(),
+///     cell: None,
+///     weight: Tensor::from([[2.0]]).operand(),
+///     bias: None,
+///     projection: None,
+/// };
+/// let kernels = Device::cpu().backend().recurrent().expect("the CPU has this family");
+/// let states = kernels.forward(inputs.clone(), &geometry)?;
+/// let tensor = |storage, rows: usize| {
+///     Tensor::from_storage(storage, Layout::contiguous([rows, 1].into())).to_vec::<f64>()
+/// };
+/// assert_eq!(tensor(states.hidden, 2)?, [21.0, 47.0]);
+///
+/// // The gradient of the last state.
+/// let grad = Tensor::from([[0.0], [1.0]]).operand();
+/// let needed = RecurrentNeeds { weight: true, ..RecurrentNeeds::default() };
+/// let grads = kernels.backward([Some(grad), None], inputs, &states.saved, needed, &geometry)?;
+/// assert_eq!(tensor(grads.gates, 2)?, [2.0, 1.0]);
+/// assert_eq!(tensor(grads.hidden, 1)?, [4.0]);
+/// assert_eq!(tensor(grads.weight.expect("it is needed"), 1)?, [2.0 * 10.0 + 21.0]);
+/// assert!(grads.bias.is_none());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait RecurrentKernels {
     /// The states after each step, in the dtype of the gates.
     fn forward(
@@ -157,6 +219,36 @@ pub trait RecurrentKernels {
 ///
 /// // The CPU compiles each formula into a loop of its own instead (`fused::update_elements`).
 /// assert!(Device::cpu().backend().updates().is_none());
+/// ```
+///
+/// ```
+/// use module_tensor::backend::{Formula, Operand, Storage, UpdateKernels};
+/// use module_tensor::{DType, DTypeError, Result};
+///
+/// /// A device whose formulas are compiled for one dtype.
+/// struct Single;
+///
+/// impl UpdateKernels for Single {
+///     fn serves(&self, dtype: DType) -> bool {
+///         dtype == DType::F32
+///     }
+///
+///     fn update(
+///         &self,
+///         written: &mut [&mut Storage],
+///         _read: &[Operand],
+///         _formula: &Formula,
+///     ) -> Result<()> {
+///         let dtype = written.first().map_or(DType::F32, |storage| storage.dtype());
+///         if !self.serves(dtype) {
+///             return Err(DTypeError::Unsupported { op: "update", dtype, needs: "f32" }.into());
+///         }
+///         // Here the formula is compiled, and started on the memory.
+///         Ok(())
+///     }
+/// }
+///
+/// assert!(Single.serves(DType::F32) && !Single.serves(DType::F64));
 /// ```
 pub trait UpdateKernels {
     /// Whether updates of this dtype are supported. Others are composed of operations, with a rounding after each step of

@@ -1,18 +1,50 @@
 mod gather_along;
+mod norm;
 mod pool;
+mod recurrent;
 mod resample;
 
 pub use gather_along::{GatherAlongGeometry, GatherDim};
+pub use norm::{NormGeometry, NormOver};
 pub use pool::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
+pub use recurrent::RecurrentGeometry;
 pub use resample::{ResampleGeometry, ResampleMode};
 
 use std::ops::Range;
 
-use super::RecurrentOp;
 use crate::DType;
 use crate::layout::Shape;
 
 /// The shapes and steps of a convolution over one to three spatial dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{ConvGeometry, ConvOp};
+/// use module_tensor::{DType, Device, Layout, Tensor};
+///
+/// let x = Tensor::from([1.0, 2.0, 3.0, 4.0]).reshape([1, 1, 4])?;
+/// let weight = Tensor::from([1.0, 10.0]).reshape([1, 1, 2])?;
+/// let geometry = ConvGeometry {
+///     input: [1, 1, 4].into(),
+///     weight: [1, 1, 2].into(),
+///     output: [1, 1, 3].into(),
+///     stride: vec![1],
+///     padding: vec![0],
+///     dilation: vec![1],
+///     groups: 1,
+/// };
+/// let backend = Device::cpu().backend();
+/// let y = backend.convolution(ConvOp::Forward, x.operand(), weight.operand(), &geometry)?;
+/// let y = Tensor::from_storage(y, Layout::contiguous(geometry.output.clone()));
+/// assert_eq!(y.to_vec::<f64>()?, [21.0, 32.0, 43.0]);
+///
+/// let grad = Tensor::ones(&geometry.output, DType::F64)?;
+/// let grad = backend.convolution(ConvOp::Weight, x.operand(), grad.operand(), &geometry)?;
+/// let grad = Tensor::from_storage(grad, Layout::contiguous(geometry.weight.clone()));
+/// assert_eq!(grad.to_vec::<f64>()?, [6.0, 9.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvGeometry {
     /// The shape of the input, `[batch, in_channels, size…]`.
@@ -32,6 +64,33 @@ pub struct ConvGeometry {
 }
 
 /// The sizes and strides of the windows that are laid out side by side as columns.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{UnfoldGeometry, UnfoldOp};
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let x = Tensor::from([1.0, 2.0, 3.0]).reshape([1, 1, 3])?;
+/// let geometry = UnfoldGeometry {
+///     input: [1, 1, 3].into(),
+///     output: vec![2],
+///     kernel: vec![2],
+///     stride: vec![1],
+///     padding: vec![0],
+///     dilation: vec![1],
+/// };
+/// let backend = Device::cpu().backend();
+/// let columns = backend.unfold(UnfoldOp::Unfold, x.operand(), &geometry)?;
+/// let columns = Tensor::from_storage(columns, Layout::contiguous([1, 2, 2].into()));
+/// assert_eq!(columns.to_vec::<f64>()?, [1.0, 2.0, 2.0, 3.0]);
+///
+/// // The middle element is in two windows.
+/// let sums = backend.unfold(UnfoldOp::Fold, columns.operand(), &geometry)?;
+/// let sums = Tensor::from_storage(sums, Layout::contiguous(geometry.input.clone()));
+/// assert_eq!(sums.to_vec::<f64>()?, [1.0, 4.0, 3.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfoldGeometry {
     /// The shape of the input, `[batch, channels, size…]`.
@@ -66,6 +125,38 @@ pub enum Outside {
 /// The sampling of images `[batch, channels, size…]` at `[batch, dimensions, locations]`: at each location it
 /// reads neighbors in each dimension, each with a weight of `[batch, taps…, locations]`, and gives
 /// `[batch, channels, locations]`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{Outside, SampleGeometry, SampleOp};
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// // One row of three pixels, sampled halfway between the last two and at its end.
+/// let image = Tensor::from([10.0, 20.0, 40.0]).reshape([1, 1, 3])?;
+/// let locations = Tensor::from([1.5, 2.0]).reshape([1, 1, 2])?;
+/// let weights = Tensor::from([[0.5, 1.0], [0.5, 0.0]]).reshape([1, 2, 2])?;
+/// let geometry = SampleGeometry {
+///     batch: 1,
+///     channels: 1,
+///     sizes: vec![3],
+///     locations: 2,
+///     taps: 2,
+///     first: 0,
+///     outside: Outside::Zero,
+/// };
+/// assert_eq!((geometry.inner(), geometry.all_taps()), (3, 2));
+/// let sampled = Device::cpu().backend().sample(
+///     SampleOp::Forward,
+///     image.operand(),
+///     weights.operand(),
+///     locations.operand(),
+///     &geometry,
+/// )?;
+/// let sampled = Tensor::from_storage(sampled, Layout::contiguous([1, 1, 2].into()));
+/// assert_eq!(sampled.to_vec::<f64>()?, [30.0, 40.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleGeometry {
     /// The size of the batch.
@@ -96,59 +187,38 @@ impl SampleGeometry {
     }
 }
 
-/// The elements that share a mean and a variance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NormOver {
-    /// The channels of a group in one element of the batch.
-    Row,
-    /// A group over the whole batch.
-    Batch,
-    /// Like [`Batch`](Self::Batch), but with given statistics, which do not depend on the input.
-    Given,
-}
-
-/// The normalization of an input `[batch, groups, channels, inner]`:
-/// `(x - mean) / √(var + eps) · weight + bias` with a weight and a bias `[groups, channels]`.
-///
-/// Over the batch there is one channel in each group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NormGeometry {
-    /// The size of the batch.
-    pub batch: usize,
-    /// The number of groups of channels.
-    pub groups: usize,
-    /// The number of channels of a group.
-    pub channels: usize,
-    /// The number of elements with the same weight.
-    pub inner: usize,
-    /// The elements that share statistics.
-    pub over: NormOver,
-    /// Whether the mean is subtracted; otherwise the mean is 0, and the variance is the mean square.
-    pub centered: bool,
-    /// The number that is added to the variance.
-    pub eps: f64,
-    /// Whether means and variances are returned, for running statistics.
-    pub with_statistics: bool,
-    /// The dtype to compute in, whatever dtypes the operands have.
-    pub compute: DType,
-}
-
-impl NormGeometry {
-    /// The shape `[batch, groups, channels, inner]`.
-    pub fn shape(&self) -> Shape {
-        [self.batch, self.groups, self.channels, self.inner].into()
-    }
-
-    /// The number of means and of variances.
-    pub fn statistics_count(&self) -> usize {
-        match self.over {
-            NormOver::Row => self.batch * self.groups,
-            NormOver::Batch | NormOver::Given => self.groups,
-        }
-    }
-}
-
 /// The logits `[outer, classes, inner]` and the options of a cross-entropy with classes `[outer, inner]`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{CrossEntropyGeometry, CrossEntropyInputs};
+/// use module_tensor::{DType, Device, Layout, Tensor};
+///
+/// // Two samples of three classes; the class of the second is ignored.
+/// let geometry = CrossEntropyGeometry {
+///     outer: 2,
+///     classes: 3,
+///     inner: 1,
+///     ignore_index: -100,
+///     label_smoothing: 0.0,
+///     compute: DType::F64,
+/// };
+/// let logits = Tensor::zeros([2, 3, 1], DType::F64)?;
+/// let target = Tensor::from([[1_i64], [-100]]);
+/// let inputs = CrossEntropyInputs { x: logits.operand(), target: target.operand(), weight: None };
+/// let kernels = Device::cpu().backend().cross_entropy().expect("the CPU has this family");
+/// let (loss, saved) = kernels.forward(inputs.clone(), &geometry)?;
+/// let loss = Tensor::from_storage(loss, Layout::contiguous([2, 1].into()));
+/// assert!(loss.allclose(&Tensor::from([[3.0_f64.ln()], [0.0]]), Default::default())?);
+///
+/// let grad = kernels.backward(loss.ones_like()?.operand(), inputs, &saved, &geometry)?;
+/// let grad = Tensor::from_storage(grad, Layout::contiguous([2, 3].into()));
+/// let third = 1.0 / 3.0;
+/// let expected = Tensor::from([[third, third - 1.0, third], [0.0; 3]]);
+/// assert!(grad.allclose(&expected, Default::default())?);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossEntropyGeometry {
     /// The product of the sizes before the classes.
@@ -167,6 +237,38 @@ pub struct CrossEntropyGeometry {
 
 /// The attention of queries `[batch, length, width]` to keys and values
 /// `[batch / repeats, keys, width]`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{AttentionGeometry, AttentionInputs, CausalGeometry};
+/// use module_tensor::{DType, Device, Layout, Tensor};
+///
+/// // Queries of 0 attend to all keys that they see equally.
+/// let geometry = AttentionGeometry {
+///     repeats: 1,
+///     scale: 1.0,
+///     causal: Some(CausalGeometry { past: 0, window: None }),
+///     compute: DType::F64,
+/// };
+/// let zeros = Tensor::zeros([1, 2, 1], DType::F64)?;
+/// let value = Tensor::from([2.0, 4.0]).reshape([1, 2, 1])?;
+/// let inputs = AttentionInputs {
+///     query: zeros.operand(),
+///     key: zeros.operand(),
+///     value: value.operand(),
+///     mask: None,
+/// };
+/// let kernels = Device::cpu().backend().attention().expect("the CPU has this family");
+/// let (output, saved) = kernels.forward(inputs.clone(), &geometry)?;
+/// let tensor = |storage| Tensor::from_storage(storage, Layout::contiguous([1, 2, 1].into()));
+/// assert_eq!(tensor(output).to_vec::<f64>()?, [2.0, 3.0]);
+///
+/// let grad = zeros.ones_like()?.operand();
+/// let [_, _, value] = kernels.backward(grad, inputs, &saved, &geometry)?;
+/// assert_eq!(tensor(value).to_vec::<f64>()?, [1.5, 0.5]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttentionGeometry {
     /// The number of consecutive elements of the batch that share keys and values.
@@ -180,6 +282,17 @@ pub struct AttentionGeometry {
 }
 
 /// The keys that the queries of an attention attend to: query `i` up to its own key `past + i`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::CausalGeometry;
+///
+/// // Ten keys in a cache, and the queries of the next three, each of which sees four keys.
+/// let causal = CausalGeometry { past: 10, window: Some(4) };
+/// assert_eq!(causal.seen(0, 13), 7..11);
+/// assert_eq!(causal.seen(2, 13), 9..13);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CausalGeometry {
     /// The number of keys before that of the first query.
@@ -194,74 +307,5 @@ impl CausalGeometry {
         let end = self.past.saturating_add(query).saturating_add(1);
         let start = self.window.map_or(0, |window| end.saturating_sub(window));
         start.min(keys)..end.min(keys)
-    }
-}
-
-/// The steps of a recurrent layer over sequences of different lengths, longest first: the rows of a step are those of the
-/// sequences that reach it, and the rows of the steps follow each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecurrentGeometry {
-    /// The cell of each step.
-    pub op: RecurrentOp,
-    /// The size of a gate, and of the state `c`.
-    pub hidden: usize,
-    /// The size of the state `h`.
-    pub width: usize,
-    /// The number of sequences that reach each step; never more than at the step before.
-    pub batch_sizes: Vec<usize>,
-    /// Whether the last step is computed first.
-    pub reverse: bool,
-    /// The dtype to compute in, whatever dtypes the operands have.
-    pub compute: DType,
-}
-
-impl RecurrentGeometry {
-    /// The number of sequences.
-    pub fn batch(&self) -> usize {
-        self.batch_sizes.first().copied().unwrap_or(0)
-    }
-
-    /// The number of rows of all steps.
-    pub fn rows(&self) -> usize {
-        self.batch_sizes.iter().sum()
-    }
-
-    /// The rows of each step, in the order in which they are computed.
-    pub fn steps(&self) -> Vec<Range<usize>> {
-        let mut end = 0;
-        let rows = |&count: &usize| {
-            end += count;
-            end - count..end
-        };
-        let mut steps: Vec<_> = self.batch_sizes.iter().map(rows).collect();
-        if self.reverse {
-            steps.reverse();
-        }
-        steps
-    }
-
-    /// For each row, the row whose state it starts from; the initial states count as rows after all others.
-    pub fn previous(&self) -> Vec<usize> {
-        let rows = self.rows();
-        let mut previous = vec![0; rows];
-        let mut latest: Vec<usize> = (rows..rows + self.batch()).collect();
-        for step in self.steps() {
-            for (row, latest) in step.zip(&mut latest) {
-                if let Some(previous) = previous.get_mut(row) {
-                    *previous = *latest;
-                }
-                *latest = row;
-            }
-        }
-        previous
-    }
-
-    /// For each sequence, the row of its final state, in the order of computation.
-    pub fn last(&self) -> Vec<usize> {
-        let mut last = vec![0; self.batch()];
-        for step in self.steps() {
-            step.zip(&mut last).for_each(|(row, last)| *last = row);
-        }
-        last
     }
 }

@@ -4,6 +4,29 @@ use super::dispatch::dispatch;
 use crate::{Complex, DType, F8E4M3, F8E5M2};
 
 /// Elements in host memory, in row-major order.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::HostData;
+/// use module_tensor::{DType, Element, Tensor};
+///
+/// let x = Tensor::from([[1_i32, 2], [3, 4]]);
+/// let data = x.t()?.to_host()?; // In row-major order of the transpose.
+/// assert_eq!((data.dtype(), i32::host(&data)), (DType::I32, Some(&vec![1, 3, 2, 4])));
+/// assert_eq!(Tensor::from_host(data, [4])?.to_vec::<i32>()?, [1, 3, 2, 4]);
+///
+/// // The bytes of a file, and elements read straight into their memory.
+/// let half = HostData::from_le_bytes(DType::F16, &[0x00, 0x3c, 0x00, 0xc0]);
+/// assert_eq!(Tensor::from_host(half, [2])?.to_dtype(DType::F32)?.to_vec::<f32>()?, [1.0, -2.0]);
+/// let mut data = HostData::unspecified(DType::I16, 2)?;
+/// if let Some(bytes) = data.le_bytes_mut() {
+///     bytes.copy_from_slice(&[1, 0, 0, 1]);
+///     assert_eq!(data.to_le_bytes(), [1, 0, 0, 1]);
+///     assert_eq!(i16::host(&data), Some(&vec![1, 256]));
+/// }
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HostData {
@@ -101,6 +124,24 @@ mod sealed {
 /// assert_eq!(<f32 as Element>::DTYPE, DType::F32);
 /// assert_eq!(largest::<i64>(&Tensor::from([3_i64, 5, 4]))?, Some(5));
 /// # Ok::<(), module_tensor::Error>(())
+/// ```
+///
+/// ```
+/// use module_tensor::{Element, F8E4M3};
+///
+/// let mut data = u16::into_host(vec![1, 258]);
+/// assert!(u8::host(&data).is_none());
+/// if let Some(values) = u16::host_mut(&mut data) {
+///     values[0] = 2;
+/// }
+/// assert_eq!(u16::from_host(data), Some(vec![2, 258]));
+///
+/// // Files are little-endian; their bytes are borrowed where memory is, too.
+/// assert_eq!(<u16 as Element>::to_le_bytes(&[2, 258]), [2, 0, 2, 1]);
+/// assert_eq!(<u16 as Element>::from_le_bytes(&[2, 0, 2, 1]), [2, 258]);
+/// assert_eq!(u8::as_le_bytes(&[7, 8]), Some([7, 8].as_slice()));
+/// assert_eq!(F8E4M3::in_bytes(&[0x38]), Some([F8E4M3::from_f32(1.0)].as_slice()));
+/// assert!(bool::in_bytes(&[2]).is_none());
 /// ```
 pub trait Element: sealed::Sealed + Copy + Default + PartialEq + Send + Sync + 'static {
     /// Its dtype.

@@ -18,6 +18,39 @@
 //! | packed elements | [`Packed`], [`PackedRuns`], [`BlockFormat`] |
 //! | random numbers | [`DeviceGenerator`], [`Distribution`] |
 //! | formulas of optimizers | [`UpdateFormula`], [`Real`], [`Formula`] |
+//!
+//! # Example
+//!
+//! ```
+//! use module_tensor::backend::{HostData, Operand, SharedBytes};
+//! use module_tensor::{DType, Device, Element, Layout, Scalar};
+//!
+//! // What every operation goes through: memory on the device, a kernel, and back.
+//! let backend = Device::cpu().backend();
+//! let x = Operand {
+//!     storage: backend.upload(HostData::F32(vec![1.5, 2.5, 3.5, 4.5]))?,
+//!     layout: Layout::contiguous([2, 2].into()),
+//! };
+//! let flat = |storage| Operand { storage, layout: Layout::contiguous(4.into()) };
+//! let integers = flat(backend.cast(x.clone(), DType::I64)?);
+//! assert_eq!(i64::from_host(backend.download(&integers)?), Some(vec![1, 2, 3, 4]));
+//! let copy = flat(backend.contiguous(x.clone())?);
+//! assert_eq!(f32::from_host(backend.download(&copy)?), Some(vec![1.5, 2.5, 3.5, 4.5]));
+//! let sevens = flat(backend.full(4, DType::I64, Scalar::from(7_i64))?);
+//! assert_eq!(i64::from_host(backend.download(&sevens)?), Some(vec![7; 4]));
+//!
+//! // Bytes of a file need not be copied.
+//! let bytes = SharedBytes::new(vec![1_u8, 2, 3, 4]);
+//! let borrowed = flat(backend.borrow(bytes, DType::U8)?);
+//! assert_eq!(u8::from_host(backend.download(&borrowed)?), Some(vec![1, 2, 3, 4]));
+//!
+//! // The CPU reads no other device's memory, has a generator, and nothing to wait for.
+//! assert!(backend.copy_from(&x)?.is_none());
+//! assert_eq!(backend.generator(3).map(|generator| generator.initial_seed()), Some(3));
+//! backend.synchronize()?;
+//! backend.empty_cache();
+//! # Ok::<(), module_tensor::Error>(())
+//! ```
 
 mod absent;
 pub(crate) mod cpu;

@@ -1,6 +1,27 @@
 use crate::Scalar;
 
 /// Operations on two elements.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::BinaryOp;
+/// use module_tensor::{Device, Layout, Scalar, Tensor};
+///
+/// let backend = Device::cpu().backend();
+/// let (a, b) = (Tensor::from([7.0, -7.0]), Tensor::from([4.0, 4.0]));
+/// let tensor = |storage| Tensor::from_storage(storage, Layout::contiguous(2.into()));
+///
+/// // The remainder has the sign of the divisor, as in Python.
+/// let rest = backend.binary(BinaryOp::Remainder, a.operand(), b.operand())?;
+/// assert_eq!(tensor(rest).to_vec::<f64>()?, [3.0, 1.0]);
+/// let rest = backend.binary_scalar(BinaryOp::Fmod, a.operand(), Scalar::from(4.0))?;
+/// assert_eq!(tensor(rest).to_vec::<f64>()?, [3.0, -3.0]);
+/// let sum = backend.add_scaled(a.operand(), b.operand(), Scalar::from(0.5))?;
+/// assert_eq!(tensor(sum).to_vec::<f64>()?, [9.0, -5.0]);
+/// assert_eq!(BinaryOp::FloorDivide.name(), "floor_divide");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BinaryOp {
@@ -54,6 +75,25 @@ impl BinaryOp {
 }
 
 /// The flat region of a piecewise linear function; the bounds have the dtype of the elements.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::FillRange;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let x = Tensor::from([-2.0, 0.0, 2.0, f64::NAN]);
+/// let grad = Tensor::from([1.0, 1.0, 1.0, 1.0]);
+/// let filled = |region| {
+///     let backend = Device::cpu().backend();
+///     let filled = backend.fill_in_range(region, 0.0.into(), x.operand(), grad.operand())?;
+///     Tensor::from_storage(filled, Layout::contiguous(4.into())).to_vec::<f64>()
+/// };
+/// assert_eq!(filled(FillRange::Within(0.0.into(), 1.0.into()))?, [1.0, 0.0, 1.0, 1.0]);
+/// assert_eq!(filled(FillRange::Outside((-1.0).into(), 1.0.into()))?, [0.0, 1.0, 0.0, 1.0]);
+/// assert_eq!(filled(FillRange::NotBetween((-1.0).into(), 1.0.into()))?, [0.0, 1.0, 0.0, 0.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FillRange {
@@ -66,6 +106,27 @@ pub enum FillRange {
 }
 
 /// Comparisons.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::CompareOp;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let backend = Device::cpu().backend();
+/// let (a, b) = (Tensor::from([1_i64, 2, 3]), Tensor::from([3_i64, 2, 1]));
+/// let tensor = |storage| Tensor::from_storage(storage, Layout::contiguous(3.into()));
+///
+/// let less = tensor(backend.compare(CompareOp::Lt, a.operand(), b.operand())?);
+/// assert_eq!(less.to_vec::<bool>()?, [true, false, false]);
+/// let minimum = backend.select(less.operand(), a.operand(), b.operand())?;
+/// assert_eq!(tensor(minimum).to_vec::<i64>()?, [1, 2, 1]);
+///
+/// let mask = tensor(backend.compare_scalar(CompareOp::Ge, a.operand(), 2_i64.into())?);
+/// let filled = backend.masked_fill(a.operand(), mask.operand(), true, 0_i64.into())?;
+/// assert_eq!(tensor(filled).to_vec::<i64>()?, [1, 0, 0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CompareOp {
@@ -84,6 +145,31 @@ pub enum CompareOp {
 }
 
 /// Reductions.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::ReduceOp;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let backend = Device::cpu().backend();
+/// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+/// let tensor = |storage, shape: [usize; 1]| {
+///     Tensor::from_storage(storage, Layout::contiguous(shape.into()))
+/// };
+/// let columns = backend.reduce(ReduceOp::Prod, x.operand(), &[0])?;
+/// assert_eq!(tensor(columns, [2]).to_vec::<f64>()?, [3.0, 8.0]);
+/// let squares = backend.sum_squares(x.operand(), &[0, 1])?;
+/// assert_eq!(tensor(squares, [1]).to_vec::<f64>()?, [30.0]);
+///
+/// // From each element to the last one of its row.
+/// let sums = backend.cumsum(x.operand(), 1, true)?;
+/// assert_eq!(tensor(sums, [4]).to_vec::<f64>()?, [3.0, 2.0, 7.0, 4.0]);
+/// let products = backend.cumprod(x.operand(), 0)?;
+/// assert_eq!(tensor(products, [4]).to_vec::<f64>()?, [1.0, 2.0, 3.0, 8.0]);
+/// assert_eq!(ReduceOp::Prod.name(), "prod");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReduceOp {
@@ -110,6 +196,24 @@ impl ReduceOp {
 }
 
 /// Indices of extremes.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::ArgReduceOp;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let backend = Device::cpu().backend();
+/// let x = Tensor::from([2.0, 5.0, 1.0, 5.0]);
+/// let indices = |storage, count: usize| {
+///     Tensor::from_storage(storage, Layout::contiguous(count.into())).to_vec::<i64>()
+/// };
+/// assert_eq!(indices(backend.arg_reduce(ArgReduceOp::Max, x.operand(), 0)?, 1)?, [1]);
+/// // The two greatest elements; equal ones stay in order.
+/// assert_eq!(indices(backend.argsort(x.operand(), 2, true)?, 2)?, [1, 3]);
+/// assert_eq!(ArgReduceOp::Max.name(), "argmax");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgReduceOp {
@@ -130,6 +234,21 @@ impl ArgReduceOp {
 }
 
 /// Normalized exponentials.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::SoftmaxOp;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let backend = Device::cpu().backend();
+/// let x = Tensor::from([0.0, 3.0_f64.ln()]);
+/// let y = backend.softmax(SoftmaxOp::Softmax, x.operand(), 0)?;
+/// let y = Tensor::from_storage(y, Layout::contiguous(2.into()));
+/// assert!(y.allclose(&Tensor::from([0.25, 0.75]), Default::default())?);
+/// assert_eq!(SoftmaxOp::LogSoftmax.name(), "log_softmax");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SoftmaxOp {
@@ -174,6 +293,15 @@ pub enum SampleOp {
 }
 
 /// The direction of a linear operation on one tensor; each direction is the other's gradient.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::LinearOp;
+///
+/// assert_eq!(LinearOp::Forward.reversed(), LinearOp::Backward);
+/// assert_eq!(LinearOp::Backward.reversed(), LinearOp::Forward);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinearOp {
     /// From an input to the output.
@@ -205,6 +333,17 @@ pub enum UnfoldOp {
 
 /// The steps of recurrent layers: the next state `h′` from the state `h` and the sums `x` and `s` of the input and of the
 /// state, each with its own weights and bias.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::RecurrentOp;
+///
+/// // The rows of an LSTM's weight: four gates of the size of the state.
+/// let hidden = 5;
+/// assert_eq!(RecurrentOp::Lstm.gates() * hidden, 20);
+/// assert_eq!((RecurrentOp::Gru.gates(), RecurrentOp::Tanh.gates()), (3, 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecurrentOp {
     /// `h′ = tanh(x + s)`

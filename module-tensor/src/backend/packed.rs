@@ -100,6 +100,20 @@ pub trait Packed {
     /// # Errors
     ///
     /// [`DTypeError::Packed`](crate::DTypeError::Packed) if they cannot be moved, which is the default.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::backend::{BlockFormat, Device};
+    /// use module_tensor::{DType, Tensor};
+    ///
+    /// // Blocks are in host memory, where they are unpacked in runs, and can be moved.
+    /// let x = BlockFormat::Q8_0.quantize(&Tensor::ones([1, 32], DType::F32)?)?;
+    /// let packed = x.storage().packed().expect("it is quantized");
+    /// assert_eq!(packed.runs().map(|runs| runs.group()), Some(32));
+    /// assert_eq!(packed.to_device(&Device::cpu())?.dtype(), DType::F32);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     fn to_device(&self, device: &Device) -> Result<Storage> {
         let _ = device;
         let (op, scheme) = ("to_device", self.scheme());
@@ -140,6 +154,58 @@ pub trait Packed {
 /// let mut out = [0.0; 2];
 /// Scaled { bytes: &[2, 4, 6], scale: 0.5 }.unpack_run(1..3, &mut out);
 /// assert_eq!(out, [2.0, 3.0]);
+/// ```
+///
+/// ```
+/// use std::ops::Range;
+///
+/// use module_tensor::backend::{CodeOrder, CodeTables, CodedRows, Int8Rows, PackedRuns};
+///
+/// /// Each byte is two codes of 4 bits, and each code stands for its square.
+/// struct Squares {
+///     codes: Vec<u8>,
+///     scales: Vec<f32>,
+///     squares: [f32; 16],
+/// }
+///
+/// impl PackedRuns for Squares {
+///     fn group(&self) -> usize {
+///         32
+///     }
+///
+///     fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+///         for (i, out) in run.zip(out) {
+///             let byte = self.codes[i / 2];
+///             let code = if i % 2 == 0 { byte >> 4 } else { byte & 15 };
+///             *out = self.scales[i / 32] * self.squares[usize::from(code)];
+///         }
+///     }
+///
+///     // Products of few rows then look the codes up in place.
+///     fn coded_rows(&self) -> Option<CodedRows<'_>> {
+///         Some(CodedRows {
+///             codes: &self.codes,
+///             order: CodeOrder::UpperFirst,
+///             block_size: 32,
+///             scales: &self.scales,
+///             tables: CodeTables::Same(&self.squares),
+///         })
+///     }
+///
+///     // Inputs are not rounded.
+///     fn rounding_inputs(&self) -> Option<Int8Rows<'_>> {
+///         None
+///     }
+/// }
+///
+/// let squares = std::array::from_fn(|code| (code * code) as f32);
+/// let packed = Squares { codes: vec![0x23; 16], scales: vec![0.5], squares };
+/// let mut out = [0.0; 2];
+/// packed.unpack_run(0..2, &mut out);
+/// assert_eq!(out, [2.0, 4.5]);
+/// let rows = packed.coded_rows().unwrap();
+/// assert_eq!((rows.order, rows.codes.len() * 2), (CodeOrder::UpperFirst, rows.block_size));
+/// assert!(packed.rounding_inputs().is_none());
 /// ```
 pub trait PackedRuns: Sync {
     /// The number of elements that are unpacked together.

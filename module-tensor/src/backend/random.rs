@@ -4,6 +4,19 @@ use super::Storage;
 use crate::{DType, Result};
 
 /// The distribution of random elements.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::DType;
+/// use module_tensor::backend::Distribution;
+/// use module_tensor::rng::Generator;
+///
+/// let generator = Generator::new(0);
+/// let letters = generator.draw(Distribution::Integers { low: 0, high: 26 }, 8, DType::I64)?;
+/// assert_eq!((letters.dtype(), Distribution::Permutation.name()), (DType::I64, "randperm"));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Distribution {
@@ -100,6 +113,24 @@ impl Distribution {
 /// let uniform = Distribution::Uniform { low: 0.0, high: 1.0 };
 /// let _first = generator.draw(uniform, 4, DType::F32)?;
 /// generator.set_state(&state)?; // Draws the same again.
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+///
+/// ```
+/// use module_tensor::DType;
+/// use module_tensor::backend::{DeviceGenerator, Distribution};
+/// use module_tensor::rng::CpuGenerator;
+///
+/// // Skipping values leads to the same state as drawing them.
+/// let normal = Distribution::Normal { mean: 0.0, std: 1.0 };
+/// let mut generator: Box<dyn DeviceGenerator> = Box::new(CpuGenerator::new(0));
+/// generator.manual_seed(7);
+/// generator.skip(normal, 5, DType::F32)?;
+/// let skipped = generator.get_state();
+/// generator.manual_seed(7);
+/// assert_eq!(generator.initial_seed(), 7);
+/// generator.draw(normal, 5, DType::F32)?;
+/// assert_eq!(generator.get_state(), skipped);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub trait DeviceGenerator: Send {

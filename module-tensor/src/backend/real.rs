@@ -18,6 +18,35 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 ///     x / (x.abs() + 1.0)
 /// }
 /// ```
+///
+/// ```
+/// use module_tensor::Tensor;
+/// use module_tensor::fused::{Real, UpdateFormula, update_elements};
+///
+/// /// The functions of two numbers, one for each written tensor.
+/// #[derive(Clone, Copy)]
+/// struct Functions;
+///
+/// impl UpdateFormula<6, 1> for Functions {
+///     #[inline]
+///     fn apply<T: Real>(self, [x, ..]: [T; 6], [y]: [T; 1]) -> [T; 6] {
+///         [
+///             x.sqrt().recip(),
+///             x.maximum(y).clamp(-1.0, 3.0),
+///             x.add_product(2.0, y, y),
+///             x.add_quotient(2.0, x, y),
+///             x.lerp(y, 0.25),
+///             y.where_positive(x, y.sign()),
+///         ]
+///     }
+/// }
+///
+/// let mut values = [(); 6].map(|()| Tensor::from([4.0_f64]));
+/// update_elements(values.each_mut(), [&Tensor::from([-2.0_f64])], Functions)?;
+/// let values: Vec<f64> = values.iter().map(Tensor::item).collect::<Result<_, _>>()?;
+/// assert_eq!(values, [0.5, 3.0, 12.0, 0.0, 2.5, -1.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait Real:
     Copy
     + Neg<Output = Self>

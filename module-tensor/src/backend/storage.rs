@@ -8,6 +8,41 @@ use crate::layout::Layout;
 use crate::{DType, DTypeError, DeviceError, Result};
 
 /// A shared handle to the memory behind tensors.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{Storage, StorageData};
+/// use module_tensor::{DType, Device};
+///
+/// /// The memory of a device: here one number.
+/// struct Cell(f32);
+///
+/// impl StorageData for Cell {
+///     fn dtype(&self) -> DType {
+///         DType::F32
+///     }
+///
+///     fn device(&self) -> Device {
+///         Device::cpu()
+///     }
+/// }
+///
+/// let mut storage = Storage::new(Cell(1.0));
+/// assert_eq!((storage.dtype(), storage.device()), (DType::F32, Device::cpu()));
+/// assert!(storage.packed().is_none() && storage.is_unshared());
+/// if let Some(cell) = storage.downcast_mut::<Cell>() {
+///     cell.0 = 2.0;
+/// }
+///
+/// // A kernel that finds a second handle must not write in place.
+/// let other = storage.clone();
+/// assert!(other.is_same(&storage) && other.address() == storage.address());
+/// assert!(!storage.is_unshared() && storage.downcast_mut::<Cell>().is_none());
+/// assert_eq!(storage.downcast_ref::<Cell>().unwrap().0, 2.0);
+/// assert_eq!(storage.data::<Cell>("example", Device::cpu())?.0, 2.0);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Storage {
     data: Arc<dyn StorageData>,
@@ -169,6 +204,52 @@ impl Storage {
 /// An operand of a kernel: memory and the layout of the elements in it.
 ///
 /// It is passed by value, so that a kernel can write its result in place if nothing else shares the memory.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::ReduceOp;
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// // The kernels that read and write by index.
+/// let backend = Device::cpu().backend();
+/// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+/// let read = |storage, count: usize| {
+///     Tensor::from_storage(storage, Layout::contiguous(count.into())).to_vec::<f64>()
+/// };
+/// let (index, rows) = (Tensor::from([[1_i64, 0]]), Tensor::from([1_i64, 1]));
+/// assert_eq!(read(backend.gather(x.operand(), 0, index.operand())?, 2)?, [3.0, 2.0]);
+/// assert_eq!(
+///     read(backend.index_select(x.operand(), 0, rows.operand())?, 4)?,
+///     [3.0, 4.0, 3.0, 4.0],
+/// );
+///
+/// let source = Tensor::from([[10.0, 20.0]]);
+/// let replaced = backend.scatter(x.operand(), 0, index.operand(), source.operand())?;
+/// assert_eq!(read(replaced, 4)?, [1.0, 20.0, 10.0, 4.0]);
+/// let added = backend.scatter_add(x.operand(), 0, index.operand(), source.operand())?;
+/// assert_eq!(read(added, 4)?, [1.0, 22.0, 13.0, 4.0]);
+/// let source = Tensor::from([[0.0, 20.0]]);
+/// let op = ReduceOp::Max;
+/// let greatest = backend.scatter_reduce(op, x.operand(), 0, index.operand(), source.operand())?;
+/// assert_eq!(read(greatest, 4)?, [1.0, 20.0, 3.0, 4.0]);
+/// let added = backend.index_add(x.operand(), 0, rows.operand(), x.operand())?;
+/// assert_eq!(read(added, 4)?, [1.0, 2.0, 7.0, 10.0]);
+///
+/// // A transpose is another layout of the same memory.
+/// let both = backend.cat(vec![x.operand(), x.t()?.operand()], 1)?;
+/// assert_eq!(read(both, 8)?, [1.0, 2.0, 1.0, 3.0, 3.0, 4.0, 2.0, 4.0]);
+/// let (indices, count) = backend.nonzero(x.gt(2.5)?.operand())?;
+/// let indices = Tensor::from_storage(indices, Layout::contiguous([count, 2].into()));
+/// assert_eq!(indices.to_vec::<i64>()?, [1, 0, 1, 1]);
+///
+/// // Writing through a layout: the diagonal of new zeros.
+/// let zeros = Tensor::from([0.0; 4]).reshape([2, 2])?;
+/// let (diagonal, values) = (zeros.diagonal(0, 0, 1)?, Tensor::from([5.0, 6.0]));
+/// let written = backend.as_strided_scatter(values.operand(), diagonal.layout(), 4, 0.0.into())?;
+/// assert_eq!(read(written, 4)?, [5.0, 0.0, 0.0, 6.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Operand {
     /// The memory.

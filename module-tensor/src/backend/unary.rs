@@ -188,6 +188,23 @@ macro_rules! variants {
         $op:ident $({ $($(#[$about:meta])* $number:ident: $type:ty),* $(,)? })? $name:literal => $kernel:expr;
     )*) => {
         /// Operations on one element; their numbers are rounded to the dtype.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_tensor::backend::UnaryOp;
+        /// use module_tensor::{Device, Layout, Tensor};
+        ///
+        /// let backend = Device::cpu().backend();
+        /// let (x, factor) = (Tensor::from([4.0, 9.0]), Tensor::from([10.0, 100.0]));
+        /// let tensor = |storage| Tensor::from_storage(storage, Layout::contiguous(2.into()));
+        /// let root = backend.unary(UnaryOp::Sqrt, x.operand())?;
+        /// assert_eq!(tensor(root).to_vec::<f64>()?, [2.0, 3.0]);
+        /// let product = backend.unary_times(UnaryOp::Sqrt, x.operand(), factor.operand())?;
+        /// assert_eq!(tensor(product).to_vec::<f64>()?, [20.0, 300.0]);
+        /// assert_eq!(UnaryOp::Sqrt.name(), "sqrt");
+        /// # Ok::<(), module_tensor::Error>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum UnaryOp {

@@ -7,10 +7,10 @@ use crate::layout::Shape;
 /// # Example
 ///
 /// ```
-/// use module_tensor::{ErrorKind, Tensor};
+/// use module_tensor::{AutogradError, ErrorKind, Tensor};
 ///
 /// let error = Tensor::from([1.0_f32]).backward().unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::Autograd(_)), "{error}");
+/// assert!(matches!(error.kind(), ErrorKind::Autograd(AutogradError::BackwardUntracked)), "{error}");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

@@ -7,10 +7,10 @@ use super::quote::{passage, quote};
 /// # Example
 ///
 /// ```
-/// use module_tensor::{Device, ErrorKind};
+/// use module_tensor::{Device, DeviceError, ErrorKind};
 ///
 /// let error = "cuda:7".parse::<Device>().unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::Device(_)), "{error}");
+/// assert!(matches!(error.kind(), ErrorKind::Device(DeviceError::Unknown { .. })), "{error}");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

@@ -8,10 +8,10 @@ use crate::dtype::DType;
 /// # Example
 ///
 /// ```
-/// use module_tensor::{ErrorKind, Tensor};
+/// use module_tensor::{DTypeError, ErrorKind, Tensor};
 ///
 /// let error = Tensor::from([1_i64]).exp().unwrap_err();
-/// assert!(matches!(error.kind(), ErrorKind::DType(_)), "{error}");
+/// assert!(matches!(error.kind(), ErrorKind::DType(DTypeError::Unsupported { .. })), "{error}");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

@@ -126,6 +126,19 @@ impl Error {
     }
 
     /// Converts to the kind of the error, without the module path.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Error, ErrorKind};
+    ///
+    /// // The source of the error, to be passed on as it came.
+    /// let error = Error::custom(std::io::Error::other("the disk is full"));
+    /// match error.into_kind() {
+    ///     ErrorKind::Custom(source) => assert_eq!(source.to_string(), "the disk is full"),
+    ///     kind => unreachable!("{kind:?}"),
+    /// }
+    /// ```
     pub fn into_kind(self) -> ErrorKind {
         self.0.kind
     }

@@ -52,6 +52,16 @@ pub fn escape(text: &str) -> Quote<'_> {
 }
 
 /// Untrusted text whose `Display` escapes control characters and truncates long text.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::error::{Quote, quote};
+///
+/// let name = "x".repeat(1000);
+/// let quoted: Quote<'_> = quote(&name);
+/// assert!(quoted.to_string().len() < 130, "{quoted}");
+/// ```
 pub struct Quote<'a> {
     text: &'a str,
     most: usize,

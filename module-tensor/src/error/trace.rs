@@ -5,6 +5,24 @@ use std::fmt;
 ///
 /// Nothing is recorded unless there is an error: each `call` that an error leaves looks for the previous one among its own
 /// descendants.
+///
+/// # Example
+///
+/// ```
+/// use std::any::TypeId;
+///
+/// use module_tensor::error::Trace;
+///
+/// // An error leaves a `Linear`, then the block that holds it as `fc`, then the network.
+/// let anchor = |address| (TypeId::of::<()>(), address);
+/// let mut trace = Trace::new("Linear", anchor(1));
+/// trace.extend("fc", anchor(2));
+/// trace.extend("layers.0", anchor(3));
+/// assert_eq!((trace.path(), trace.kind(), trace.anchor()), ("layers.0.fc", "Linear", anchor(3)));
+/// assert_eq!(trace.to_string(), "layers.0.fc (Linear)");
+/// trace.leave_unregistered(anchor(4));
+/// assert_eq!(trace.to_string(), "layers.0.fc (Linear, not registered in its caller)");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Trace {
     kind: &'static str,

@@ -18,6 +18,20 @@ use super::sizes::DimVec;
 /// assert_eq!(x.sum(-1)?.to_vec::<f32>()?, [3.0, 7.0]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{Dims, Result, Tensor};
+///
+/// /// The root of the mean square.
+/// fn rms(x: &Tensor, dims: impl Into<Dims>) -> Result<Tensor> {
+///     x.mul(x)?.mean(dims)?.sqrt()
+/// }
+///
+/// let x = Tensor::from([[3.0_f32, -3.0], [4.0, 4.0]]);
+/// assert_eq!(rms(&x, -1)?.to_vec::<f32>()?, [3.0, 4.0]);
+/// assert_eq!((Dims::from(..), rms(&x, ..)?.item::<f32>()?), (Dims::All, 12.5_f32.sqrt()));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dims {
     /// All of them.
@@ -93,6 +107,12 @@ impl From<&DimVec> for Dims {
 /// assert_eq!(x.argmax(..)?.item::<i64>()?, 3);
 /// assert_eq!(x.argmax(0)?.to_vec::<i64>()?, [1, 1]);
 /// # Ok::<(), module_tensor::Error>(())
+/// ```
+///
+/// ```
+/// use module_tensor::Dim;
+///
+/// assert_eq!((Dim::from(-1), Dim::from(..)), (Dim::One(-1), Dim::All));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {

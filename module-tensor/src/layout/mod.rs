@@ -32,6 +32,24 @@ use sizes::DimVec;
 /// assert_eq!(x.t()?.layout().strides(), [1, 3]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{Layout, Shape, Tensor};
+///
+/// // The last two rows: they begin at the third element of the memory.
+/// let x = Tensor::arange(0, 6, ())?.reshape([3, 2])?;
+/// let rows = x.narrow(0, 1..3)?;
+/// let layout = rows.layout();
+/// assert_eq!((layout.shape(), layout.offset(), layout.rank()), (&Shape::from([2, 2]), 2, 2));
+/// assert!(layout.is_contiguous() && !rows.t()?.layout().is_contiguous());
+///
+/// // Any strides that stay inside the memory: the windows of two elements over four.
+/// let windows = Layout::within([3, 2].into(), &[1, 1], 0, 4).unwrap();
+/// let windows = Tensor::from_storage(Tensor::from([1_i64, 2, 3, 4]).storage().clone(), windows);
+/// assert_eq!(windows.to_vec::<i64>()?, [1, 2, 2, 3, 3, 4]);
+/// assert!(Layout::within([4, 2].into(), &[1, 1], 0, 4).is_none());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     shape: Shape,

@@ -23,6 +23,19 @@ pub const MAX_RANK: usize = 64;
 /// assert_eq!(shape.numel(), 6);
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
+///
+/// ```
+/// use module_tensor::Shape;
+///
+/// // The checks of an operation of your own.
+/// let shape = Shape::from([2, 3]);
+/// assert_eq!(shape.checked_numel("hat", size_of::<f32>())?, 6);
+/// let error = Shape::from([usize::MAX, 2]).checked_numel("hat", 4).unwrap_err();
+/// assert!(error.to_string().starts_with("hat: "), "{error}");
+/// let error = shape.error("hat", "a square matrix");
+/// assert_eq!(error.to_string(), "hat: expected a square matrix, got shape [2, 3]");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "Size")]
 pub struct Shape(DimVec);
@@ -225,6 +238,19 @@ impl fmt::Debug for Shape {
 /// assert_eq!(x.reshape((batch, 3, -1))?.shape().to_string(), "[2, 3, 4]");
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{IntoSizes, Result, Tensor};
+///
+/// /// `view` by its older name.
+/// fn view(x: &Tensor, sizes: impl IntoSizes) -> Result<Tensor> {
+///     x.reshape(sizes)
+/// }
+///
+/// assert_eq!(view(&Tensor::arange(0, 6, ())?, [3, -1])?.shape().to_string(), "[3, 2]");
+/// assert_eq!((2_usize, -1).into_sizes().as_slice(), [2, -1]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait IntoSizes {
     /// The sizes in order; those beyond `isize`, which no tensor has, become `isize::MAX`.
     fn into_sizes(self) -> SmallVec<[isize; 4]>;
@@ -241,6 +267,12 @@ pub trait IntoSizes {
 /// let x = Tensor::arange(0, 6, ())?.reshape((rows, columns))?;
 /// assert_eq!(x.shape().to_string(), "[2, 3]");
 /// # Ok::<(), module_tensor::Error>(())
+/// ```
+///
+/// ```
+/// use module_tensor::IntoSize;
+///
+/// assert_eq!((3_usize.into_size(), usize::MAX.into_size()), (3, isize::MAX));
 /// ```
 pub trait IntoSize {
     /// The size; one beyond `isize`, which no tensor has, becomes `isize::MAX`.

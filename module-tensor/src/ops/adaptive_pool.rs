@@ -8,6 +8,18 @@ use crate::backend::{PoolDivisor, PoolGeometry, PoolWindows};
 use crate::tensor::Tensor;
 
 /// The size of the output of adaptive pooling, for each spatial dimension; `None` keeps the input's.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{AdaptiveSize, DType, Tensor};
+///
+/// let x = Tensor::ones([1, 3, 8, 6], DType::F32)?;
+/// assert_eq!(AdaptiveSize::from([2, 3]), AdaptiveSize([Some(2), Some(3)]));
+/// let y = x.adaptive_avg_pool2d(AdaptiveSize([None, Some(1)]))?;
+/// assert_eq!(y.shape().to_string(), "[1, 3, 8, 1]");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptiveSize<const N: usize>(pub [Option<usize>; N]);
 

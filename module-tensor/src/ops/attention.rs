@@ -1,6 +1,9 @@
 //! Attention.
 
+mod options;
 mod shapes;
+
+pub use options::AttentionOptions;
 
 use self::shapes::{NAME, Shapes};
 use super::AutocastPolicy;
@@ -8,44 +11,6 @@ use super::fused::gradient;
 use crate::backend::{AttentionGeometry, AttentionInputs, AttentionKernels, CausalGeometry, Saved};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled};
 use crate::{DType, Error, Result, Shape};
-
-crate::options! {
-    /// The options of [`Tensor::scaled_dot_product_attention`], with PyTorch's names and defaults; `causal_with` and
-    /// `sliding_window` correspond to PyTorch's `torch.nn.attention.bias.causal_lower_right` and to masks.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::{AttentionOptions, DType, Tensor};
-    ///
-    /// let x = Tensor::randn([1, 2, 5, 4], DType::F32)?;
-    /// let options = AttentionOptions::new().is_causal(true);
-    /// let y = x.scaled_dot_product_attention(&x, &x, options)?;
-    /// assert_eq!(y.shape(), x.shape());
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    #[derive(Clone, Copy, Debug)]
-    pub struct AttentionOptions<'a> {
-        optional {
-            /// A `Bool` mask, true where a key may be attended to, or numbers that are added to the scores.
-            attn_mask: Option<&'a Tensor> = None,
-            /// The dropout probability of attention weights.
-            dropout_p: f64 = 0.0,
-            /// Whether query `i` attends only to the keys up to `i`. As in PyTorch, no mask is allowed with it.
-            is_causal: bool = false,
-            /// The number of keys before that of the first query: query `i` attends only to the keys up to `past + i`, as
-            /// in a sequence whose first `past` elements were processed before. A mask is applied too.
-            causal_with: Option<usize> = None,
-            /// The maximum number of keys that a query attends to, ending with its own: the attention is causal, offset by
-            /// `causal_with` if it is given. A mask is applied too.
-            sliding_window: Option<usize> = None,
-            /// The factor of the scores; `1/√width` of the queries if absent.
-            scale: Option<f64> = None,
-            /// Whether several query heads share one head of key and value.
-            enable_gqa: bool = false,
-        }
-    }
-}
 
 impl Tensor {
     /// `softmax(query · keyᵀ · scale + mask) · value`, where `self` is the query.

@@ -22,6 +22,18 @@ crate::options! {
     /// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use module_tensor::{AvgPoolOptions, Tensor};
+    ///
+    /// // The last window is cut off, or has the one element that is left; and sums instead of means.
+    /// let x = Tensor::from([[1.0_f32, 3.0, 5.0]]);
+    /// let pool = |options| x.avg_pool1d(options)?.to_vec::<f32>();
+    /// assert_eq!(pool(AvgPoolOptions::new([2]))?, [2.0]);
+    /// assert_eq!(pool(AvgPoolOptions::new([2]).ceil_mode(true))?, [2.0, 5.0]);
+    /// assert_eq!(pool(AvgPoolOptions::new([2]).divisor_override(1))?, [4.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AvgPoolOptions<const N: usize> {
         required {

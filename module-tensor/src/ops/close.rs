@@ -16,6 +16,15 @@ crate::options! {
     /// assert!(a.allclose(&b, Tolerance::new().atol(0.1))?);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use module_tensor::{Tensor, Tolerance};
+    ///
+    /// let x = Tensor::from([1.0, f64::NAN]);
+    /// assert!(!x.allclose(&x, Tolerance::new())?);
+    /// assert!(x.allclose(&x, Tolerance::new().equal_nan(true))?);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Tolerance {
         optional {

@@ -23,6 +23,23 @@ crate::options! {
     /// assert_eq!(y.shape().to_string(), "[1, 4, 4]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use module_tensor::{ConvOptions, Tensor};
+    ///
+    /// // Each window has an element and the one after next.
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0, 4.0, 5.0]]);
+    /// let w = Tensor::from([[[1.0_f32, 1.0]]]);
+    /// let y = x.conv1d(&w, ConvOptions::new().dilation([2]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [4.0, 6.0, 8.0]);
+    ///
+    /// // With as many groups as channels, each channel has its own kernel.
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// let w = Tensor::from([[[10.0_f32]], [[100.0]]]);
+    /// let y = x.conv1d(&w, ConvOptions::new().groups(2))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [10.0, 20.0, 300.0, 400.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ConvOptions<const N: usize> {
         optional {

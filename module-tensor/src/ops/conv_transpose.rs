@@ -21,6 +21,20 @@ crate::options! {
     /// assert_eq!(y.shape().to_string(), "[1, 3, 8]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use module_tensor::{ConvTransposeOptions, Tensor};
+    ///
+    /// // Each element is written to its place, and ten times as much two places behind it.
+    /// let (x, w) = (Tensor::from([[1.0_f32, 2.0]]), Tensor::from([[[1.0_f32, 10.0]]]));
+    /// let y = x.conv_transpose1d(&w, ConvTransposeOptions::new().dilation([2]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 2.0, 10.0, 20.0]);
+    ///
+    /// let (x, w) = (Tensor::from([[1.0_f32], [2.0]]), Tensor::from([[[10.0_f32]], [[100.0]]]));
+    /// let y = x.conv_transpose1d(&w, ConvTransposeOptions::new().groups(2))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [10.0, 200.0]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ConvTransposeOptions<const N: usize> {
         optional {

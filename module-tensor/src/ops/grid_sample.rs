@@ -1,90 +1,16 @@
 //! `grid_sample`, which reads images at the locations of a grid, and `affine_grid`.
 
 mod cubic;
+mod options;
+
+pub use options::{GridPaddingMode, GridSampleMode, GridSampleOptions};
 
 use super::AutocastPolicy;
-use std::fmt;
-
 use cubic::cubic_weights;
 
 use crate::backend::{Outside, SampleGeometry, SampleOp};
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result, Shape, ShapeError};
-
-/// The interpolation of [`Tensor::grid_sample`] between pixels; it prints as PyTorch names it.
-///
-/// # Example
-///
-/// ```
-/// use module_tensor::GridSampleMode;
-///
-/// assert_eq!(GridSampleMode::default().to_string(), "bilinear");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum GridSampleMode {
-    /// Linear interpolation between the two neighboring pixels of each dimension.
-    #[default]
-    Bilinear,
-    /// The nearest pixel; halfway between two, the one with the even index.
-    Nearest,
-    /// Cubic interpolation of four pixels in each dimension, with `A = -0.75`; two dimensions.
-    Bicubic,
-}
-
-impl fmt::Display for GridSampleMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bilinear => "bilinear",
-            Self::Nearest => "nearest",
-            Self::Bicubic => "bicubic",
-        })
-    }
-}
-
-/// The values that [`Tensor::grid_sample`] reads outside the image; it prints as PyTorch names it.
-///
-/// # Example
-///
-/// ```
-/// use module_tensor::GridPaddingMode;
-///
-/// assert_eq!(GridPaddingMode::default().to_string(), "zeros");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum GridPaddingMode {
-    /// Zeros.
-    #[default]
-    Zeros,
-    /// The nearest pixel of the image.
-    Border,
-    /// The image reflected at its border.
-    Reflection,
-}
-
-impl fmt::Display for GridPaddingMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Zeros => "zeros",
-            Self::Border => "border",
-            Self::Reflection => "reflection",
-        })
-    }
-}
-
-crate::options! {
-    /// The options of [`Tensor::grid_sample`], with PyTorch's names and defaults.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct GridSampleOptions {
-        optional {
-            /// The interpolation mode.
-            mode: GridSampleMode = GridSampleMode::Bilinear,
-            /// The values outside the image.
-            padding_mode: GridPaddingMode = GridPaddingMode::Zeros,
-            /// Whether -1 and 1 are the centers of the corner pixels rather than their outer edges.
-            align_corners: bool = false,
-        }
-    }
-}
 
 impl Tensor {
     /// Samples an image at the locations of a grid: `torch.nn.functional.grid_sample`.

@@ -22,6 +22,14 @@ use crate::{DType, Error, Result};
 /// assert_eq!(x.i((IndexItem::NewAxis, ..2))?.shape().to_string(), "[1, 2]");
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{IndexItem, Tensor};
+///
+/// let x = Tensor::from([1_i64, 2, 3, 4]);
+/// assert_eq!(x.i(IndexItem::between(1, -1))?.to_vec::<i64>()?, [2, 3]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum IndexItem {
     /// One slice, without the dimension; negative ones count from the end.
@@ -98,6 +106,18 @@ impl fmt::Display for IndexItem {
 /// assert_eq!(x.i(1)?.to_vec::<i64>()?, [4, 5, 6]);
 /// assert_eq!(x.i((.., 1..))?.to_vec::<i64>()?, [2, 3, 5, 6]);
 /// # Ok::<(), module_tensor::Error>(())
+/// ```
+///
+/// ```
+/// use module_tensor::IntoIndex;
+///
+/// /// An index as Python writes it.
+/// fn python(index: impl IntoIndex) -> String {
+///     let items: Vec<_> = index.into_items().iter().map(ToString::to_string).collect();
+///     format!("x[{}]", items.join(", "))
+/// }
+///
+/// assert_eq!(python((.., 1.., -1)), "x[:, 1:, -1]");
 /// ```
 pub trait IntoIndex {
     /// The items in order.

@@ -65,6 +65,24 @@ pub enum Resize {
 }
 
 /// The options of [`Tensor::interpolate`], with PyTorch's names and defaults.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{InterpolateMode, InterpolateOptions, Resize, Tensor};
+///
+/// let options = InterpolateOptions::size([1, 2]).mode(InterpolateMode::Bilinear);
+/// assert_eq!(options.resize, Resize::Size(vec![1, 2]));
+///
+/// // Antialiased pixels are means of all that they cover, beyond the two nearest.
+/// let x = Tensor::from([0.0_f32, 4.0, 0.0, 4.0]).reshape([1, 1, 1, 4])?;
+/// let resize = |options: &InterpolateOptions| x.interpolate(options)?.to_vec::<f32>();
+/// assert_eq!(resize(&options)?, [2.0, 2.0]);
+/// let means = resize(&options.clone().antialias(true))?;
+/// assert!((means[0] - 12.0 / 7.0).abs() < 1e-6 && (means[1] - 16.0 / 7.0).abs() < 1e-6);
+/// assert_eq!(resize(&options.align_corners(true))?, [0.0, 4.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterpolateOptions {
     /// The size of the output.

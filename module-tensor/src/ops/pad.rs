@@ -19,6 +19,14 @@ use crate::{Error, Result, Scalar, Shape};
 /// assert_eq!(x.pad([1, 0], 9.0)?.to_vec::<f32>()?, [9.0, 1.0, 2.0, 3.0]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{PadMode, Tensor};
+///
+/// let x = Tensor::from([1.0_f32, 2.0]);
+/// assert_eq!(x.pad([1, 0], PadMode::constant(0.5))?.to_vec::<f32>()?, [0.5, 1.0, 2.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
     /// A constant.

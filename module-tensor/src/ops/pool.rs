@@ -1,35 +1,14 @@
 //! Max pooling over one to three dimensions.
 
+mod options;
+
+pub use options::{Pool2dOptions, PoolOptions};
+
 use super::AutocastPolicy::Float32;
 use super::window::{check_positive, name_by_dims, reach};
 use crate::backend::{PoolGeometry, PoolWindow, PoolWindows};
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 use crate::{DType, Error, Result, Shape};
-
-crate::options! {
-    /// The options of [`Tensor::max_pool1d`], [`Tensor::max_pool2d`] and [`Tensor::max_pool3d`], with
-    /// PyTorch's names and defaults.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct PoolOptions<const N: usize> {
-        required {
-            /// The size of the window.
-            kernel_size: [usize; N],
-        }
-        optional {
-            /// The step of the window.
-            stride: [usize; N] = kernel_size,
-            /// Padding around the input, which is never the maximum; at most half the window.
-            padding: [usize; N] = [0; N],
-            /// The distance between neighbors of the window.
-            dilation: [usize; N] = [1; N],
-            /// Whether a last window that starts inside but ends outside is included.
-            ceil_mode: bool = false,
-        }
-    }
-}
-
-/// The options of [`Tensor::max_pool2d`].
-pub type Pool2dOptions = PoolOptions<2>;
 
 impl Tensor {
     /// The maximum of each window of a sequence, like [`max_pool2d`](Self::max_pool2d).

@@ -14,6 +14,33 @@ use crate::{Error, Result, Shape};
 
 crate::options! {
     /// The arguments of [`recurrent`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::fused::{RecurrentOp, RecurrentOptions, RecurrentOutput, recurrent};
+    /// use module_tensor::{DType, Tensor};
+    ///
+    /// // Two sequences of two steps and of one: `h′ = max(0, x + h/2 + 1)`, from the first step or the last.
+    /// let gates = Tensor::from([[1.0_f32], [-1.0], [2.0]]);
+    /// let (weight, bias) = (Tensor::from([[0.5_f32]]), Tensor::from([1.0_f32]));
+    /// let first = Tensor::zeros([2, 1], DType::F32)?;
+    /// let options = RecurrentOptions::new(RecurrentOp::Relu, &weight, &[2, 1]).bias_hh(&bias);
+    /// let states: RecurrentOutput = recurrent(&gates, &first, None, &options)?;
+    /// assert_eq!(states.output.to_vec::<f32>()?, [2.0, 0.0, 4.0]);
+    /// let states = recurrent(&gates, &first, None, &options.reverse(true))?;
+    /// assert_eq!(states.output.to_vec::<f32>()?, [3.5, 0.0, 3.0]);
+    ///
+    /// // An LSTM whose state `h` is projected from two numbers to one.
+    /// let (gates, weight) = (Tensor::zeros([1, 8], DType::F32)?, Tensor::zeros([8, 1], DType::F32)?);
+    /// let (hidden, cell) = (Tensor::zeros([1, 1], DType::F32)?, Tensor::ones([1, 2], DType::F32)?);
+    /// let projection = Tensor::from([[1.0_f32, -1.0]]);
+    /// let options = RecurrentOptions::new(RecurrentOp::Lstm, &weight, &[1]).weight_hr(&projection);
+    /// let states = recurrent(&gates, &hidden, Some(&cell), &options)?;
+    /// assert_eq!(states.hidden.to_vec::<f32>()?, [0.0]);
+    /// assert_eq!(states.cell.unwrap().to_vec::<f32>()?, [0.5, 0.5]);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy)]
     pub struct RecurrentOptions<'a> {
         required {

@@ -19,6 +19,19 @@ use crate::tensor::Tensor;
 /// assert_eq!((values.to_vec::<i64>()?, indices.to_vec::<i64>()?), (vec![7, 5], vec![1, 0]));
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{ReduceDim, Result, Tensor};
+///
+/// /// The greatest magnitude, with its index if there is a dimension.
+/// fn max_abs<D: ReduceDim>(x: &Tensor, dim: D) -> Result<D::Output> {
+///     x.abs()?.max(dim)
+/// }
+///
+/// let (_, index) = max_abs(&Tensor::from([1_i64, -5, 3]), 0)?;
+/// assert_eq!(index.item::<i64>()?, 1);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a dimension nor `..`",
     label = "expected an `isize` or `..`",

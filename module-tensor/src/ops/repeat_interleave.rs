@@ -7,6 +7,18 @@ use crate::tensor::Tensor;
 use crate::{DType, DTypeError, Error, Result, Shape};
 
 /// The number of repetitions of each slice: one number for all, or a tensor with one for each.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Repeats, Tensor};
+///
+/// let (x, counts) = (Tensor::from([1_i64, 2]), Tensor::from([3_i64, 1]));
+/// let repeat = |repeats: Repeats<'_>| x.repeat_interleave(repeats, 0)?.to_vec::<i64>();
+/// assert_eq!(repeat(Repeats::All(2))?, [1, 1, 2, 2]);
+/// assert_eq!(repeat(Repeats::Each(&counts))?, [1, 1, 1, 2]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Repeats<'a> {
     /// The same number for each slice.

@@ -24,6 +24,12 @@ use crate::OptionValue;
 /// assert_eq!((kernel.to_string(), kernel.as_given().to_string()), ("(3, 3)".into(), "3".into()));
 /// assert_eq!(Sizes::<1>::from([5]).to_string(), "(5,)");
 /// ```
+///
+/// ```
+/// use module_tensor::Sizes;
+///
+/// assert_eq!(Sizes::<3>::from(2).get(), [2, 2, 2]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes<const N: usize, T = usize> {
     sizes: [T; N],

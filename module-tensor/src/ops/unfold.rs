@@ -17,6 +17,18 @@ crate::options! {
     /// assert_eq!(x.im2col(UnfoldOptions::new([2, 2]).stride([2, 2]))?.shape().to_string(), "[1, 8, 4]");
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use module_tensor::{DType, Tensor, UnfoldOptions};
+    ///
+    /// // One window over the corners of an image of 3 by 3.
+    /// let x = Tensor::linspace(1.0, 9.0, 9, DType::F32)?.reshape([1, 1, 3, 3])?;
+    /// let corners = x.im2col(UnfoldOptions::new([2, 2]).dilation([2, 2]))?;
+    /// assert_eq!(corners.to_vec::<f32>()?, [1.0, 3.0, 7.0, 9.0]);
+    /// let padded = x.im2col(UnfoldOptions::new([1, 1]).padding([1, 1]))?;
+    /// assert_eq!(padded.shape().to_string(), "[1, 1, 25]");
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct UnfoldOptions<const N: usize> {
         required {

@@ -68,6 +68,17 @@ pub fn default_generator() -> Generator {
 
 impl Device {
     /// The default generator for this device; the [CPU's](crate::rng::default_generator) for a device without its own.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Device, fork_rng};
+    ///
+    /// fork_rng(3, || {
+    ///     let generator = Device::cpu().default_generator();
+    ///     assert_eq!(generator.initial_seed(), 3);
+    /// });
+    /// ```
     #[must_use]
     pub fn default_generator(&self) -> Generator {
         Defaults::current().of(*self)

@@ -21,6 +21,37 @@ use crate::{DType, Device, Result};
 /// assert_eq!(x.to_vec::<f32>()?, [0.496_256_6, 0.768_221_8]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::rng::{Distribution, Generator};
+/// use module_tensor::{DType, Device, Tensor};
+///
+/// let generator = Generator::on(Device::cpu(), 5)?;
+/// assert_eq!((generator.device(), generator.initial_seed()), (Device::cpu(), 5));
+/// let draw = || Tensor::normal([3], 0.0, 1.0, DType::F32, &generator)?.to_vec::<f32>();
+///
+/// // Draw the same numbers again: from a state, and from the seed.
+/// let state = generator.get_state();
+/// let first = draw()?;
+/// generator.set_state(&state)?;
+/// assert_eq!(draw()?, first);
+/// let stream = generator.stream();
+/// generator.manual_seed(5);
+/// assert_eq!(draw()?, first);
+/// assert_ne!(generator.stream(), stream);
+///
+/// // A separate source with the same state, which skips what the other one draws.
+/// generator.manual_seed(5);
+/// let copy = generator.clone_state()?;
+/// copy.skip(Distribution::Normal { mean: 0.0, std: 1.0 }, 3, DType::F32)?;
+/// assert_ne!(copy, generator);
+/// draw()?;
+/// assert_eq!(copy, generator);
+///
+/// // Other numbers in each run.
+/// assert_ne!(Generator::from_entropy(), Generator::from_entropy());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Generator(Arc<Shared>);
 

@@ -84,6 +84,18 @@ impl BlockFormat {
 
     /// The blocks of a tensor in row-major order, if it is packed and its layout keeps them whole: a matrix, or whole rows
     /// of one, but not a transpose.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{BlockFormat, DType, Tensor};
+    ///
+    /// let x = BlockFormat::Q8_0.quantize(&Tensor::ones([2, 32], DType::F32)?)?;
+    /// assert_eq!(BlockFormat::bytes_of(&x).map(<[u8]>::len), Some(2 * 34));
+    /// assert_eq!(BlockFormat::bytes_of(&x.narrow(0, 1..2)?).map(<[u8]>::len), Some(34));
+    /// assert!(BlockFormat::bytes_of(&x.t()?).is_none());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     pub fn bytes_of(x: &Tensor) -> Option<&[u8]> {
         let storage = x.storage().downcast_ref::<BlockStorage>()?;
         let format = storage.format();

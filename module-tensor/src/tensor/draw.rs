@@ -146,30 +146,6 @@ impl Tensor {
         )
     }
 
-    /// Normal draws, with those outside the interval redrawn, like PyTorch's `nn.init.trunc_normal_`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`rand`](Self::rand); a standard deviation that is not above 0, an empty interval.
-    pub fn trunc_normal(
-        shape: impl Into<Shape>,
-        mean: f64,
-        std: f64,
-        interval: [f64; 2],
-        options: impl Into<TensorOptions>,
-        generator: &Generator,
-    ) -> Result<Self> {
-        let [low, high] = interval;
-        let distribution = Distribution::TruncNormal {
-            mean,
-            std,
-            low,
-            high,
-        };
-        let op = distribution.name();
-        Self::draw(op, shape.into(), options.into(), distribution, generator)
-    }
-
     /// A tensor of draws, in the dtype in which PyTorch draws them. The generator of a device draws there, and that of the
     /// CPU for every device.
     pub(crate) fn draw(
@@ -357,30 +333,5 @@ impl Tensor {
     ) -> Result<Self> {
         let distribution = Distribution::Exponential { lambda: lambd };
         Self::drawn_by_default("exponential", shape, options, distribution)
-    }
-
-    /// Normal draws within an interval, by inverting the distribution function, like timm's `trunc_normal_` and PyTorch's
-    /// before 2.15.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`trunc_normal`](Self::trunc_normal).
-    pub fn trunc_normal_by_inverse(
-        shape: impl Into<Shape>,
-        mean: f64,
-        std: f64,
-        interval: [f64; 2],
-        options: impl Into<TensorOptions>,
-        generator: &Generator,
-    ) -> Result<Self> {
-        let [low, high] = interval;
-        let distribution = Distribution::TruncNormalByInverse {
-            mean,
-            std,
-            low,
-            high,
-        };
-        let op = distribution.name();
-        Self::draw(op, shape.into(), options.into(), distribution, generator)
     }
 }

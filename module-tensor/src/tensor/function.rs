@@ -46,6 +46,44 @@ pub type Gradients = SmallVec<[Option<Tensor>; 2]>;
 /// assert_eq!(x.grad().unwrap().item::<f32>()?, 12.0);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use module_tensor::{Backward, Function, Gradients, Result, Tensor, no_grad};
+///
+/// /// `(eᵃ, a + b)`, which saves its first output.
+/// struct ExpAndSum {
+///     exp: Tensor,
+/// }
+///
+/// impl Function for ExpAndSum {
+///     fn name(&self) -> &'static str {
+///         "exp_and_sum"
+///     }
+///
+///     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+///         let zero = self.exp.zeros_like()?;
+///         let [of_exp, of_sum] = [0, 1].map(|output| ctx.grad_of(output).unwrap_or(&zero));
+///         let mut grads = vec![None; ctx.input_count()];
+///         // Nothing is computed for an input without a gradient.
+///         if ctx.needs(0) {
+///             let slope = ctx.output_of(0, &self.exp);
+///             grads[0] = Some(of_exp.mul(&slope)?.add(of_sum)?);
+///         }
+///         if ctx.needs(1) {
+///             grads[1] = Some(of_sum.clone());
+///         }
+///         Ok(grads.into())
+///     }
+/// }
+///
+/// let (a, b) = (Tensor::from(0.0_f32).with_grad()?, Tensor::from(5.0_f32));
+/// let outputs = no_grad(|| Ok::<_, module_tensor::Error>([a.exp()?, a.add(&b)?]))?;
+/// let save = |outputs: &[Tensor]| ExpAndSum { exp: outputs[0].clone() };
+/// let [exp, sum] = Tensor::record_outputs(outputs, [&a, &b], save);
+/// exp.mul(3.0)?.add(&sum)?.backward()?;
+/// assert_eq!(a.grad().unwrap().item::<f32>()?, 4.0);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub trait Function: Send + Sync + 'static {
     /// The name of the operation in errors.
     fn name(&self) -> &'static str;
@@ -59,6 +97,35 @@ pub trait Function: Send + Sync + 'static {
 
     /// Whether nothing from the forward pass is saved: then a backward pass frees nothing, and a second one can pass
     /// through without `retain_graph`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Backward, Function, Gradients, Result, Tensor, no_grad};
+    ///
+    /// struct Double;
+    ///
+    /// impl Function for Double {
+    ///     fn name(&self) -> &'static str {
+    ///         "double"
+    ///     }
+    ///
+    ///     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+    ///         Ok([Some(ctx.grad().mul(2.0)?)].into_iter().collect())
+    ///     }
+    ///
+    ///     fn saves_nothing(&self) -> bool {
+    ///         true
+    ///     }
+    /// }
+    ///
+    /// let x = Tensor::from(1.0_f32).with_grad()?;
+    /// let y = no_grad(|| x.mul(2.0))?.record([&x], |_| Double);
+    /// y.backward()?;
+    /// y.backward()?;
+    /// assert_eq!(x.grad().unwrap().item::<f32>()?, 4.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     fn saves_nothing(&self) -> bool {
         false
     }
@@ -216,6 +283,19 @@ fn gradients_of(
 }
 
 /// Marks the output of an operation without a gradient, so that `backward` through it is an error and not a silent cut.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{NoGradient, Tensor, no_grad};
+///
+/// let x = Tensor::from([0.5_f32]).with_grad()?;
+/// let hash = no_grad(|| x.mul(7919.0)?.sin())?;
+/// let hash = hash.record([&x], |_| NoGradient("hash"));
+/// let error = hash.backward().unwrap_err().to_string();
+/// assert!(error.starts_with("backward: `hash` has no gradient"), "{error}");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 pub struct NoGradient(pub &'static str);
 
 impl Function for NoGradient {

@@ -30,6 +30,19 @@ struct Hook {
 
 /// Removes its hook from a tensor when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the
 /// block, with [`keep`](Self::keep) never.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{GradHookHandle, Tensor};
+///
+/// let x = Tensor::from([3.0_f32, -8.0]).with_grad()?;
+/// let clip: GradHookHandle = x.register_hook(|grad| Ok(Some(grad.clamp(-1.0, 1.0)?)))?;
+/// clip.keep();
+/// x.mul(&x)?.sum(..)?.backward()?;
+/// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [1.0, -1.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[must_use = "dropping the handle removes the hook"]
 pub struct GradHookHandle {
     /// Weak, so that a handle keeps no graph alive.
@@ -206,6 +219,19 @@ impl Tensor {
     }
 
     /// Whether [`retain_grad`](Self::retain_grad) was called on this tensor, which is not a leaf.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from(2.0_f32).with_grad()?;
+    /// let h = x.mul(3.0)?;
+    /// assert!(!h.retains_grad());
+    /// h.retain_grad()?;
+    /// assert!(h.retains_grad() && !x.retains_grad());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     pub fn retains_grad(&self) -> bool {
         let edge = self.edge.as_ref();
         !self.is_leaf() && edge.is_some_and(Edge::keeps_grad)

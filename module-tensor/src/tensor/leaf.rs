@@ -25,6 +25,33 @@ use crate::Result;
 /// assert_eq!(value.to_vec::<f32>()?, [0.25, 0.5]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use module_tensor::{Leaf, Tensor};
+///
+/// let (leaf, value) = (Leaf::new(), Tensor::from(3.0_f32));
+/// let count = Arc::new(AtomicUsize::new(0));
+/// let counter = count.clone();
+/// let hook = leaf.register_post_accumulate_grad_hook(move || {
+///     counter.fetch_add(1, Ordering::Relaxed);
+///     Ok(())
+/// });
+/// let x = leaf.track(&value);
+/// assert_eq!(Some(leaf.graph_node().id()), x.graph_node().map(|node| node.id()));
+/// x.mul(&x)?.backward()?;
+/// assert_eq!((leaf.grad().unwrap().item::<f32>()?, count.load(Ordering::Relaxed)), (6.0, 1));
+///
+/// // A paused leaf keeps its gradient.
+/// hook.remove();
+/// leaf.set_requires_grad(false);
+/// let y = leaf.track(&value);
+/// y.mul(&x)?.backward()?;
+/// assert_eq!((leaf.grad().unwrap().item::<f32>()?, count.load(Ordering::Relaxed)), (6.0, 1));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Leaf(Edge);
 

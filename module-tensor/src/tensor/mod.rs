@@ -24,6 +24,7 @@ mod recompute;
 mod record;
 mod releasable;
 mod sequence;
+mod trunc_normal;
 mod values;
 
 pub(crate) use autocast::outside_autocast;
@@ -220,6 +221,18 @@ impl Tensor {
     }
 
     /// Whether two tensors share their memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+    /// let columns = x.t()?;
+    /// assert!(columns.shares_memory_with(&x));
+    /// assert!(!columns.contiguous()?.shares_memory_with(&x));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     pub fn shares_memory_with(&self, other: &Self) -> bool {
         self.storage.is_same(&other.storage)
     }
@@ -301,6 +314,22 @@ impl Tensor {
     /// # Errors
     ///
     /// A different dtype or device, packed elements, reported as an error of `op`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{Result, Tensor};
+    ///
+    /// fn midpoint(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    ///     a.check_same("midpoint", b)?;
+    ///     a.add(b)?.mul(0.5)
+    /// }
+    ///
+    /// let x = Tensor::from([1.0_f32]);
+    /// assert_eq!(midpoint(&x, &Tensor::from([2.0_f32]))?.to_vec::<f32>()?, [1.5]);
+    /// assert!(midpoint(&x, &Tensor::from([2.0_f64])).is_err());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     pub fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
         self.storage.check_plain(op)?;
         other.storage.check_plain(op)?;

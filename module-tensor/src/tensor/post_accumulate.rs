@@ -25,6 +25,24 @@ pub(super) struct PostAccumulateHook {
 }
 
 /// Removes its hook from a leaf when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the block.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{PostAccumulateHookHandle, Tensor};
+///
+/// let x = Tensor::from([3.0_f32]).with_grad()?;
+/// let drops: PostAccumulateHookHandle = x.register_post_accumulate_grad_hook(|x| {
+///     x.zero_grad();
+///     Ok(())
+/// })?;
+/// x.sum(..)?.backward()?;
+/// assert!(x.grad().is_none());
+/// drops.remove();
+/// x.sum(..)?.backward()?;
+/// assert!(x.grad().is_some());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[must_use = "dropping the handle removes the hook"]
 pub struct PostAccumulateHookHandle {
     /// Weak, so that a handle keeps no memory alive.

@@ -96,6 +96,19 @@ impl ReleasableMemory {
     }
 
     /// Whether the memory has elements.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{DType, ReleasableMemory, Tensor};
+    ///
+    /// let memory = ReleasableMemory::new([1], DType::F32)?;
+    /// memory.fill(&Tensor::from([3.0_f32]))?;
+    /// assert!(memory.is_filled());
+    /// memory.release();
+    /// assert!(!memory.is_filled());
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     pub fn is_filled(&self) -> bool {
         self.tensor.has_values()
     }

@@ -6,7 +6,6 @@
 
 mod allowed;
 mod sources;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,6 +3,20 @@ use std::fmt;
 use crate::{BlockFormat, DType, Tensor};
 
 /// The type of the elements of a tensor in a GGUF file, which llama.cpp calls `ggml_type`.
+///
+/// # Example
+///
+/// ```
+/// use module_core::checkpoint::GgufType;
+/// use module_core::{BlockFormat, DType, Tensor};
+///
+/// let x = Tensor::ones([1, 32], DType::F32)?;
+/// assert_eq!(GgufType::of(&x), Some(GgufType::Plain(DType::F32)));
+/// let packed = BlockFormat::Q4_0.quantize(&x)?;
+/// assert_eq!(GgufType::of(&packed), Some(GgufType::Blocks(BlockFormat::Q4_0)));
+/// assert_eq!(GgufType::of(&Tensor::from([true])), None);
+/// # Ok::<(), module_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GgufType {
     /// Elements one by one: `F32`, `F16`, `BF16`, `F64`, `I8`, `I16`, `I32`, `I64`.

@@ -8,6 +8,19 @@
 /// let value = GgufValue::from(32_u32);
 /// assert_eq!((value.as_u64(), value.as_f64(), value.as_str()), (Some(32), Some(32.0), None));
 /// ```
+///
+/// ```
+/// use module_core::checkpoint::{GgufArray, GgufValue};
+///
+/// assert_eq!((GgufValue::from(-1).as_i64(), GgufValue::from(-1).as_u64()), (Some(-1), None));
+/// assert_eq!(GgufValue::from(true).as_bool(), Some(true));
+///
+/// let tokens = GgufArray::Str(vec!["<s>".to_owned(), "a".to_owned()]);
+/// assert!(tokens.len() == 2 && !tokens.is_empty());
+/// let tokens = GgufValue::from(tokens);
+/// assert_eq!(tokens.as_strings().map(|tokens| &*tokens[1]), Some("a"));
+/// assert_eq!(tokens.as_array().map(GgufArray::len), Some(2));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum GgufValue {

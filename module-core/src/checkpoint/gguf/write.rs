@@ -24,6 +24,30 @@ impl Gguf {
     ///
     /// A tensor of more than four dimensions, of a type that the format does not have, or packed and seen through a view
     /// that splits blocks; a `general.alignment` that is not a power of two of type `u32`; those of the file.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::checkpoint::Gguf;
+    /// use module_core::{ReadOptions, StateDict, Tensor};
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-{}.gguf", std::process::id()));
+    /// let mut file = Gguf::new(StateDict::from_iter([("bias", Tensor::from([1.0_f32, 2.0]))]));
+    /// file.metadata.insert("general.name".to_owned(), "tiny".into());
+    /// file.save(&path)?;
+    ///
+    /// let read = Gguf::open(&path)?;
+    /// assert_eq!(read.metadata["general.name"].as_str(), Some("tiny"));
+    /// let read = Gguf::open_with(&path, &ReadOptions::new())?;
+    /// assert_eq!(read.tensors.len(), 1);
+    ///
+    /// // The same bytes, to any writer.
+    /// let mut bytes = Vec::new();
+    /// file.write_to(&mut bytes)?;
+    /// assert_eq!(std::fs::read(&path)?, bytes);
+    /// std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(feature = "fs")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let at = |error| crate::checkpoint::output::file_error(path.as_ref(), error);

@@ -80,6 +80,22 @@ impl Parameter {
 
     /// How often the parameter was [frozen](Self::freeze). An optimizer drops the state of a parameter from before it was
     /// frozen, even if it is trained again by the next step; pauses do not count.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{Parameter, Tensor};
+    ///
+    /// let weight = Parameter::new(Tensor::from(1.0_f32))?;
+    /// let before = weight.freezes();
+    /// weight.set_requires_grad(false); // A pause.
+    /// weight.unfreeze();
+    /// assert_eq!(weight.freezes(), before);
+    /// weight.freeze();
+    /// weight.unfreeze();
+    /// assert_eq!(weight.freezes(), before + 1);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn freezes(&self) -> u64 {
         self.read().freezes
     }

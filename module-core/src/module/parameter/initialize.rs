@@ -148,6 +148,32 @@ impl Parameter {
     ///
     /// A parameter that was made from a tensor and has no initializer; those of the initializer. The parameter is then
     /// unchanged.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Generator, Init, Parameter, Result, Shape, Tensor};
+    ///
+    /// struct Normal;
+    ///
+    /// impl Init for Normal {
+    ///     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
+    ///         Tensor::normal(shape, 0.0, 1.0, dtype, generator)
+    ///     }
+    /// }
+    ///
+    /// let weight = Parameter::with_init([3], Normal)?;
+    /// weight.set(Tensor::zeros([3], DType::F32)?)?;
+    /// let drawn = weight.draw(&Generator::new(0))?; // The parameter is unchanged.
+    /// assert_eq!(weight.detach().to_vec::<f32>()?, [0.0; 3]);
+    /// weight.reset(&Generator::new(0))?;
+    /// assert!(weight.detach().equal(&drawn)? && !weight.is_loaded());
+    ///
+    /// // The initializer by itself.
+    /// let init = weight.initializer().expect("it was made with one");
+    /// assert!(init.init(&weight.shape(), DType::F32, &Generator::new(0))?.equal(&drawn)?);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     pub fn reset(&self, generator: &Generator) -> Result<()> {
         self.replace(self.draw(generator)?, None);
         self.mark_loaded(false);
@@ -156,6 +182,30 @@ impl Parameter {
 
     /// When a tree is redrawn, this parameter is drawn directly before `next`, not at its own position: for an initializer
     /// that depends on what `next` will draw.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{DType, Generator, Init, ModuleExt, Parameter, Result, Shape, Tensor, fork_rng};
+    ///
+    /// struct Normal;
+    ///
+    /// impl Init for Normal {
+    ///     fn init(&self, shape: &Shape, dtype: DType, generator: &Generator) -> Result<Tensor> {
+    ///         Tensor::normal(shape, 0.0, 1.0, dtype, generator)
+    ///     }
+    /// }
+    ///
+    /// // The second parameter is drawn first when the tree is redrawn.
+    /// let first = Parameter::with_init([1], Normal)?;
+    /// let second = Parameter::with_init([1], Normal)?.draw_before(&first);
+    /// let net = vec![first, second];
+    /// net.reset_parameters_with(&Generator::new(0))?;
+    /// let generator = Generator::new(0);
+    /// let [a, b] = [(); 2].map(|()| Normal.init(&[1].into(), DType::F32, &generator));
+    /// assert!(net[1].detach().equal(&a?)? && net[0].detach().equal(&b?)?);
+    /// # Ok::<(), module_core::Error>(())
+    /// ```
     #[must_use]
     pub fn draw_before(self, next: &Self) -> Self {
         let next = next.history();

@@ -4,6 +4,31 @@ use crate::layout::Shape;
 /// `f` of [`GatherDim`].
 ///
 /// The gradient starts from zeros: `out[f₀(i), f₁(j), …] += x[i, j, …]`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{GatherAlongGeometry, GatherDim, LinearOp};
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let geometry = GatherAlongGeometry {
+///     input: 3.into(),
+///     output: 5.into(),
+///     dims: vec![GatherDim::Reflect { before: 1, after: 1 }],
+/// };
+/// let backend = Device::cpu().backend();
+/// let x = Tensor::from([1.0, 2.0, 3.0]);
+/// let padded = backend.gather_along(LinearOp::Forward, x.operand(), &geometry)?;
+/// let padded = Tensor::from_storage(padded, Layout::contiguous(geometry.output.clone()));
+/// assert_eq!(padded.to_vec::<f64>()?, [2.0, 1.0, 2.0, 3.0, 2.0]);
+///
+/// // The gradient counts how often each element was read.
+/// let ones = padded.ones_like()?;
+/// let grad = backend.gather_along(LinearOp::Backward, ones.operand(), &geometry)?;
+/// let grad = Tensor::from_storage(grad, Layout::contiguous(geometry.input.clone()));
+/// assert_eq!(grad.to_vec::<f64>()?, [1.0, 3.0, 1.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatherAlongGeometry {
     /// The shape of the input.
@@ -29,6 +54,14 @@ pub struct GatherAlongGeometry {
 /// let reflect = GatherDim::Reflect { before: 2, after: -1 };
 /// assert_eq!(reflect.len(4), 5);
 /// assert_eq!(reflect.places(4).collect::<Vec<_>>(), [2, 1, 0, 1, 2]);
+/// ```
+///
+/// ```
+/// use module_tensor::backend::GatherDim;
+///
+/// // Three elements become five: the two that were added read from the other end.
+/// let circular = GatherDim::Circular { before: 1, after: 1 };
+/// assert_eq!([0, 1, 4].map(|i| circular.place(3, i)), [2, 0, 0]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

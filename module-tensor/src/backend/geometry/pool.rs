@@ -2,6 +2,36 @@ use crate::layout::Shape;
 
 /// The windows of pooling over one to three spatial dimensions. Each dimension has its own windows, and the window of an
 /// output element is the product of its windows in all dimensions.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{LinearOp, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let window = PoolWindow { kernel_size: 2, stride: 2, padding: 0, dilation: 1 };
+/// let geometry = PoolGeometry {
+///     input: [1, 1, 4].into(),
+///     output: [1, 1, 2].into(),
+///     windows: PoolWindows::Sliding(vec![window]),
+/// };
+/// let backend = Device::cpu().backend();
+/// let x = Tensor::from([1.0, 5.0, 7.0, 3.0]).reshape(&geometry.input)?;
+/// let output = |storage| Tensor::from_storage(storage, Layout::contiguous(geometry.output.clone()));
+///
+/// let max = backend.max_pool(x.operand(), &geometry)?;
+/// assert_eq!(output(max).to_vec::<f64>()?, [5.0, 7.0]);
+/// let (max, indices) = backend.max_pool_with_indices(x.operand(), &geometry)?;
+/// let (max, indices) = (output(max), output(indices));
+/// assert_eq!(indices.to_vec::<i64>()?, [1, 2]);
+/// let grad = backend.max_pool_backward(max.operand(), indices.operand(), &geometry)?;
+/// let grad = Tensor::from_storage(grad, Layout::contiguous(geometry.input.clone()));
+/// assert_eq!(grad.to_vec::<f64>()?, [0.0, 5.0, 7.0, 0.0]);
+///
+/// let mean = backend.avg_pool(LinearOp::Forward, x.operand(), &geometry, PoolDivisor::Inside)?;
+/// assert_eq!(output(mean).to_vec::<f64>()?, [3.0, 5.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolGeometry {
     /// The shape of the input, `[batch, channels, size…]`.

@@ -4,6 +4,25 @@ use crate::layout::Shape;
 ///
 /// In each spatial dimension pixel `o` of the output is a weighted sum of neighboring input pixels. The weights
 /// depend on `o`, on the sizes and on the scale `s`, as [`ResampleMode`] says.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{LinearOp, ResampleGeometry, ResampleMode};
+/// use module_tensor::{Device, Layout, Tensor};
+///
+/// let geometry = ResampleGeometry {
+///     input: [1, 1, 2].into(),
+///     output: [1, 1, 3].into(),
+///     mode: ResampleMode::Linear { align_corners: true },
+///     scale: vec![0.5],
+/// };
+/// let x = Tensor::from([1.0, 3.0]).reshape(&geometry.input)?;
+/// let y = Device::cpu().backend().resample(LinearOp::Forward, x.operand(), &geometry)?;
+/// let y = Tensor::from_storage(y, Layout::contiguous(geometry.output.clone()));
+/// assert_eq!(y.to_vec::<f64>()?, [1.0, 2.0, 3.0]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResampleGeometry {
     /// The shape of the input, `[batch, channels, size…]`; no spatial size is 0.

@@ -16,6 +16,23 @@ use crate::{DType, Error, Result};
 /// `PerChannelMinMaxObserver` chooses for `torch.per_channel_affine`.
 ///
 /// The first half of a group's codes are in the lower halves of its bytes, the second half in the upper ones.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{Int4Parts, Int4Storage, Storage};
+/// use module_tensor::{DType, Layout, Tensor};
+///
+/// // The numbers 0 to 15, twice: one group with a scale of 1.
+/// let values: Vec<f32> = (0..32_u8).map(|i| f32::from(i % 16)).collect();
+/// let parts = Int4Parts::quantize(&values, Int4Parts::GROUP_MULTIPLE, DType::F32)?;
+/// let storage = Int4Storage::new(parts)?;
+/// let parts = storage.parts();
+/// assert_eq!((parts.scales[0], parts.zero_points[0], parts.codes[3]), (1.0, 0, 0x33));
+/// let x = Tensor::from_storage(Storage::new(storage), Layout::contiguous([2, 16].into()));
+/// assert_eq!((x.nbytes(), x.unpack()?.to_vec::<f32>()?), (16 + 4 + 1, values));
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Int4Storage {
     parts: Int4Parts,

@@ -13,6 +13,20 @@ use crate::{DType, Error, Result};
 ///
 /// `scale = max |w| / 127.5`, at least 2⁻²³, and `code = w / scale`, rounded to nearest, ties to even, from -128 to 127: as
 /// PyTorch's `PerChannelMinMaxObserver` chooses for `torch.per_channel_symmetric`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::DType;
+/// use module_tensor::backend::{Int8Parts, Int8Storage};
+///
+/// // A scale for each row of two elements: 127.5 steps to the greatest.
+/// let parts = Int8Parts::quantize(&[255.0, 2.0, -127.5, 1.0], 2, false, DType::F32)?;
+/// let storage = Int8Storage::new(parts)?;
+/// assert_eq!(storage.parts().scales, [2.0, 1.0]);
+/// assert_eq!(storage.parts().codes, [127, 1, -128, 1]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Int8Storage {
     parts: Int8Parts,

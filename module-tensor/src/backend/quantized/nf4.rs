@@ -20,6 +20,24 @@ use crate::{DType, Error, Result};
 ///
 /// Source: Dettmers, Pagnoni, Holtzman and Zettlemoyer, *QLoRA: Efficient Finetuning of Quantized LLMs* (2023);
 /// values, bytes and their order are those of bitsandbytes.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::backend::{Nf4Absmax, Nf4Parts, Nf4Storage, Storage};
+/// use module_tensor::{DType, Layout, Tensor};
+///
+/// let parts = Nf4Parts::quantize(&[4.0, -4.0, 0.0, 1.0], 4, false, DType::F32)?;
+/// let storage = Nf4Storage::new(parts)?;
+/// let parts = storage.parts();
+/// assert!(matches!(&parts.absmax, Nf4Absmax::Plain(greatest) if greatest[..] == [4.0]));
+/// assert!(!parts.is_fp4());
+/// assert_eq!(parts.codes, [0xf0, 0x7a]); // The codes 15, 0, 7 and 10.
+/// let x = Tensor::from_storage(Storage::new(storage), Layout::contiguous(4.into()));
+/// let quarter = 4.0 * Nf4Parts::VALUES[10];
+/// assert_eq!(x.unpack()?.to_vec::<f32>()?, [4.0, -4.0, 0.0, quarter]);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Nf4Storage {
     parts: Nf4Parts,

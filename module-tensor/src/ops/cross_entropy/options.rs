@@ -41,6 +41,26 @@ crate::options! {
     /// assert_eq!(logits.cross_entropy(&classes, options)?.item::<f32>()?, std::f32::consts::LN_2);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
+    ///
+    /// ```
+    /// use module_tensor::{CrossEntropyOptions, Reduction, Tensor, Tolerance};
+    ///
+    /// // The probabilities 3/4 and 1/4, twice.
+    /// let logits = Tensor::from([[3.0_f64.ln(), 0.0]; 2]);
+    /// let classes = Tensor::from([0_i64, 1]);
+    /// let loss = |options| logits.cross_entropy(&classes, options);
+    /// let close = |loss: Tensor, expected: f64| loss.allclose(&Tensor::from(expected), Tolerance::new());
+    /// let (a, b) = (-0.75_f64.ln(), -0.25_f64.ln());
+    ///
+    /// assert!(close(loss(CrossEntropyOptions::new().ignore_index(1))?, a)?);
+    /// let weight = Tensor::from([10.0, 1.0]);
+    /// let weighted = CrossEntropyOptions::new().weight(&weight).reduction(Reduction::Sum);
+    /// assert!(close(loss(weighted)?, 10.0 * a + b)?);
+    /// // A tenth of each target is spread over both classes.
+    /// let smoothed = CrossEntropyOptions::new().label_smoothing(0.1).ignore_index(1);
+    /// assert!(close(loss(smoothed)?, 0.95 * a + 0.05 * b)?);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct CrossEntropyOptions<'a> {
         optional {
@@ -66,6 +86,17 @@ crate::options! {
     ///
     /// let (scores, classes) = (Tensor::from([[-1.0_f32, -2.0]]), Tensor::from([1_i64]));
     /// assert_eq!(scores.nll_loss(&classes, NllLossOptions::new())?.item::<f32>()?, 2.0);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    ///
+    /// ```
+    /// use module_tensor::{NllLossOptions, Tensor};
+    ///
+    /// let scores = Tensor::from([[-1.0_f32, -2.0], [-3.0, -4.0]]);
+    /// let (classes, weight) = (Tensor::from([1_i64, 0]), Tensor::from([3.0_f32, 1.0]));
+    /// let loss = |options| scores.nll_loss(&classes, options)?.item::<f32>();
+    /// assert_eq!(loss(NllLossOptions::new().weight(&weight))?, (1.0 * 2.0 + 3.0 * 3.0) / 4.0);
+    /// assert_eq!(loss(NllLossOptions::new().ignore_index(0))?, 2.0);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[derive(Clone, Copy, Debug)]

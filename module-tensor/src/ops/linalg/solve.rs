@@ -123,6 +123,10 @@ crate::options! {
 /// let b = Tensor::from([[2.0_f64], [5.0]]);
 /// let x = linalg::solve_triangular(&a, &b, SolveTriangularOptions::new(Triangle::Lower))?;
 /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
+/// let ones = SolveTriangularOptions::new(Triangle::Lower).unitriangular(true);
+/// assert_eq!(linalg::solve_triangular(&a, &b, ones)?.to_vec::<f64>()?, [2.0, 3.0]);
+/// let x = linalg::solve_triangular(&a, &b.t()?, ones.left(false))?;
+/// assert_eq!(x.to_vec::<f64>()?, [-3.0, 5.0]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn solve_triangular(a: &Tensor, b: &Tensor, options: SolveTriangularOptions) -> Result<Tensor> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::words::{closing, item_end, list_item, path_end, words};
+use crate::words::{closing, item_end, list_item, path_end, words};
 
 /// Maps each file to the files that it imports.
 pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;

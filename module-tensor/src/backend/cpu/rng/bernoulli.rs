@@ -13,6 +13,26 @@ impl CpuGenerator {
     /// # Errors
     ///
     /// [`RngError::Probability`] unless `0 <= p <= 1`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::rng::{CpuGenerator, RngError};
+    ///
+    /// let mut ones = [0.0_f32; 6];
+    /// CpuGenerator::new(0).fill_bernoulli(&mut ones, 0.5)?;
+    /// assert_eq!(ones, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+    /// let mut mask = [false; 6];
+    /// CpuGenerator::new(0).fill_mask(&mut mask, 0.5)?;
+    /// assert_eq!(mask, ones.map(|x| x == 1.0));
+    /// let mut factors = [0.0_f32; 6];
+    /// CpuGenerator::new(0).fill_dropout(&mut factors, 0.5)?;
+    /// assert_eq!(factors, [0.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
+    /// let mut probabilities = [0.2_f32, 0.5, 0.9, 0.0, 1.0];
+    /// CpuGenerator::new(0).replace_by_bernoulli(&mut probabilities)?;
+    /// assert_eq!(probabilities, [0.0, 0.0, 1.0, 0.0, 1.0]);
+    /// # Ok::<(), RngError>(())
+    /// ```
     pub fn fill_bernoulli<T: RandomFloat>(
         &mut self,
         out: &mut [T],

@@ -14,6 +14,17 @@ impl CpuGenerator {
     /// # Errors
     ///
     /// [`RngError::Rate`] unless `lambda > 0`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::rng::{CpuGenerator, RngError};
+    ///
+    /// let mut waiting = [0.0_f32; 2];
+    /// CpuGenerator::new(0).fill_exponential(&mut waiting, 2.0)?;
+    /// assert_eq!(waiting, [1.754_163_1, 0.615_192_35]);
+    /// # Ok::<(), RngError>(())
+    /// ```
     pub fn fill_exponential<T: RandomFloat>(
         &mut self,
         out: &mut [T],

@@ -5,6 +5,24 @@ use super::mt19937::Mt19937;
 /// The types that continuous distributions fill: `f32`, `f64`, [`struct@f16`] and [`bf16`].
 ///
 /// The trait is sealed; its methods are the rounding rules of PyTorch's kernels.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::rng::{CpuGenerator, RandomFloat, RngError};
+///
+/// /// Noise of any precision.
+/// fn noise<T: RandomFloat + Default>(seed: u64) -> Result<[T; 2], RngError> {
+///     let mut values = [T::default(); 2];
+///     CpuGenerator::new(seed).fill_normal(&mut values, 0.0, 1.0)?;
+///     Ok(values)
+/// }
+///
+/// // PyTorch's `torch.empty(2).normal_()` after `torch.manual_seed(0)`.
+/// assert_eq!(noise::<f32>(0)?, [1.540_996_1, -0.293_428_9]);
+/// assert_eq!(noise::<f64>(0)?[0] as f32, 1.540_996_1);
+/// # Ok::<(), RngError>(())
+/// ```
 pub trait RandomFloat: sealed::Float {}
 
 impl RandomFloat for f32 {}

@@ -18,6 +18,25 @@ use super::{GeneratorState, RngError};
 /// assert_eq!(weights[0].to_bits(), 3_145_028_608);
 /// # Ok::<(), RngError>(())
 /// ```
+///
+/// ```
+/// use module_tensor::rng::{CpuGenerator, GeneratorState, RngError};
+///
+/// // The first output of the Mersenne Twister for its customary seed.
+/// let mut generator = CpuGenerator::from_entropy();
+/// generator.manual_seed(5489);
+/// assert_eq!((generator.initial_seed(), generator.next_u32()), (5489, 3_499_211_612));
+///
+/// // A generator goes on from a state, also from the bytes of `torch.get_rng_state()`.
+/// let state: GeneratorState = generator.state();
+/// let bytes = generator.to_bytes();
+/// let next = generator.next_u64();
+/// assert_eq!(CpuGenerator::from_bytes(&bytes)?.next_u64(), next);
+/// generator.set_state(&state)?;
+/// assert_eq!(generator.next_u64(), next);
+/// assert_eq!(GeneratorState::from_bytes(&bytes)?.to_bytes(), bytes);
+/// # Ok::<(), RngError>(())
+/// ```
 #[derive(Clone)]
 pub struct CpuGenerator {
     seed: u64,

@@ -11,6 +11,23 @@ const BLOCK: usize = 256;
 const LONG_PERMUTATION: usize = (u32::MAX / 20) as usize;
 
 /// The types that [`CpuGenerator::fill_randint`] fills: `i64`, `i32`, `u8` and `bool`. Sealed.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::rng::{CpuGenerator, RandomInteger, RngError};
+///
+/// /// Throws of a die.
+/// fn throws<T: RandomInteger + Default>(seed: u64) -> Result<[T; 4], RngError> {
+///     let mut throws = [T::default(); 4];
+///     CpuGenerator::new(seed).fill_randint(&mut throws, 1, 7)?;
+///     Ok(throws)
+/// }
+///
+/// assert_eq!(throws::<u8>(3)?.map(i64::from), throws::<i64>(3)?);
+/// assert!(throws::<i32>(3)?.iter().all(|throw| (1..7).contains(throw)));
+/// # Ok::<(), RngError>(())
+/// ```
 pub trait RandomInteger: sealed::Integer {}
 
 impl RandomInteger for i64 {}
@@ -90,6 +107,21 @@ impl CpuGenerator {
     ///
     /// [`RngError::EmptyRange`] unless `low < high`; [`RngError::IntegerOverflow`] if the type does not
     /// hold all values of the range.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::rng::{CpuGenerator, RngError};
+    ///
+    /// let mut digits = [0_i64; 5];
+    /// CpuGenerator::new(0).fill_randint(&mut digits, 0, 10)?;
+    /// assert_eq!(digits, [4, 9, 3, 0, 3]);
+    /// let mut bytes = [0_u8; 3];
+    /// CpuGenerator::new(0).fill_random(&mut bytes);
+    /// assert_eq!(bytes, [172, 47, 117]);
+    /// assert_eq!(CpuGenerator::new(0).randperm(5)?, [4, 0, 1, 3, 2]);
+    /// # Ok::<(), RngError>(())
+    /// ```
     pub fn fill_randint<T: RandomInteger>(
         &mut self,
         out: &mut [T],

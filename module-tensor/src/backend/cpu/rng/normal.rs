@@ -22,6 +22,26 @@ impl CpuGenerator {
     /// # Errors
     ///
     /// [`RngError::StandardDeviation`] unless `std >= 0`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::DType;
+    /// use module_tensor::rng::{CpuGenerator, RngError};
+    ///
+    /// let mut values = [0.0_f32; 3];
+    /// let mut generator = CpuGenerator::new(0);
+    /// generator.fill_normal(&mut values, 0.0, 1.0)?;
+    /// assert_eq!(values, [1.540_996_1, -0.293_428_9, -2.178_789_4]);
+    ///
+    /// // The second of the pair was kept, also by a generator that only skipped the values.
+    /// let mut other = CpuGenerator::new(0);
+    /// other.skip_normal(3, DType::F32);
+    /// let next = other.next_normal();
+    /// assert_eq!(next as f32, 0.568_431_26);
+    /// assert_eq!(generator.next_normal(), next);
+    /// # Ok::<(), RngError>(())
+    /// ```
     pub fn fill_normal<T: RandomFloat>(
         &mut self,
         out: &mut [T],

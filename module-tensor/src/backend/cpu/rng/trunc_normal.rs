@@ -29,6 +29,20 @@ impl CpuGenerator {
     ///
     /// [`RngError::StandardDeviation`] unless `std > 0`; [`RngError::Interval`] unless `low <= high`, and
     /// for bounds that are not finite in the type if the interval holds 0.3 or less.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::rng::{CpuGenerator, RngError};
+    ///
+    /// let (mut redrawn, mut inverted) = ([0.0_f32; 2], [0.0_f32; 2]);
+    /// CpuGenerator::new(0).fill_trunc_normal(&mut redrawn, 0.0, 1.0, -2.0, 2.0)?;
+    /// assert_eq!(redrawn, [1.540_996_1, -0.293_428_9]);
+    /// // The first uniform is 0.496, just below the median.
+    /// CpuGenerator::new(0).fill_trunc_normal_by_inverse(&mut inverted, 0.0, 1.0, -2.0, 2.0)?;
+    /// assert!(-0.01 < inverted[0] && inverted[0] < 0.0);
+    /// # Ok::<(), RngError>(())
+    /// ```
     pub fn fill_trunc_normal<T: RandomFloat>(
         &mut self,
         out: &mut [T],

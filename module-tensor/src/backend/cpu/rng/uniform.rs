@@ -21,6 +21,22 @@ impl CpuGenerator {
     ///
     /// [`RngError::Interval`] unless `low <= high`, both are finite in the type of the elements, and
     /// so is their distance.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::DType;
+    /// use module_tensor::rng::{CpuGenerator, RngError};
+    ///
+    /// let (mut two, mut one) = ([0.0_f32; 2], [0.0_f32]);
+    /// CpuGenerator::new(0).fill_uniform(&mut two, 0.0, 1.0)?;
+    /// assert_eq!(two, [0.496_256_6, 0.768_221_8]);
+    /// let mut generator = CpuGenerator::new(0);
+    /// generator.skip_uniform(1, DType::F32);
+    /// generator.fill_uniform(&mut one, 0.0, 1.0)?;
+    /// assert_eq!(one, [two[1]]);
+    /// # Ok::<(), RngError>(())
+    /// ```
     pub fn fill_uniform<T: RandomFloat>(
         &mut self,
         out: &mut [T],

@@ -15,6 +15,22 @@ use crate::{Error, Result};
 /// | `Q6K` | 256 | 210 | `d·s·(q - 32)` with 8-bit scales `s` for each 16, six bits each |
 ///
 /// `d` and `m` are half-precision numbers, one for each block. Values and bytes are those of `ggml-quants.c`.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::BlockFormat;
+///
+/// let format = BlockFormat::Q8_0;
+/// assert_eq!((format.name(), format.numel(), format.size_in_bytes()), ("q8_0", 32, 34));
+/// let values: Vec<f32> = (-16_i8..16).map(f32::from).collect();
+/// let bytes = format.pack(&values)?;
+/// let mut unpacked = vec![0.0; 32];
+/// format.unpack(&bytes, &mut unpacked);
+/// let error = values.iter().zip(&unpacked).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+/// assert!(error < 16.0 / 127.0, "{error}");
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BlockFormat {

@@ -1,11 +1,17 @@
 //! Rust code as tokens, and where its parts end.
 
-/// A word, a punctuation character, or `::`.
+/// Words, punctuation characters and `::`, without comments.
 pub(crate) fn words(text: &str) -> Vec<String> {
+    numbered_words(text).0
+}
+
+/// [`words`], and the line of each of them.
+pub(crate) fn numbered_words(text: &str) -> (Vec<String>, Vec<usize>) {
     let text: Vec<char> = text.chars().collect();
     let at = |i: usize| text.get(i).copied().unwrap_or(' ');
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut words, mut i) = (Vec::new(), 0);
+    let (mut words, mut lines) = (Vec::new(), Vec::new());
+    let (mut i, mut line) = (0, 1);
     while i < text.len() {
         let start = i;
         match (at(i), at(i + 1)) {
@@ -37,11 +43,14 @@ pub(crate) fn words(text: &str) -> Vec<String> {
             _ => i += 1,
         }
         let word: String = text[start..i.min(text.len())].iter().collect();
+        let starts_at = line;
+        line += word.matches('\n').count();
         if !word.trim().is_empty() {
             words.push(word);
+            lines.push(starts_at);
         }
     }
-    words
+    (words, lines)
 }
 
 /// The length of a raw string, if one starts here.
@@ -97,7 +106,8 @@ pub(crate) fn list_item(code: &[String]) -> usize {
 /// One past an item of a module: its attributes, and everything up to its `;` or the end of its braces.
 pub(crate) fn item_end(code: &[String], start: usize) -> usize {
     let mut i = start;
-    let is_import = code[start..].iter().take(6).any(|w| w == "use");
+    let mut head = code[start..].iter().take_while(|w| *w != "{");
+    let is_import = head.any(|w| w == "use");
     while i < code.len() {
         match &*code[i] {
             ";" => return i + 1,

@@ -33,6 +33,7 @@ mod host;
 mod index_checks;
 mod kernels;
 mod map;
+mod packed;
 mod pipelines;
 mod pool;
 mod product;

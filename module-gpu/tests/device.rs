@@ -5,12 +5,8 @@ mod common;
 
 use std::time::Instant;
 
-use module_gpu::Gpu;
+use common::gpu;
 use module_nn::prelude::*;
-
-fn gpu(device: &Device) -> &'static Gpu {
-    device.backend_as().expect("the backend of this crate")
-}
 
 #[test]
 fn a_device_is_found_by_its_name() -> Result<()> {

@@ -6,5 +6,6 @@ pub mod layers;
 pub mod long_run;
 pub mod memory;
 pub mod processes;
+pub mod quantized;
 
 pub use module_conformance::golden;

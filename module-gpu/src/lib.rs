@@ -40,6 +40,8 @@ mod product;
 mod recorder;
 mod stats;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod wait;
 

@@ -14,6 +14,7 @@ mod fused_on_host;
 mod gather_along;
 mod indexing;
 mod join;
+mod links;
 mod matmul;
 mod normalize;
 mod number;

@@ -121,6 +121,57 @@ fn memory_stays_flat_over_many_steps() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn gradients_accumulate_in_place() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::arange(0, 64, DType::F32)?.to_device(&device)?;
+    let w = Tensor::ones([64], (DType::F32, device))?.with_grad()?;
+    let step = || w.mul(&x)?.sum(..)?.backward();
+    step()?;
+    let address = || w.grad().unwrap().storage().address();
+    let first = address();
+    step()?;
+    step()?;
+    assert_eq!(address(), first);
+    let expected = x.mul(3.0)?.to_vec::<f32>()?;
+    assert_eq!(w.grad().unwrap().to_vec::<f32>()?, expected);
+    // Memory that another handle holds stays as it is.
+    let held = w.grad().unwrap();
+    step()?;
+    assert_ne!(address(), first);
+    assert_eq!(held.to_vec::<f32>()?, expected);
+    Ok(())
+}
+
+#[test]
+fn slices_that_meet_are_added_in_one_order() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let source = fork_rng(0, || Tensor::randn([6000, 5], ()))?;
+    // More rows than are named, one that is named more often than all others, and the last one.
+    let row = |i: i64| match i {
+        100..600 => 7,
+        4000..4003 => 29_999,
+        _ => i * 7919 % 61,
+    };
+    let index = Tensor::from_vec((0..6000).map(row).collect::<Vec<_>>(), [6000])?;
+    let zeros = Tensor::zeros([30_000, 5], ())?;
+    let expected = zeros.index_add(0, &index, &source)?;
+    let [zeros, index, source] = [zeros, index, source].map(|x| x.to_device(&device));
+    let (zeros, index, source) = (zeros?, index?, source?);
+    let sum = zeros.index_add(0, &index, &source)?.to_vec::<f32>()?;
+    for _ in 0..3 {
+        assert_eq!(zeros.index_add(0, &index, &source)?.to_vec::<f32>()?, sum);
+    }
+    let sum = Tensor::from_vec(sum, [30_000, 5])?;
+    let near = module_nn::Tolerance::new().rtol(1e-5).atol(1e-5);
+    assert!(sum.allclose(&expected, near)?);
+    Ok(())
+}
+
 /// The bytes of this process in memory, as Linux says; 0 elsewhere.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();

@@ -3,16 +3,20 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use common::gpu;
+use module_nn::backend::{
+    HostData, Nf4Absmax, Nf4Parts, Nf4Storage, Packed, PackedRuns, Storage, StorageData,
+};
 use module_nn::checkpoint::Gguf;
-use module_nn::backend::{Nf4Absmax, Nf4Parts, Nf4Storage, Storage};
 use module_nn::prelude::*;
 use module_nn::quantize::{Scheme, dequantize, quantize};
 use module_nn::{BlockFormat, Layout, Tolerance};
 use module_tests::files::Scratch;
-use module_tests::quantized::{EVERY, assert_near, check_products, randn};
+use module_tests::quantized::{EVERY, assert_near, check_not_finite, check_products, randn};
 
 /// Held by each test, as memory and counts are those of the device.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -60,6 +64,7 @@ fn at_most(bytes: usize) -> u64 {
 fn products_are_those_of_the_cpu() -> Result<()> {
     run_alone(|device| {
         check_products(device);
+        check_not_finite(device);
         Ok(())
     })
 }
@@ -220,4 +225,78 @@ fn files_are_those_of_the_cpu() -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// A scheme that this crate does not know: bytes that stand for halves.
+struct Halves {
+    bytes: Vec<u8>,
+    device: Device,
+}
+
+impl StorageData for Halves {
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn packed(&self) -> Option<&dyn Packed> {
+        Some(self)
+    }
+}
+
+impl Packed for Halves {
+    fn scheme(&self) -> &'static str {
+        "halves"
+    }
+
+    fn numel(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn unpack(&self) -> Result<Storage> {
+        let mut values = vec![0.0; self.bytes.len()];
+        self.unpack_run(0..values.len(), &mut values);
+        self.device.backend().upload(HostData::F32(values))
+    }
+
+    fn runs(&self) -> Option<&dyn PackedRuns> {
+        Some(self)
+    }
+}
+
+impl PackedRuns for Halves {
+    fn group(&self) -> usize {
+        1
+    }
+
+    fn unpack_run(&self, run: Range<usize>, out: &mut [f32]) {
+        for (out, &byte) in out.iter_mut().zip(&self.bytes[run]) {
+            *out = f32::from(byte) * 0.5;
+        }
+    }
+}
+
+#[test]
+fn a_scheme_that_stays_on_the_host_is_counted() -> Result<()> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let bytes = (0..12).collect();
+    let storage = Storage::new(Halves { bytes, device });
+    let weight = Tensor::from_storage(storage, Layout::contiguous([4, 3].into()));
+    let x = Tensor::ones([1, 4], (DType::F32, device))?;
+    let before = gpu(&device).stats().host_routes;
+    assert_eq!(x.matmul(&weight)?.to_vec::<f32>()?, [9.0, 11.0, 13.0]);
+    let counted = |routes: &BTreeMap<&str, u64>| routes.get("packed_matmul").copied();
+    let after = gpu(&device).stats().host_routes;
+    assert_eq!(counted(&after), Some(counted(&before).unwrap_or(0) + 1));
+    Ok(())
 }

@@ -103,3 +103,22 @@ pub fn check_products(device: &Device) {
         }
     }
 }
+
+/// Asserts that rounded inputs hide no value that is not finite: its row is NaN.
+pub fn check_not_finite(device: &Device) {
+    let weight = Scheme::Int8Dynamic.pack(&randn(1, &[3, 64])).unwrap();
+    let weight = weight.to_device(device).unwrap();
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut values = vec![0.5; 128];
+        values[70] = value;
+        let x = Tensor::from_vec(values, [2, 64]).unwrap();
+        let y = x.to_device(device).unwrap().linear(&weight, None).unwrap();
+        let is_nan: Vec<bool> = y
+            .to_vec::<f32>()
+            .unwrap()
+            .iter()
+            .map(|y| y.is_nan())
+            .collect();
+        assert_eq!(is_nan, [false, false, false, true, true, true]);
+    }
+}

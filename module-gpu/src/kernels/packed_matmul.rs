@@ -102,15 +102,13 @@ fn finish(matrix: u32, m: u32, n: u32, x: f32) -> f32 {{ return {finished}; }}
     /// The elements one by one.
     pub(crate) fn unpack(&self, packed: &PackedStorage) -> Result<Storage> {
         const NAME: &str = "unpack";
-        let dtype = module_tensor::backend::StorageData::dtype(packed);
-        let numel = module_tensor::backend::Packed::numel(packed);
         self.map(Map {
             op: NAME,
             key: format!("{NAME} {}", packed.key()),
             reads: &[(packed.bytes(NAME)?, Elem::U8)],
-            out: Elem::of(dtype).unwrap_or(Elem::F32),
-            dtype,
-            numel,
+            out: Elem::of(packed.dtype).unwrap_or(Elem::F32),
+            dtype: packed.dtype,
+            numel: packed.numel,
             parameters: packed.parameters(),
             index_size: None,
             code: &|| {

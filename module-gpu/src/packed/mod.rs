@@ -20,8 +20,9 @@ pub(crate) struct PackedStorage {
     size: usize,
     /// The word at which each part starts.
     pub(crate) starts: Vec<u32>,
-    numel: usize,
-    dtype: DType,
+    pub(crate) numel: usize,
+    /// The dtype of unpacked elements.
+    pub(crate) dtype: DType,
     device: Device,
 }
 

@@ -10,8 +10,11 @@ use module_nn::with_default_device;
 /// A step of training, which returns the loss.
 pub(crate) type Step = Box<dyn FnMut() -> Result<Tensor>>;
 
+/// Builds a step.
+pub(crate) type BuildStep = fn(Device) -> Result<Step>;
+
 /// Their names, and the functions that build them.
-pub(crate) const STEPS: [(&str, fn(Device) -> Result<Step>); 3] = [
+pub(crate) const STEPS: [(&str, BuildStep); 3] = [
     ("digits network, 8 channels, 32 images", digits),
     ("GPT-2 with one block, 2 × 16 tokens", gpt2_block),
     ("ResNet-18, 2 images of 32 × 32", resnet_18),

@@ -30,7 +30,7 @@ pub fn checkpoints(device: &Device) -> Result<Seen> {
             .file("again")
             .with_extension(path.extension().unwrap());
         copy.save(&again)?;
-        assert_eq!(std::fs::read(path)?, std::fs::read(again)?);
+        assert!(std::fs::read(path)? == std::fs::read(again)?, "{path:?}");
     }
     Ok(seen)
 }

@@ -90,6 +90,17 @@ pub trait Packed {
     fn unpack(&self) -> Result<Storage>;
 
     /// The layout of the blocks, if the elements are packed in blocks of ggml.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{BlockFormat, DType, Tensor};
+    ///
+    /// let x = BlockFormat::Q4_0.quantize(&Tensor::ones([2, 32], DType::F32)?)?;
+    /// let format = x.storage().packed().and_then(|packed| packed.block_format());
+    /// assert_eq!(format, Some(BlockFormat::Q4_0));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
     fn block_format(&self) -> Option<BlockFormat> {
         None
     }

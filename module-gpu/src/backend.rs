@@ -28,6 +28,10 @@ impl Backend for Gpu {
         self.pool.empty();
     }
 
+    fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
+        self.copy_packed(x)
+    }
+
     fn upload(&self, data: HostData) -> Result<Storage> {
         self.send(data.dtype(), &data.to_le_bytes())
     }
@@ -151,6 +155,10 @@ impl Backend for Gpu {
 
     fn addmm(&self, row: Operand, a: Operand, b: Operand) -> Result<Storage> {
         self.multiply(Some(row), a, b)
+    }
+
+    fn packed_matmul(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
+        self.multiply_packed(row, a, b)
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {

@@ -5,7 +5,7 @@ use module_tensor::{DType, Device, DeviceError, Error, Result};
 use wgpu::{Features, MemoryHints};
 
 use crate::adapter::{self, Adapter};
-use crate::failures::{Failures, asks_for};
+use crate::failures::Failures;
 use crate::index_checks::{self, CLEAR, IndexChecks};
 use crate::pipelines::{Pipeline, Pipelines, Signature};
 use crate::pool::{Memory, Pool};
@@ -97,7 +97,7 @@ impl Gpu {
             device: OnceLock::new(),
             pool,
             pipelines: Pipelines::new(device.clone()),
-            recorder: Mutex::new(Recorder::new(device.clone(), queue)),
+            recorder: Mutex::new(Recorder::new(device.clone(), queue, Arc::clone(&failures))),
             wgpu: device,
             failures,
             index_checks,
@@ -180,12 +180,18 @@ impl Gpu {
     /// A kernel that the driver does not compile.
     pub(crate) fn launch(&self, launch: Launch<'_>) -> Result<()> {
         let pipeline = self.pipeline(&launch)?;
-        asks_for(launch.op);
         let memory = launch.reads.iter().chain(launch.writes);
         let buffers: Vec<&wgpu::Buffer> = memory.map(|memory| memory.buffer()).collect();
         let (parameters, groups) = (launch.parameters, launch.groups);
         let mut recorder = self.recorder();
-        recorder.launch(&pipeline, &buffers, parameters, groups, &self.counters);
+        recorder.launch(
+            launch.op,
+            &pipeline,
+            &buffers,
+            parameters,
+            groups,
+            &self.counters,
+        );
         Ok(())
     }
 

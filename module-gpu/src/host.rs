@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 
 impl Gpu {
     /// Counts a call of a family that the CPU computes, and says so the first time.
-    fn goes_through_host(&self, family: &'static str) {
+    pub(crate) fn goes_through_host(&self, family: &'static str) {
         if self.counters.host_route(family) {
             eprintln!(
                 "warning: {}: the CPU computes `{family}`, with copies there and back; `Gpu::stats` counts the calls",

@@ -33,12 +33,15 @@ mod host;
 mod index_checks;
 mod kernels;
 mod map;
+mod packed;
 mod pipelines;
 mod pool;
 mod product;
 mod recorder;
 mod stats;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod wait;
 

@@ -90,13 +90,14 @@ impl Product<'_> {
             "{}
 fn join(x: {value}, y: {value}) -> {value} {{ return x + y; }}
 fn start() -> {value} {{ return {value}(0); }}
-fn finish(o: u32, x: {value}) -> {value} {{
+fn finish(o: u32, x: {value}) -> {of} {{
     let n = o % ${COLUMNS};
     let m = (o / ${COLUMNS}) % ${ROWS};
     return product_finish(o / (${COLUMNS} * ${ROWS}), m, n, x);
 }}
 ",
-            (self.code)().replace("fn finish(", "fn product_finish(")
+            (self.code)().replace("fn finish(", "fn product_finish("),
+            of = self.out.computed()
         )
     }
 
@@ -115,7 +116,7 @@ fn finish(o: u32, x: {value}) -> {value} {{
 /// The sizes among the parameters.
 const ROWS: usize = FOLD_FIRST;
 const COLUMNS: usize = FOLD_FIRST + 1;
-const TERMS: usize = FOLD_FIRST + 2;
+pub(crate) const TERMS: usize = FOLD_FIRST + 2;
 const PARTS: usize = FOLD_FIRST + 3;
 const EACH: usize = FOLD_FIRST + 4;
 

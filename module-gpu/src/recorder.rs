@@ -1,15 +1,18 @@
 //! Launches and copies, recorded in the order in which they were asked for and handed to the driver in groups.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding,
     BufferDescriptor, BufferSize, BufferUsages, CommandEncoder, CommandEncoderDescriptor,
-    ComputePass, ComputePassDescriptor, Device, PollType, Queue, SubmissionIndex,
+    ComputePass, ComputePassDescriptor, Device, ErrorFilter, PollType, Queue, SubmissionIndex,
 };
 
+use crate::failures::{Failures, Operations, asks_for, asks_for_all};
 use crate::pipelines::Pipeline;
 use crate::stats::{Counters, add};
+use crate::wait::wait_for;
 
 /// Launches of a group.
 const GROUP: usize = 64;
@@ -33,11 +36,14 @@ pub(crate) struct Recorder {
     buffer: Buffer,
     alignment: usize,
     launches: usize,
+    /// The operations of this group, for errors that the driver finds when it gets the group.
+    operations: Operations,
     submitted: VecDeque<SubmissionIndex>,
+    failures: Arc<Failures>,
 }
 
 impl Recorder {
-    pub(crate) fn new(device: Device, queue: Queue) -> Self {
+    pub(crate) fn new(device: Device, queue: Queue, failures: Arc<Failures>) -> Self {
         let buffer = device.create_buffer(&BufferDescriptor {
             label: Some("parameters"),
             size: PARAMETERS,
@@ -54,7 +60,9 @@ impl Recorder {
             buffer,
             alignment: alignment.max(16) as usize,
             launches: 0,
+            operations: Operations::default(),
             submitted: VecDeque::new(),
+            failures,
         }
     }
 
@@ -67,6 +75,7 @@ impl Recorder {
     /// Records a launch of this many workgroups.
     pub(crate) fn launch(
         &mut self,
+        op: &'static str,
         pipeline: &Pipeline,
         buffers: &[&Buffer],
         parameters: &[u32],
@@ -77,6 +86,8 @@ impl Recorder {
         if start as u64 + pipeline.parameters > PARAMETERS || self.launches >= GROUP {
             self.submit(counters);
         }
+        asks_for(op);
+        self.operations.add(op);
         let start = self.parameters.len().next_multiple_of(self.alignment);
         self.parameters.resize(start, 0);
         let words = parameters.iter().flat_map(|word| word.to_le_bytes());
@@ -122,9 +133,24 @@ impl Recorder {
         })
     }
 
-    /// Records a copy of the first bytes of one buffer to another.
-    pub(crate) fn copy(&mut self, from: &Buffer, start: u64, to: &Buffer, bytes: u64) {
+    /// Ends the pass, in which the driver may find errors of its launches.
+    fn end_pass(&mut self) {
+        asks_for_all(&self.operations);
         self.pass = None;
+    }
+
+    /// Records a copy of the first bytes of one buffer to another.
+    pub(crate) fn copy(
+        &mut self,
+        op: &'static str,
+        from: &Buffer,
+        start: u64,
+        to: &Buffer,
+        bytes: u64,
+    ) {
+        self.end_pass();
+        asks_for(op);
+        self.operations.add(op);
         self.encoder()
             .copy_buffer_to_buffer(from, start, to, 0, Some(bytes));
     }
@@ -137,7 +163,7 @@ impl Recorder {
 
     /// Hands everything recorded to the driver, and returns the number of the last group.
     pub(crate) fn submit(&mut self, counters: &Counters) -> Option<SubmissionIndex> {
-        self.pass = None;
+        self.end_pass();
         let Some(encoder) = self.encoder.take() else {
             return self.submitted.back().cloned();
         };
@@ -146,9 +172,22 @@ impl Recorder {
             self.parameters.clear();
         }
         self.launches = 0;
-        self.submitted
-            .push_back(self.queue.submit([encoder.finish()]));
+        self.operations.clear();
         add(&counters.submissions, 1);
+        // A group that the driver refuses has no number to wait for.
+        let filters = [
+            ErrorFilter::Internal,
+            ErrorFilter::OutOfMemory,
+            ErrorFilter::Validation,
+        ];
+        let scopes = filters.map(|filter| self.device.push_error_scope(filter));
+        let group = self.queue.submit([encoder.finish()]);
+        let found = scopes.into_iter().rev();
+        let found = found.filter_map(|scope| wait_for(scope.pop())).last();
+        match found {
+            Some(error) => self.failures.keep(&error.to_string()),
+            None => self.submitted.push_back(group),
+        }
         if self.submitted.len() > AHEAD {
             let first = self.submitted.pop_front();
             // An error is kept by the device's handler.

@@ -37,7 +37,7 @@ impl Gpu {
         }
         staging.unmap();
         let mut recorder = self.recorder();
-        recorder.copy(&staging, 0, to.memory.buffer(), size);
+        recorder.copy("upload", &staging, 0, to.memory.buffer(), size);
         add(&self.counters.uploaded, bytes.len() as u64);
         Ok(Storage::new(to))
     }
@@ -82,7 +82,8 @@ impl Gpu {
                     usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
                     mapped_at_creation: false,
                 });
-                self.recorder().copy(from.buffer(), start, &buffer, size);
+                let mut recorder = self.recorder();
+                recorder.copy("download", from.buffer(), start, &buffer, size);
                 buffer
             })
         });

@@ -5,12 +5,8 @@ mod common;
 
 use std::time::Instant;
 
-use module_gpu::Gpu;
+use common::gpu;
 use module_nn::prelude::*;
-
-fn gpu(device: &Device) -> &'static Gpu {
-    device.backend_as().expect("the backend of this crate")
-}
 
 #[test]
 fn a_device_is_found_by_its_name() -> Result<()> {
@@ -122,6 +118,57 @@ fn memory_stays_flat_over_many_steps() -> Result<()> {
     device.synchronize()?;
     let grown = resident().saturating_sub(after_warm_up);
     assert!(grown < 32 << 20, "{grown} bytes more than after 500 steps");
+    Ok(())
+}
+
+#[test]
+fn gradients_accumulate_in_place() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let x = Tensor::arange(0, 64, DType::F32)?.to_device(&device)?;
+    let w = Tensor::ones([64], (DType::F32, device))?.with_grad()?;
+    let step = || w.mul(&x)?.sum(..)?.backward();
+    step()?;
+    let address = || w.grad().unwrap().storage().address();
+    let first = address();
+    step()?;
+    step()?;
+    assert_eq!(address(), first);
+    let expected = x.mul(3.0)?.to_vec::<f32>()?;
+    assert_eq!(w.grad().unwrap().to_vec::<f32>()?, expected);
+    // Memory that another handle holds stays as it is.
+    let held = w.grad().unwrap();
+    step()?;
+    assert_ne!(address(), first);
+    assert_eq!(held.to_vec::<f32>()?, expected);
+    Ok(())
+}
+
+#[test]
+fn slices_that_meet_are_added_in_the_order_of_the_index() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let source = fork_rng(0, || Tensor::randn([6000, 5], ()))?;
+    // More rows than are named, one that is named more often than all others, and the last one.
+    let row = |i: i64| match i {
+        100..600 => 7,
+        4000..4003 => 29_999,
+        _ => i * 7919 % 61,
+    };
+    let rows: Vec<i64> = (0..6000).map(row).collect();
+    let mut expected = vec![0.0_f32; 30_000 * 5];
+    for (row, slice) in rows.iter().zip(source.to_vec::<f32>()?.chunks(5)) {
+        for (sum, x) in expected[*row as usize * 5..].iter_mut().zip(slice) {
+            *sum += x;
+        }
+    }
+    let index = Tensor::from_vec(rows, [6000])?.to_device(&device)?;
+    let zeros = Tensor::zeros([30_000, 5], device)?;
+    let sum = zeros.index_add(0, &index, &source.to_device(&device)?)?;
+    // The same bits, so that the order is that of the index.
+    assert!(sum.to_vec::<f32>()? == expected);
     Ok(())
 }
 

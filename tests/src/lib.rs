@@ -5,6 +5,8 @@ pub mod files;
 pub mod layers;
 pub mod long_run;
 pub mod memory;
+pub mod on_device;
 pub mod processes;
+pub mod quantized;
 
 pub use module_conformance::golden;

@@ -64,6 +64,7 @@ pub struct LongRun {
     noise: Generator,
     losses: Losses,
     step: u64,
+    device: Device,
 }
 
 impl LongRun {
@@ -76,6 +77,15 @@ impl LongRun {
     ///
     /// None that is expected.
     pub fn new(seed: u64) -> Result<Self> {
+        Self::on(seed, &Device::cpu())
+    }
+
+    /// The same with the model on a device.
+    ///
+    /// # Errors
+    ///
+    /// None that is expected.
+    pub fn on(seed: u64, device: &Device) -> Result<Self> {
         manual_seed(seed);
         let model = Net {
             hidden: Linear::new(FEATURES, 8)?,
@@ -83,6 +93,7 @@ impl LongRun {
             dropout: Dropout::new(0.2)?,
             head: Linear::new(8, 3)?,
         };
+        model.to_device(device)?;
         let config = AdamWConfig::new(0.01).weight_decay(0.1);
         let config = config.group(no_decay(&model), |group| group.weight_decay(0.0));
         let mut optimizer = config.build(&model)?;
@@ -114,6 +125,7 @@ impl LongRun {
             noise: Generator::new(seed + 2),
             losses: Losses::default(),
             step: 0,
+            device: *device,
         })
     }
 
@@ -191,9 +203,11 @@ impl LongRun {
     fn train_step(&mut self, x: Tensor, y: &Tensor) -> Result<()> {
         let noise = Tensor::normal(x.shape().clone(), 0.0, 0.1, DType::F32, &self.noise)?;
         let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
-        let loss = autocast(DType::F16, || {
-            criterion.loss(&self.model.call(x.add(&noise)?)?, y)
-        })?;
+        let (x, y) = (
+            x.add(&noise)?.to_device(&self.device)?,
+            y.to_device(&self.device)?,
+        );
+        let loss = autocast(DType::F16, || criterion.loss(&self.model.call(x)?, &y))?;
         self.model.zero_grad();
         self.scaler.scale(&loss)?.backward()?;
         self.scaler.unscale(&self.model)?;

@@ -1,6 +1,8 @@
 //! Functions of two elements, or of an element and a number.
 
-use module_tensor::backend::{BinaryOp, FillRange, Operand, Storage};
+use module_tensor::backend::{
+    BinaryOp, FillRange, Formula, FormulaOp, FormulaStep, Operand, Storage,
+};
 use module_tensor::{Layout, Result, Scalar};
 
 use super::number;
@@ -179,6 +181,27 @@ impl Gpu {
         let Some(elem) = native else {
             return self.through_host(op, [a, b], numel, |cpu, [a, b]| cpu.add_scaled(a, b, alpha));
         };
+        let is_whole = |x: &Operand| x.layout.is_contiguous() && x.layout.offset() == 0;
+        let in_place = elem == Elem::F32
+            && is_whole(&a)
+            && is_whole(&b)
+            && a.storage.is_unshared()
+            && self.data(op, &a)?.numel == numel;
+        if in_place {
+            let step = FormulaStep {
+                op: FormulaOp::AddScaled(alpha.to_f64()),
+                inputs: [0, 1, 0],
+            };
+            let formula = Formula {
+                written: 1,
+                read: 1,
+                steps: vec![step],
+                results: vec![2],
+            };
+            let mut storage = a.storage;
+            self.apply_formula(op, &mut [&mut storage], &[b], &formula)?;
+            return Ok(storage);
+        }
         let mut parameters = Vec::new();
         number::push(&mut parameters, elem, alpha)?;
         self.elementwise(Elementwise {

@@ -1,7 +1,7 @@
 //! Reading and writing by index.
 
 use module_tensor::backend::{Operand, ReduceOp, Storage};
-use module_tensor::{DType, Layout, Result};
+use module_tensor::{Layout, Result};
 
 use crate::dims::Dims;
 use crate::elem::Elem;
@@ -247,62 +247,5 @@ fn is_valid(index: vec2<u32>) -> bool {{ return index.y == 0u && index.x < $2; }
                 )
             },
         })
-    }
-
-    /// For each of `size` rows the first place in an index that names it, and for each place the next one that names the same
-    /// row; the number of places where there is none.
-    fn links(
-        &self,
-        op: &'static str,
-        index: &Operand,
-        size: usize,
-    ) -> Result<[(Storage, usize); 2]> {
-        let count = index.layout.shape().numel();
-        let reads = [(self.data(op, index)?, Elem::Bits8)];
-        let first = self.map(Map {
-            op,
-            key: "first link".to_owned(),
-            reads: &reads,
-            out: Elem::Bits4,
-            dtype: DType::U32,
-            numel: size,
-            parameters: vec![word(op, count)?],
-            index_size: None,
-            code: &|| {
-                "fn element(i: u32) -> u32 {
-    for (var j = 0u; j < $2; j++) {
-        let index = a(j);
-        if index.x == i && index.y == 0u { return j; }
-    }
-    return $2;
-}
-"
-                .to_owned()
-            },
-        })?;
-        let next = self.map(Map {
-            op,
-            key: "next link".to_owned(),
-            reads: &reads,
-            out: Elem::Bits4,
-            dtype: DType::U32,
-            numel: count,
-            parameters: vec![word(op, count)?, word(op, size)?],
-            index_size: Some(size),
-            code: &|| {
-                "fn element(i: u32) -> u32 {
-    let own = a(i);
-    let row = checked(own, $3);
-    for (var j = i + 1u; j < $2; j++) {
-        let index = a(j);
-        if index.x == own.x && index.y == own.y { return j; }
-    }
-    return $2 + row - row;
-}
-"
-                .to_owned()
-            },
-        })?;
-        Ok([(first, size), (next, count)])
     }
 }

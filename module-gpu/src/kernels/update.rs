@@ -86,46 +86,59 @@ impl UpdateKernels for Gpu {
         read: &[Operand],
         formula: &Formula,
     ) -> Result<()> {
+        self.apply_formula(NAME, written, read, formula)
+    }
+}
+
+impl Gpu {
+    /// Computes a formula in place, for an operation that errors name.
+    pub(super) fn apply_formula(
+        &self,
+        op: &'static str,
+        written: &mut [&mut Storage],
+        read: &[Operand],
+        formula: &Formula,
+    ) -> Result<()> {
         let Some((code, numbers)) = statements(formula) else {
-            return Err(self.device().unavailable(NAME));
+            return Err(self.device().unavailable(op));
         };
         let count = match (read.first(), written.first()) {
             (Some(x), _) => x.layout.shape().numel(),
-            (None, Some(x)) => x.data::<GpuStorage>(NAME, self.device())?.numel,
+            (None, Some(x)) => x.data::<GpuStorage>(op, self.device())?.numel,
             (None, None) => return Ok(()),
         };
         if count == 0 {
             return Ok(());
         }
-        let read = read.iter().map(|x| self.in_order(NAME, x.clone()));
+        let read = read.iter().map(|x| self.in_order(op, x.clone()));
         let read = read.collect::<Result<Vec<_>>>()?;
         // Memory that other handles share is replaced by a copy.
         let mut targets = Vec::new();
         for to in written.iter_mut() {
-            to.data::<GpuStorage>(NAME, self.device())?;
+            to.data::<GpuStorage>(op, self.device())?;
             let own = to
                 .downcast_mut::<GpuStorage>()
                 .map(|data| data.memory.clone());
             targets.push(match own {
                 Some(memory) => (memory, None),
                 None => {
-                    let data: &GpuStorage = to.data(NAME, self.device())?;
+                    let data: &GpuStorage = to.data(op, self.device())?;
                     let layout = Layout::contiguous(data.numel.into());
                     let storage = (**to).clone();
-                    let copy = self.copy_elements(NAME, &Operand { storage, layout })?;
-                    let memory = copy.data::<GpuStorage>(NAME, self.device())?.memory.clone();
+                    let copy = self.copy_elements(op, &Operand { storage, layout })?;
+                    let memory = copy.data::<GpuStorage>(op, self.device())?.memory.clone();
                     (memory, Some(copy))
                 }
             });
         }
-        let reads = read.iter().map(|x| Ok(&self.data(NAME, x)?.memory));
+        let reads = read.iter().map(|x| Ok(&self.data(op, x)?.memory));
         let reads: Vec<&Memory> = reads.collect::<Result<_>>()?;
         let writes: Vec<&Memory> = targets.iter().map(|(memory, _)| memory).collect();
-        let mut parameters = vec![word(NAME, count)?, 0];
+        let mut parameters = vec![word(op, count)?, 0];
         parameters.extend(numbers);
         let source = || source(formula, &code);
         self.launch(Launch {
-            op: NAME,
+            op,
             key: key(formula),
             reads: &reads,
             writes: &writes,

@@ -57,7 +57,9 @@ struct Running {
 impl Running {
     /// The statistics of one gradient, computed in f64.
     fn of(grad: &Tensor) -> Result<Self> {
-        let values = grad.to_dtype(DType::F64)?.abs()?;
+        let sizes = grad.abs()?;
+        let extreme = |size: Tensor| size.to_dtype(DType::F64)?.item();
+        let values = sizes.to_dtype(DType::F64)?;
         let mean = values.mean(..)?;
         let apart = values.sub(&mean)?;
         Ok(Self {
@@ -65,8 +67,8 @@ impl Running {
             count: values.numel() as f64,
             mean: mean.item()?,
             squares: apart.mul(&apart)?.sum(..)?.item()?,
-            min: values.amin(..)?.item()?,
-            max: values.amax(..)?.item()?,
+            min: extreme(sizes.amin(..)?)?,
+            max: extreme(sizes.amax(..)?)?,
         })
     }
 

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::{Device, Storage};
+use super::{BlockFormat, Device, Storage};
 pub use crate::simd::CodeTables;
 use crate::{DTypeError, Error, Result};
 
@@ -14,7 +14,7 @@ use crate::{DTypeError, Error, Result};
 ///
 /// [`Tensor::linear`](crate::Tensor::linear) takes a packed weight, and [`Tensor::matmul`](crate::Tensor::matmul) a packed
 /// matrix on the right; the gradient flows to the other factor. The CPU computes from the packed elements if they can be
-/// unpacked in runs ([`runs`](Self::runs)); other devices [`unpack`](Self::unpack) them first.
+/// unpacked in runs ([`runs`](Self::runs)); a device that does not know the scheme [`unpack`](Self::unpack)s them first.
 ///
 /// Custom operations find the memory with [`Storage::downcast_ref`], and state which layouts they support. Operations that
 /// need plain elements, which all others in this crate do, return [`DTypeError::Packed`](crate::DTypeError::Packed). A
@@ -88,6 +88,22 @@ pub trait Packed {
     ///
     /// Not enough memory, a device that fails.
     fn unpack(&self) -> Result<Storage>;
+
+    /// The layout of the blocks, if the elements are packed in blocks of ggml.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::{BlockFormat, DType, Tensor};
+    ///
+    /// let x = BlockFormat::Q4_0.quantize(&Tensor::ones([2, 32], DType::F32)?)?;
+    /// let format = x.storage().packed().and_then(|packed| packed.block_format());
+    /// assert_eq!(format, Some(BlockFormat::Q4_0));
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    fn block_format(&self) -> Option<BlockFormat> {
+        None
+    }
 
     /// The elements in runs, if they are in host memory; then products do not unpack the whole matrix.
     fn runs(&self) -> Option<&dyn PackedRuns> {

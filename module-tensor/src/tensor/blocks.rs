@@ -79,11 +79,11 @@ impl BlockFormat {
 
     /// The format of a packed tensor, if it is one of these.
     pub fn of(x: &Tensor) -> Option<Self> {
-        Some(x.storage().downcast_ref::<BlockStorage>()?.format())
+        x.storage().packed()?.block_format()
     }
 
-    /// The blocks of a tensor in row-major order, if it is packed and its layout keeps them whole: a matrix, or whole rows
-    /// of one, but not a transpose.
+    /// The blocks of a tensor in row-major order, if it is packed, in host memory, and its layout keeps them whole: a matrix,
+    /// or whole rows of one, but not a transpose.
     ///
     /// # Example
     ///

@@ -10,6 +10,9 @@ use module_mirror::mirror;
 use module_nn::prelude::*;
 use module_nn::quantize::{Scheme, dequantize, quantize};
 use module_tests::golden;
+use module_tests::quantized::{
+    EVERY, GROUP, NESTED, PLAIN, assert_near, check_not_finite, check_products, randn,
+};
 
 fn file() -> StateDict {
     golden::load("quantize.safetensors").1
@@ -19,24 +22,6 @@ fn numbers(state: &StateDict, key: &str) -> Vec<f32> {
     let values = state.get(key).expect(key).to_dtype(DType::F32).unwrap();
     values.to_vec().unwrap()
 }
-
-const GROUP: usize = 32;
-
-const NESTED: Scheme = Scheme::NF4;
-
-const PLAIN: Scheme = Scheme::Nf4 {
-    block_size: 64,
-    double_quantization: false,
-};
-
-const EVERY: [Scheme; 6] = [
-    Scheme::Int8Dynamic,
-    Scheme::Int8,
-    Scheme::Int8Grouped { group_size: GROUP },
-    Scheme::Int4 { group_size: GROUP },
-    NESTED,
-    PLAIN,
-];
 
 #[test]
 fn integers_of_8_bits_are_those_of_pytorch() {
@@ -180,80 +165,13 @@ fn dynamic_quantization_gives_the_outputs_of_pytorch() {
 
 #[test]
 fn dynamic_quantization_hides_no_value_that_is_not_finite() {
-    let weight = Scheme::Int8Dynamic.pack(&randn(1, &[3, 64])).unwrap();
-    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let mut values = vec![0.5; 128];
-        values[70] = value;
-        let x = Tensor::from_vec(values, [2, 64]).unwrap();
-        let y = x.linear(&weight, None).unwrap().to_vec::<f32>().unwrap();
-        let is_nan: Vec<bool> = y.iter().map(|y| y.is_nan()).collect();
-        assert_eq!(is_nan, [false, false, false, true, true, true]);
-    }
-}
-
-/// Sizes of inputs, and the columns and rows of a weight: one row and many, parts of tiles, runs and groups.
-const SIZES: [[usize; 3]; 8] = [
-    [1, 64, 1],
-    [1, 64, 7],
-    [3, 96, 33],
-    [5, 128, 40],
-    [64, 192, 300],
-    [2, 2560, 31],
-    [70, 1056, 65],
-    [0, 64, 3],
-];
-
-fn randn(seed: u64, shape: &[usize]) -> Tensor {
-    fork_rng(seed, || Tensor::randn(shape, ())).unwrap()
-}
-
-fn assert_near(a: &Tensor, b: &Tensor, what: &str) {
-    let to = |x: &Tensor| {
-        x.to_device(&Device::cpu())
-            .unwrap()
-            .to_dtype(DType::F32)
-            .unwrap()
-    };
-    let tolerance = match a.dtype() {
-        DType::F32 => Tolerance::new().rtol(1e-5).atol(2e-4),
-        _ => Tolerance::new().rtol(2e-2).atol(2e-1),
-    };
-    assert_eq!((a.dtype(), a.shape()), (b.dtype(), b.shape()), "{what}");
-    assert!(to(a).allclose(&to(b), tolerance).unwrap(), "{what}");
+    check_not_finite(&Device::cpu());
 }
 
 #[test]
 fn products_are_those_of_unpacked_weights() {
-    for (scheme, [m, k, n]) in EVERY.into_iter().flat_map(|s| SIZES.map(|size| (s, size))) {
-        let weight = scheme.pack(&randn(1, &[n, k])).unwrap();
-        let (plain, bias) = (weight.unpack().unwrap(), randn(2, &[n]));
-        let what = format!("{scheme:?} {m} {k} {n}");
-        for device in [Device::cpu(), mirror(&[]).unwrap()] {
-            for dtype in [DType::F32, DType::BF16] {
-                let to = |x: &Tensor| x.to_device(&device).unwrap().to_dtype(dtype).unwrap();
-                let (weight, plain) = (weight.to_device(&device).unwrap(), to(&plain));
-                let (x, bias) = (to(&randn(3, &[m, k])), to(&bias));
-                let rounds = scheme == Scheme::Int8Dynamic && device == Device::cpu();
-                if !rounds {
-                    let expected = x.linear(&plain, Some(&bias)).unwrap();
-                    assert_near(&x.linear(&weight, Some(&bias)).unwrap(), &expected, &what);
-                    let expected = x.matmul(&plain.t().unwrap()).unwrap();
-                    assert_near(&x.matmul(&weight.t().unwrap()).unwrap(), &expected, &what);
-                }
-                // The product that the gradient needs.
-                let grad = to(&randn(4, &[m, n]));
-                let expected = grad.matmul(&plain).unwrap();
-                assert_near(&grad.matmul(&weight).unwrap(), &expected, &what);
-                // A view of some rows and columns.
-                let part = |w: &Tensor| {
-                    let rows = n / 2..n;
-                    w.narrow(0, rows).unwrap().narrow(1, 16..k - 8).unwrap()
-                };
-                let x = x.narrow(1, 16..k - 8).unwrap();
-                let expected = x.linear(&part(&plain), None).unwrap();
-                assert_near(&x.linear(&part(&weight), None).unwrap(), &expected, &what);
-            }
-        }
+    for device in [Device::cpu(), mirror(&[]).unwrap()] {
+        check_products(&device);
     }
 }
 

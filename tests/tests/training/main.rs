@@ -7,6 +7,7 @@ mod averaging;
 mod clip_grads;
 mod curves;
 mod data;
+mod devices;
 mod golden_optim;
 mod lbfgs;
 mod lbfgs_runs;

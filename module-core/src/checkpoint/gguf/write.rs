@@ -8,7 +8,7 @@ use super::element_type::GgufType;
 use super::header::{ALIGNMENT, MAGIC, MAX_DIMS, alignment};
 use super::value::{GgufArray, GgufValue};
 use crate::checkpoint::output::{BYTES, Output, WRITER};
-use crate::{BlockFormat, Error, Result, Tensor};
+use crate::{BlockFormat, Device, Error, Result, Tensor};
 
 /// The version that is written.
 const VERSION: u32 = 3;
@@ -94,7 +94,7 @@ impl Gguf {
         }
         let mut next = 0_usize;
         for (name, tensor) in &self.tensors {
-            let (number, size) = describe(name, tensor)?;
+            let (number, size) = describe(name, &with_blocks(tensor)?)?;
             put_text(&mut header, name);
             put(&mut header, &(tensor.rank() as u32).to_le_bytes());
             for &size in tensor.shape().iter().rev() {
@@ -110,13 +110,22 @@ impl Gguf {
         output.bytes(&header)?;
         pad(output, length, alignment)?;
         for (_, tensor) in &self.tensors {
-            match BlockFormat::bytes_of(tensor) {
+            let tensor = with_blocks(tensor)?;
+            match BlockFormat::bytes_of(&tensor) {
                 Some(bytes) => output.bytes(bytes)?,
-                None => output.tensor(tensor)?,
+                None => output.tensor(&tensor)?,
             }
-            pad(output, size_of_elements(tensor), alignment)?;
+            pad(output, size_of_elements(&tensor), alignment)?;
         }
         Ok(())
+    }
+}
+
+/// The same tensor; a packed one in host memory, where the bytes of its blocks are found.
+fn with_blocks(tensor: &Tensor) -> Result<Tensor> {
+    match tensor.is_packed() {
+        true => tensor.to_device(&Device::cpu()),
+        false => Ok(tensor.clone()),
     }
 }
 

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::StateDict;
-use crate::{DTypeError, Error, Layout, Result, Tensor};
+use crate::{DTypeError, Device, Error, Layout, Result, Tensor};
 use description::{Description, JOIN};
 use format::{PackedFormat, Parts};
 
@@ -160,6 +160,8 @@ impl StateDict {
 
 /// The parts of a packed tensor with the suffixes of their keys; `None` if its scheme has no file form.
 fn parts_of(tensor: &Tensor) -> Result<Option<Vec<(String, Tensor)>>> {
+    // A device may have packed elements in a storage of its own.
+    let tensor = tensor.to_device(&Device::cpu())?;
     for format in FORMATS {
         let Some(split) = format.split(tensor.storage())? else {
             continue;

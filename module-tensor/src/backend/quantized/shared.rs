@@ -1,6 +1,8 @@
 //! Code that the storages share.
 
-use super::super::{Device, HostData, Operand, Packed, PackedRuns, Storage, StorageData};
+use super::super::{
+    BlockFormat, Device, HostData, Operand, Packed, PackedRuns, Storage, StorageData,
+};
 use crate::layout::Layout;
 use crate::{DType, Error, Result};
 
@@ -23,6 +25,11 @@ pub(in crate::backend) trait HostPacked:
 
     /// The device of unpacked elements.
     fn device(&self) -> Device;
+
+    /// The layout of its blocks, if they are ggml's.
+    fn block_format(&self) -> Option<BlockFormat> {
+        None
+    }
 
     /// The same elements, whose unpacked form is on another device; the packed ones stay in host memory.
     fn on(&self, device: Device) -> Self;
@@ -75,6 +82,10 @@ impl<T: HostPacked> Packed for T {
 
     fn to_device(&self, device: &Device) -> Result<Storage> {
         Ok(Storage::new(self.on(*device)))
+    }
+
+    fn block_format(&self) -> Option<BlockFormat> {
+        HostPacked::block_format(self)
     }
 
     fn runs(&self) -> Option<&dyn PackedRuns> {

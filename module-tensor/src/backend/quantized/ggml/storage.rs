@@ -81,6 +81,10 @@ impl HostPacked for BlockStorage {
         self.device
     }
 
+    fn block_format(&self) -> Option<BlockFormat> {
+        Some(self.format)
+    }
+
     fn on(&self, device: Device) -> Self {
         Self {
             format: self.format,

@@ -5,6 +5,16 @@ use super::process::{min_p, repetition_penalty, suppress_tokens, temperature, to
 use crate::config::{check_between, check_positive, config};
 
 /// When a beam search stops before its texts have the maximum length.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{EarlyStopping, GenerationConfig};
+///
+/// let config = GenerationConfig::new(20).num_beams(4).early_stopping(EarlyStopping::Immediate);
+/// assert_eq!(serde_json::to_value(&config)?["early_stopping"], "immediate");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyStopping {

@@ -50,6 +50,19 @@ pub struct GroupNorm {
 
 config! {
     /// The arguments of [`GroupNorm`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = GroupNormConfig::new(1, 2).eps(0.0).affine(false).build()?;
+    /// let y = norm.call(Tensor::from([[1.0_f32, 3.0]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 1.0]);
+    /// let norm = GroupNormConfig::new(2, 6).bias(false).build()?;
+    /// assert_eq!(norm.state_dict()?.keys().collect::<Vec<_>>(), ["weight"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GroupNormConfig => GroupNorm {
         required {
             /// The number of groups; it divides the number of channels.

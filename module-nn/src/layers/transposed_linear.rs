@@ -55,6 +55,22 @@ pub struct TransposedLinear {
 
 config! {
     /// The arguments of [`TransposedLinear`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = TransposedLinearConfig::new(3, 2).build()?;
+    /// assert_eq!(layer.state_dict()?.get("weight").unwrap().shape().to_string(), "[3, 2]");
+    ///
+    /// // Two layers with one weight.
+    /// let mut twin = TransposedLinear::new(3, 2)?;
+    /// twin.tie_weight(layer.weight())?;
+    /// let x = Tensor::randn([5, 3], DType::F32)?;
+    /// assert!(twin.call(x.clone())?.equal(&layer.call(x)?)?); // Both biases are 0.
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransposedLinearConfig => TransposedLinear {
         required {
             /// The size of each input.

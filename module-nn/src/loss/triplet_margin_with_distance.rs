@@ -64,6 +64,8 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = TripletMarginWithDistanceLossConfig::new().swap(true).build()?;
+    /// let criterion: TripletMarginWithDistanceLoss = criterion;
+    /// assert!(criterion.config().swap);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct TripletMarginWithDistanceLossConfig => TripletMarginWithDistanceLoss {

@@ -81,6 +81,7 @@ mod range;
 mod rmsprop;
 mod rprop;
 mod rule;
+mod rule_optimizer;
 mod rule_state;
 mod schedule;
 mod sgd;
@@ -117,7 +118,8 @@ pub use param_states::ParamStates;
 pub use radam::{RAdam, RAdamConfig, RAdamState};
 pub use rmsprop::{RMSprop, RMSpropConfig, RMSpropState};
 pub use rprop::{Rprop, RpropConfig, RpropState};
-pub use rule::{RuleOptimizer, UpdateRule};
+pub use rule::UpdateRule;
+pub use rule_optimizer::RuleOptimizer;
 pub use schedule::{
     AnnealStrategy, ChainedScheduler, ConstantLR, ConstantLRConfig, CosineAnnealingLR,
     CosineAnnealingLRConfig, CosineAnnealingWarmRestarts, CosineAnnealingWarmRestartsConfig,

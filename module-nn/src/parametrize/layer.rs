@@ -23,6 +23,7 @@ const WEIGHT: &str = "weight";
 /// let weight = Tensor::from([[1.0_f32, 10.0]]);
 /// let y = layer.forward_with(Tensor::from([3.0_f32, 4.0]), &weight)?;
 /// assert_eq!(y.to_vec::<f32>()?, [43.0]);
+/// assert_eq!(layer.own_weight().shape().to_string(), "[1, 2]");
 /// # Ok::<(), Error>(())
 /// ```
 pub trait WithWeight<Input = Tensor>: Forward<Input> {
@@ -119,7 +120,7 @@ pub struct Parametrized<L, P> {
 }
 
 /// The originals of one weight and how it is computed from them.
-pub struct ParametrizationList<P> {
+struct ParametrizationList<P> {
     originals: IndexMap<String, Parameter>,
     parametrization: P,
 }

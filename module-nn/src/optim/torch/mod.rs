@@ -47,7 +47,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     /// optimizer.step(&model)?;
     ///
     /// // What a training script of PyTorch saves.
-    /// let saved = TorchObject::from_iter([
+    /// let saved = TorchObject::dict([
     ///     ("model", model.state_dict()?.into()),
     ///     ("optimizer", optimizer.torch_state_dict()?),
     ///     ("epoch", 3.into()),
@@ -116,7 +116,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     /// let path = std::env::temp_dir().join(format!("doc-torch-{}.pt", std::process::id()));
     /// let model = Linear::new(2, 1)?;
     /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
-    /// TorchObject::from_iter([("optimizer", optimizer.torch_state_dict()?)]).save(&path)?;
+    /// TorchObject::dict([("optimizer", optimizer.torch_state_dict()?)]).save(&path)?;
     ///
     /// let error = optimizer.load_torch(&path).unwrap_err();
     /// assert!(error.to_string().contains("name the entry"));

@@ -40,6 +40,20 @@ config! {
     ///
     /// let config = GenerationConfig::new(100).eos_token_id([2]).do_sample(true).temperature(0.7).top_p(0.9);
     /// assert_eq!(config.top_k, None);
+    ///
+    /// // A beam search as for Whisper: longer texts are preferred, and some tokens never occur, or not at the start.
+    /// let config = GenerationConfig::new(100)
+    ///     .num_beams(5)
+    ///     .length_penalty(1.5)
+    ///     .repetition_penalty(1.1)
+    ///     .suppress_tokens([50257])
+    ///     .begin_suppress_tokens([220])
+    ///     .eos_token_id([2])
+    ///     .pad_token_id(0);
+    /// assert_eq!((config.num_beams, config.pad_token_id), (5, Some(0)));
+    /// // Samples of the most likely tokens only.
+    /// let config = GenerationConfig::new(100).do_sample(true).top_k(50).min_p(0.05);
+    /// assert_eq!(config.top_k, Some(50));
     /// ```
     pub struct GenerationConfig {
         required {

@@ -19,6 +19,8 @@ use crate::config::{Build, config};
 ///
 /// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
 /// assert_eq!(Flatten::new().call(x)?.shape().to_string(), "[2, 12]");
+/// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
+/// assert_eq!(Flatten::range(0, 1).call(x)?.shape().to_string(), "[6, 4]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -46,7 +46,7 @@ pub struct FractionalMaxPool<const N: usize> {
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let pool = FractionalMaxPool2dConfig::new(2).output_size(3).build()?;
+/// let pool: FractionalMaxPool2d = FractionalMaxPool2dConfig::new(2).output_size(3).build()?;
 /// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[3, 2, 3, 3]");
 /// # Ok::<(), Error>(())
@@ -60,7 +60,7 @@ pub type FractionalMaxPool2d = FractionalMaxPool<2>;
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let pool = FractionalMaxPool3dConfig::new(2).output_size(3).build()?;
+/// let pool: FractionalMaxPool3d = FractionalMaxPool3dConfig::new(2).output_size(3).build()?;
 /// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[3, 2, 3, 3, 3]");
 /// # Ok::<(), Error>(())

@@ -26,7 +26,7 @@ use crate::config::config;
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
-/// let mut optimizer = AdamConfig::new(1e-3).weight_decay(1e-4).build(&model)?;
+/// let mut optimizer: Adam = AdamConfig::new(1e-3).weight_decay(1e-4).build(&model)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
 /// let state: &AdamState = optimizer.states().get("weight").unwrap();

@@ -41,6 +41,8 @@ use serde::{Deserialize, Serialize};
 /// let state: &MuonState = optimizer.states().get("0.weight").unwrap();
 /// assert_eq!(state.slots()?[0].0, "momentum_buffer");
 /// assert_eq!(optimizer.states().get("2.bias").unwrap().slots()?[0].0, "exp_avg"); // AdamW's.
+/// // Without such groups, every parameter must be a matrix.
+/// assert!(Muon::new(&model, 0.02).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 pub type Muon = RuleOptimizer<MuonConfig>;

@@ -51,6 +51,72 @@ use super::{ParamGroups, ParamState, RuleOptimizer};
 /// assert!(moved.allclose(&Tensor::full([1, 2], -0.5, DType::F32)?, Tolerance::new().atol(1e-6))?);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// A rule with a momentum, which schedules may move, and which refuses what it cannot do:
+///
+/// ```
+/// use module_nn::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct Heavy {
+///     lr: f64,
+///     momentum: f64,
+/// }
+///
+/// impl UpdateRule for Heavy {
+///     const NAME: &'static str = "Heavy";
+///     type State = Tensor;
+///
+///     fn check_parameter(&self, path: &str, value: &Tensor) -> Result<()> {
+///         match value.rank() {
+///             2 => Ok(()),
+///             _ => Err(Error::argument("Heavy", "parameter", path, "must be a matrix")),
+///         }
+///     }
+///
+///     fn check_states(&self, states: &[&Tensor]) -> Result<()> {
+///         if self.momentum == 0.0 && !states.is_empty() {
+///             let problem = "must be above 0, because there are states";
+///             return Err(Error::argument("Heavy", "momentum", self.momentum, problem));
+///         }
+///         Ok(())
+///     }
+///
+///     fn lr(&self) -> f64 {
+///         self.lr
+///     }
+///
+///     fn set_lr(&mut self, lr: f64) {
+///         self.lr = lr;
+///     }
+///
+///     fn momentum(&self) -> Option<f64> {
+///         Some(self.momentum)
+///     }
+///
+///     fn set_momentum(&mut self, momentum: f64) {
+///         self.momentum = momentum;
+///     }
+///
+///     fn update(&self, value: &Tensor, grad: &Tensor, state: &mut Option<Tensor>) -> Result<Tensor> {
+///         let momentum = match state.take() {
+///             Some(before) => grad.add_scaled(&before, self.momentum)?,
+///             None => grad.clone(),
+///         };
+///         *state = Some(momentum.clone());
+///         value.add_scaled(&momentum, -self.lr)
+///     }
+/// }
+///
+/// let mut heavy = Heavy { lr: 0.1, momentum: 0.9 };
+/// let matrix = Tensor::zeros([2, 2], DType::F32)?;
+/// assert!(heavy.check_parameter("bias", &matrix.select(0, 0)?).is_err());
+/// assert!(heavy.build(&Linear::new(2, 1)?).is_err()); // Its bias is a vector.
+/// heavy.set_momentum(0.0);
+/// assert!(heavy.check_states(&[&matrix]).is_err());
+/// # Ok::<(), Error>(())
+/// ```
 pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     /// The name of the optimizer, which is saved with its state: a state can be loaded only by an optimizer with this name.
     const NAME: &'static str;

@@ -14,11 +14,12 @@ use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamStates, Upd
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::RuleOptimizer;
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let config = SGDConfig::new(0.1).group("bias", |options| SGDConfig { lr: 0.2, ..options });
-/// let mut optimizer = config.build(&model)?;
+/// let mut optimizer: RuleOptimizer<SGDConfig> = config.build(&model)?; // This is `SGD`.
 /// optimizer.set_lr(0.05)?;
 /// assert_eq!(optimizer.group_lrs(), [0.05, 0.1]);
 /// optimizer.set_group_lr(1, 0.3)?;

@@ -102,10 +102,11 @@ pub trait Parametrization: Module {
 /// # Example
 ///
 /// ```
-/// use module_nn::parametrize::weight_norm;
+/// use module_nn::parametrize::{Parametrized, WeightNorm, weight_norm};
 /// use module_nn::prelude::*;
 ///
-/// let layer = weight_norm(Linear::new(3, 2)?, Some(0))?;
+/// let layer: Parametrized<Linear, WeightNorm> = weight_norm(Linear::new(3, 2)?, Some(0))?;
+/// assert_eq!(layer.originals().count(), 2); // The lengths and the directions.
 /// let keys = ["bias", "parametrizations.weight.original0", "parametrizations.weight.original1"];
 /// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), keys);
 /// let plain: Linear = layer.remove()?;

@@ -16,7 +16,6 @@ config! {
     /// let scaler = GradScalerConfig::new().init_scale(1024.0).growth_interval(100_u64).build()?;
     /// assert_eq!(scaler.get_scale(), 1024.0);
     ///
-    ///
     /// // The scale is halved after each overflow, and grows by a quarter after two good steps.
     /// let config = GradScalerConfig::new().growth_factor(1.25).backoff_factor(0.5).growth_interval(2);
     /// let mut scaler = config.build()?;

@@ -28,7 +28,6 @@ use crate::optim::Optimizer;
 /// assert_eq!(optimizer.lr(), 0.25);
 /// schedule.step(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.5);
-/// let schedule: ConstantLR = schedule;
 /// # Ok::<(), Error>(())
 /// ```
 pub type ConstantLR = RuleSchedule<ConstantLRConfig>;

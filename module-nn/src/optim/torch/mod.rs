@@ -139,6 +139,21 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     ///
     /// Those of [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is
     /// unchanged.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-sgd-{}.pt", std::process::id()));
+    /// let model = Linear::new(2, 1)?;
+    /// SGDConfig::new(0.1).momentum(0.9).build(&model)?.save_torch(&path)?;
+    /// let mut resumed = SGD::new(&model, 0.2)?;
+    /// let report = resumed.load_torch(&path)?;
+    /// assert_eq!(report.to_string(), "restored; lr was 0.2 and is 0.1, momentum was 0.0 and is 0.9");
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(feature = "fs")]
     pub fn save_torch(&self, path: impl AsRef<Path>) -> Result<()> {
         self.torch_state_dict()?.save(path)

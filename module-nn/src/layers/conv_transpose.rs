@@ -124,6 +124,12 @@ config! {
     /// assert_eq!(y.shape().to_string(), "[1, 6, 12]");
     /// let config: ConvTransposeConfig<3> = ConvTranspose3dConfig::new(4, 2, 2);
     /// assert_eq!(config.build()?.config(), config);
+    ///
+    /// // From existing parameters: each element is written twice.
+    /// let weight = Parameter::new(Tensor::ones([1, 1, 2], DType::F32)?)?;
+    /// let twice = ConvTranspose1dConfig::new(1, 1, 2).stride(2).bias(false).padding_mode(PaddingMode::Zeros);
+    /// let y = twice.from_parts(weight, Bias::Absent)?.call(Tensor::from([[1.0_f32, 2.0]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 1.0, 2.0, 2.0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct ConvTransposeConfig<const N: usize> => ConvTranspose {

@@ -47,6 +47,10 @@ use crate::lora::{Adaptable, Adapters};
 /// let mut twin = Embedding::new(10, 3)?;
 /// twin.tie_weight(table.weight())?;
 /// assert!(twin.weight().tensor().equal(&table.weight().tensor())?);
+///
+/// // Rows that exist already.
+/// let table = Embedding::from_parts(Parameter::new(Tensor::from([[1.0_f32, 2.0]]))?)?;
+/// assert_eq!(table.call(Tensor::from([0_i64]))?.to_vec::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

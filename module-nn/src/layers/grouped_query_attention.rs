@@ -237,6 +237,15 @@ input! {
     /// let input = GroupedQueryAttentionInput::new(x).cache(KeyValueCache::new());
     /// let (_y, cache) = attention.call(input)?;
     /// assert_eq!(cache.len(), 3);
+    ///
+    /// // Two texts in a batch, the first with a padding before it, and the positions of the elements.
+    /// let config = GroupedQueryAttentionConfig::new(8, 2).rotary(RotaryEmbeddingConfig::new(4));
+    /// let attention = config.build()?;
+    /// let x = Tensor::randn([2, 3, 8], DType::F32)?;
+    /// let seen = Tensor::from([[false, true, true], [true; 3]]).unsqueeze(1)?.unsqueeze(1)?;
+    /// let positions = Tensor::from([[0_i64, 0, 1], [0, 1, 2]]);
+    /// let input = GroupedQueryAttentionInput::new(x).attn_mask(seen).positions(positions);
+    /// assert_eq!(attention.call(input)?.0.shape().to_string(), "[2, 3, 8]");
     /// # Ok::<(), Error>(())
     /// ```
     pub struct GroupedQueryAttentionInput {

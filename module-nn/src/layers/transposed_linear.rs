@@ -40,6 +40,12 @@ use crate::parametrize::WithWeight;
 /// assert_eq!(layer.weight().shape().to_string(), "[3, 2]");
 /// assert_eq!(layer.call(Tensor::ones([5, 3], DType::F32)?)?.shape().to_string(), "[5, 2]");
 /// assert_eq!(layer.tree().to_string(), "Conv1D(nf=2, nx=3)");
+///
+/// // From a checkpoint: `x·W + b`.
+/// let weight = Parameter::new(Tensor::from([[1.0_f32], [10.0]]))?;
+/// let layer = TransposedLinear::from_parts(weight, Parameter::new(Tensor::from([0.5_f32]))?)?;
+/// assert_eq!(layer.call(Tensor::from([3.0_f32, 4.0]))?.to_vec::<f32>()?, [43.5]);
+/// assert_eq!(layer.bias().tensor().to_vec::<f32>()?, [0.5]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -46,6 +46,9 @@ config! {
     /// let criterion = PoissonNLLLossConfig::new().log_input(false).eps(0.0).build()?;
     /// let loss = criterion.call((Tensor::from([2.0_f64]), Tensor::from([3.0_f64])))?;
     /// assert!((loss.item::<f64>()? - (2.0 - 3.0 * 2.0_f64.ln())).abs() < 1e-12);
+    ///
+    /// let sums = PoissonNLLLossConfig::new().reduction(Reduction::Sum).build()?;
+    /// assert_eq!(sums.call((Tensor::from([0.0_f32, 0.0]), Tensor::from([2.0_f32, 3.0])))?.item::<f32>()?, 2.0);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct PoissonNLLLossConfig => PoissonNLLLoss {

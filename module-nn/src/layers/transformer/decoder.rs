@@ -38,6 +38,11 @@ use crate::layers::LayerNormConfig;
 /// let (tgt, memory) = (Tensor::randn([2, 5, 8], DType::F32)?, Tensor::randn([2, 7, 8], DType::F32)?);
 /// let y = decoder.call(TransformerDecoderInput::new(tgt.clone(), memory).tgt_is_causal(true))?;
 /// assert_eq!(y.shape(), tgt.shape());
+///
+/// // Layers of different widths, without a final normalization.
+/// let layer = |hidden: usize| TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(hidden).build();
+/// let decoder = TransformerDecoder::from_layers(vec![layer(16)?, layer(32)?], None::<LayerNorm>);
+/// assert_eq!(decoder.layers().len(), 2);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -75,7 +75,8 @@ pub struct Recommended {
 /// model[0].load_state_dict(&loaded)?;
 /// let recommended = Recommended::new(Nonlinearity::Relu);
 /// let report: InitReport = recommended.apply(&model)?;
-/// assert_eq!((report.set, report.loaded), (vec!["1.weight".into(), "1.bias".into()], vec!["0.weight".into(), "0.bias".into()]));
+/// assert_eq!(report.set, ["1.weight", "1.bias"]);
+/// assert_eq!(report.loaded, ["0.weight", "0.bias"]);
 /// // Once more, with what was loaded.
 /// let report = recommended.overwrite_loaded(true).apply(&model)?;
 /// assert!(report.loaded.is_empty() && report.unknown.is_empty());

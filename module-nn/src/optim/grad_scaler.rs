@@ -74,6 +74,19 @@ struct Unscaled {
     stepped: bool,
 }
 
+impl GradScalerConfig {
+    /// A scaler.
+    ///
+    /// # Errors
+    ///
+    /// An `init_scale` that is not above 0 or not finite in `f32`, a `growth_factor` that is not above 1, a `backoff_factor` that is not
+    /// between 0 and 1, a `growth_interval` of 0.
+    pub fn build(&self) -> Result<GradScaler> {
+        self.check(NAME)?;
+        Ok(GradScaler::of(self.clone()))
+    }
+}
+
 impl GradScaler {
     /// A scaler with PyTorch's defaults.
     #[must_use]

@@ -118,8 +118,7 @@ pub use param_states::ParamStates;
 pub use radam::{RAdam, RAdamConfig, RAdamState};
 pub use rmsprop::{RMSprop, RMSpropConfig, RMSpropState};
 pub use rprop::{Rprop, RpropConfig, RpropState};
-pub use rule::UpdateRule;
-pub use rule_optimizer::RuleOptimizer;
+pub use rule::{RuleOptimizer, UpdateRule};
 pub use schedule::{
     AnnealStrategy, ChainedScheduler, ConstantLR, ConstantLRConfig, CosineAnnealingLR,
     CosineAnnealingLRConfig, CosineAnnealingWarmRestarts, CosineAnnealingWarmRestartsConfig,

@@ -1,10 +1,11 @@
-//! The rule of an optimizer.
+//! The rule of an optimizer, and the optimizer that it makes.
 
 use module_core::{Module, Result, Select, Tensor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{ParamGroups, ParamState, RuleOptimizer};
+use super::param_groups::find_scales;
+use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
 /// The rule by which an optimizer moves a parameter, and its options: everything that a custom optimizer needs.
 ///
@@ -264,4 +265,124 @@ pub(super) fn update_copy<R: UpdateRule>(
     let mut value = value.clone();
     step(rule, &mut value, grad, state)?;
     Ok(value)
+}
+
+/// An optimizer that moves each parameter by an [`UpdateRule`], with the options of its group.
+///
+/// [`SGD`](super::SGD) and [`AdamW`](super::AdamW) are such optimizers. [`ParamGroups::build`] makes one.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::RuleOptimizer;
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let config = SGDConfig::new(0.1).group("bias", |options| SGDConfig { lr: 0.2, ..options });
+/// let mut optimizer: RuleOptimizer<SGDConfig> = config.build(&model)?; // This is `SGD`.
+/// optimizer.set_lr(0.05)?;
+/// assert_eq!(optimizer.group_lrs(), [0.05, 0.1]);
+/// optimizer.set_group_lr(1, 0.3)?;
+/// assert_eq!(optimizer.groups()[1].options.lr, 0.3);
+/// // All options of a group at once, such as after a warm-up.
+/// optimizer.set_group_options(0, SGDConfig::new(0.1).momentum(0.9))?;
+/// assert_eq!(optimizer.group_momentums(), [Some(0.9), Some(0.0)]);
+/// assert!(optimizer.set_group_options(0, SGDConfig::new(-1.0)).is_err());
+/// # Ok::<(), Error>(())
+/// ```
+pub struct RuleOptimizer<R: UpdateRule> {
+    pub(super) groups: Vec<ParamGroup<R>>,
+    /// The learning rate of each group as a multiple of that of the first.
+    pub(super) lr_scales: Vec<f64>,
+    /// The learning rate of each group from before the first schedule.
+    pub(super) initial_lrs: Option<Vec<f64>>,
+    /// The number of the group of each parameter, in the model's order.
+    pub(super) group_of: Vec<usize>,
+    pub(super) states: ParamStates<R::State>,
+}
+
+impl<R: UpdateRule> ParamGroups<R> {
+    /// An optimizer of all parameters of a model.
+    ///
+    /// # Errors
+    ///
+    /// Options and parameters that the rule refuses, and those of [`resolve`](Self::resolve).
+    pub fn build(&self, model: &dyn Module) -> Result<RuleOptimizer<R>> {
+        for options in self.options() {
+            options.check()?;
+        }
+        let (groups, group_of) = self.resolve_numbered(model)?;
+        let states = ParamStates::new(model);
+        for ((path, value), &group) in states.values().zip(&group_of) {
+            groups[group].options.check_parameter(path, &value)?;
+        }
+        let mut optimizer = RuleOptimizer {
+            group_of,
+            lr_scales: vec![1.0; groups.len()],
+            initial_lrs: None,
+            groups,
+            states,
+        };
+        optimizer.find_lr_scales(0);
+        Ok(optimizer)
+    }
+}
+
+impl<R: UpdateRule> RuleOptimizer<R> {
+    /// The parameter groups with their options; the first one holds the parameters that no selection covers.
+    pub fn groups(&self) -> &[ParamGroup<R>] {
+        &self.groups
+    }
+
+    /// Replaces the options of a group.
+    ///
+    /// # Errors
+    ///
+    /// A group that does not exist, options that the rule refuses, also because of existing states; then nothing is
+    /// changed.
+    pub fn set_group_options(&mut self, group: usize, options: R) -> Result<()> {
+        options.check()?;
+        self.check_states(group, &options, self.states.all())?;
+        self.group_mut("set_group_options", group)?.options = options;
+        self.find_lr_scales(group);
+        Ok(())
+    }
+
+    /// The states of the parameters.
+    pub fn states(&self) -> &ParamStates<R::State> {
+        &self.states
+    }
+
+    /// Checks the options of a group against the states of its parameters, out of those of all parameters.
+    pub(super) fn check_states<'a>(
+        &self,
+        group: usize,
+        options: &R,
+        states: impl Iterator<Item = Option<&'a R::State>>,
+    ) -> Result<()>
+    where
+        R::State: 'a,
+    {
+        let states = self.group_of.iter().zip(states);
+        let own = states.filter(|(number, _)| **number == group);
+        let own: Vec<&R::State> = own.filter_map(|(_, state)| state).collect();
+        options.check_states(&own)
+    }
+
+    pub(super) fn group_mut(
+        &mut self,
+        op: &'static str,
+        group: usize,
+    ) -> Result<&mut ParamGroup<R>> {
+        let groups = self.groups.len();
+        let found = self.groups.get_mut(group);
+        found.ok_or_else(|| OptimizerError::NoGroup { op, group, groups }.into())
+    }
+
+    /// Computes the ratio of a group's learning rate to that of the first group, or those of all groups. There is no ratio
+    /// to a rate of 0; the ratio then stays the same.
+    pub(super) fn find_lr_scales(&mut self, changed: usize) {
+        let lrs = self.group_lrs();
+        find_scales(&lrs, &mut self.lr_scales, changed);
+    }
 }

@@ -2,11 +2,10 @@
 
 use module_core::{Error, Result};
 
-use super::{GradScaler, NAME};
 use crate::config::config;
 
 config! {
-    /// The options of a [`GradScaler`].
+    /// The options of a [`GradScaler`](super::GradScaler).
     ///
     /// # Example
     ///
@@ -43,17 +42,6 @@ config! {
 }
 
 impl GradScalerConfig {
-    /// A scaler.
-    ///
-    /// # Errors
-    ///
-    /// An `init_scale` that is not above 0 or not finite in `f32`, a `growth_factor` that is not above 1, a `backoff_factor` that is not
-    /// between 0 and 1, a `growth_interval` of 0.
-    pub fn build(&self) -> Result<GradScaler> {
-        self.check(NAME)?;
-        Ok(GradScaler::of(self.clone()))
-    }
-
     pub(super) fn check(&self, op: &'static str) -> Result<()> {
         let &Self {
             init_scale,

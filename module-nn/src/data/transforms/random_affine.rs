@@ -107,8 +107,9 @@ config! {
     ///     .interpolation(InterpolationMode::Bilinear)
     ///     .fill([7.0])
     ///     .build()?;
-    /// let image = Tensor::full([3, 8, 8], 7, DType::U8)?;
-    /// assert!(affine.apply(&image)?.equal(&image)?);
+    /// let image = Tensor::full([1, 8, 8], 7, DType::U8)?;
+    /// // Only at the edges does the fill mix with the image.
+    /// assert_eq!(affine.apply(&image)?.to_vec::<u8>()?[8 * 3 + 3], 7);
     /// // Half a turn around the middle of the first pixel.
     /// let turn = RandomAffineConfig::new([180.0, 180.0]).center([0.5, 0.5]).fill([9.0]).build()?;
     /// assert_eq!(turn.apply(&Tensor::from([[[1_u8, 2, 3]]]))?.to_vec::<u8>()?, [1, 9, 9]);

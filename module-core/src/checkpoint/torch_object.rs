@@ -14,8 +14,8 @@ use crate::{StateDict, Tensor};
 /// ```
 /// use module_core::{Tensor, checkpoint::TorchObject};
 ///
-/// let weights = TorchObject::from_iter([("weight", Tensor::from([1.0_f32, 2.0]))]);
-/// let saved = TorchObject::from_iter([("model", weights), ("epoch", 3.into())]);
+/// let weights = TorchObject::dict([("weight", Tensor::from([1.0_f32, 2.0]).into())]);
+/// let saved = TorchObject::dict([("model", weights), ("epoch", 3.into())]);
 /// let bytes = saved.to_bytes()?;
 ///
 /// // `torch.load` reads these bytes, and so does this.
@@ -71,6 +71,25 @@ pub enum TorchObject {
 }
 
 impl TorchObject {
+    /// A dict of these pairs. Each value becomes an object by `into`, whatever its type; values of one type are also
+    /// collected as they are.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::{StateDict, Tensor, checkpoint::TorchObject};
+    ///
+    /// let state: StateDict = [("weight".to_owned(), Tensor::from([1.0_f32, 2.0]))].into_iter().collect();
+    /// let saved = TorchObject::dict([("model", state.into()), ("epoch", 3.into()), ("best", 0.9.into())]);
+    /// assert!(matches!(saved.get("best"), Some(TorchObject::Float(0.9))));
+    ///
+    /// let rates: TorchObject = [("lr", 0.1), ("momentum", 0.9)].into_iter().collect();
+    /// assert!(matches!(rates.get("lr"), Some(TorchObject::Float(0.1))));
+    /// ```
+    pub fn dict<K: Into<Self>>(pairs: impl IntoIterator<Item = (K, Self)>) -> Self {
+        pairs.into_iter().collect()
+    }
+
     /// The value of a dict under a string key, if there is one; of equal keys the last, as in Python.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(pairs) = self else { return None };

@@ -81,6 +81,8 @@ pub enum ModuleError {
         selection: String,
         /// The probably intended selection.
         suggestion: Option<String>,
+        /// Without a suggestion, what could be selected in place of the first name that does not exist.
+        names: Vec<String>,
     },
 
     /// Two keys of a state dict that become the same.
@@ -163,11 +165,13 @@ impl fmt::Display for ModuleError {
             Self::NothingSelected {
                 selection,
                 suggestion,
+                names,
             } => write!(
                 f,
-                "`{}` selects nothing{}",
+                "`{}` selects nothing{}{}",
                 quote(selection),
-                did_you_mean(suggestion)
+                did_you_mean(suggestion),
+                there_are(names)
             ),
             Self::KeyCollision {
                 op,
@@ -217,6 +221,21 @@ fn did_you_mean(suggestion: &Option<String>) -> String {
         .as_ref()
         .map(|name| format!("; did you mean `{}`?", quote(name)))
         .unwrap_or_default()
+}
+
+/// The first few names that exist, if they are known.
+fn there_are(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    if names.is_empty() {
+        return String::new();
+    }
+    let is = if names.len() == 1 { "is" } else { "are" };
+    let shown = names.iter().take(SHOWN);
+    let mut text: Vec<String> = shown.map(|name| format!("`{}`", quote(name))).collect();
+    if let Some(more) = names.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        text.push(format!("and {more} more"));
+    }
+    format!("; there {is} {}", text.join(", "))
 }
 
 /// `` `a`, `b` were ``, for use within a sentence.

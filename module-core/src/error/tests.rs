@@ -47,6 +47,7 @@ fn modules() -> Vec<ModuleError> {
         K::NothingSelected {
             selection: key(),
             suggestion: suggestion(),
+            names: vec![key(), key()],
         },
         K::KeyCollision {
             op,

@@ -375,6 +375,7 @@ fn of_type<M: Module>(root: &dyn Module) -> Result<Vec<(String, &dyn Module)>> {
     Err(ModuleError::NothingSelected {
         selection: format!("the type {name}"),
         suggestion: suggest(name, modules.iter().map(|(_, module)| module.kind())),
+        names: Vec::new(),
     }
     .into())
 }

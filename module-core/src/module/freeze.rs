@@ -73,6 +73,7 @@ pub(crate) fn set_frozen(
         return Err(ModuleError::NothingSelected {
             selection: select.to_string(),
             suggestion: None,
+            names: Vec::new(),
         }
         .into());
     }

@@ -85,6 +85,15 @@ impl Expression {
         }
     }
 
+    /// What could be selected instead, for one that selects nothing and without a suggestion.
+    pub(super) fn names(&self, paths: &[&str]) -> Vec<String> {
+        match self {
+            Self::Glob(glob) => glob.names(paths),
+            Self::Path(path) => Glob::of_path(path).names(paths),
+            _ => Vec::new(),
+        }
+    }
+
     /// The probably intended expression, for one that selects nothing.
     pub(super) fn suggest(&self, paths: &[&str]) -> Option<String> {
         match self {

@@ -1,5 +1,7 @@
 //! Patterns for dotted paths.
 
+use indexmap::IndexSet;
+
 use crate::error::suggest;
 
 /// How many patterns the braces of one pattern may expand to.
@@ -48,6 +50,15 @@ impl Glob {
         })
     }
 
+    /// A pattern without wildcards.
+    pub(super) fn of_path(path: &str) -> Self {
+        let step = |name: &&str| Step::One(name.chars().map(GlobToken::Letter).collect());
+        Self {
+            text: path.to_owned(),
+            alternatives: vec![split(path).iter().map(step).collect()],
+        }
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -72,8 +83,44 @@ impl Glob {
     /// The pattern that this one, which matches nothing, is probably a typo of: the first step without a match is replaced
     /// by a similar name at its position.
     pub(super) fn suggest(&self, paths: &[&str]) -> Option<String> {
+        let meant = |(steps, wrong, there): (&Vec<Step>, usize, Vec<&str>)| {
+            let Step::One(tokens) = steps.get(wrong)? else {
+                return None;
+            };
+            let name = suggest(&write(tokens)?, there)?;
+            let text = |(i, step): (usize, &Step)| match i == wrong {
+                true => Some(name.clone()),
+                false => step.text(),
+            };
+            let texts: Option<Vec<String>> = steps.iter().enumerate().map(text).collect();
+            Some(texts?.join("."))
+        };
+        self.mistakes(paths).find_map(meant)
+    }
+
+    /// The patterns up to the first step that nothing matches, with each name that is there instead.
+    pub(super) fn names(&self, paths: &[&str]) -> Vec<String> {
+        let mistake = self.mistakes(paths).next();
+        let names = mistake.and_then(|(steps, wrong, there)| {
+            let before: Option<Vec<String>> = steps.iter().take(wrong).map(Step::text).collect();
+            let before = before?.join(".");
+            let name = |name: &str| match before.as_str() {
+                "" => name.to_owned(),
+                before => format!("{before}.{name}"),
+            };
+            let names: IndexSet<String> = there.into_iter().map(name).collect();
+            Some(names.into_iter().collect())
+        });
+        names.unwrap_or_default()
+    }
+
+    /// The first step of each alternative that nothing matches, by its index, and the names in its place.
+    fn mistakes<'a>(
+        &'a self,
+        paths: &[&'a str],
+    ) -> impl Iterator<Item = (&'a Vec<Step>, usize, Vec<&'a str>)> {
         let paths: Vec<Vec<&str>> = paths.iter().map(|path| split(path)).collect();
-        let meant = |steps: &Vec<Step>| {
+        self.alternatives.iter().filter_map(move |steps| {
             let reaches = |length: usize| {
                 let start = steps.get(..length).unwrap_or_default();
                 paths
@@ -81,20 +128,19 @@ impl Glob {
                     .filter(move |path| path.get(..length).is_some_and(|path| fits(start, path)))
             };
             let wrong = (0..steps.len()).find(|&i| reaches(i + 1).next().is_none())?;
-            let Step::One(tokens) = steps.get(wrong)? else {
-                return None;
-            };
             let there = reaches(wrong).filter_map(|path| path.get(wrong).copied());
-            let name = suggest(&write(tokens)?, there)?;
-            let text = |(i, step): (usize, &Step)| match step {
-                _ if i == wrong => Some(name.clone()),
-                Step::Deep => Some("**".to_owned()),
-                Step::One(tokens) => write(tokens),
-            };
-            let texts: Option<Vec<String>> = steps.iter().enumerate().map(text).collect();
-            Some(texts?.join("."))
-        };
-        self.alternatives.iter().find_map(meant)
+            Some((steps, wrong, there.collect()))
+        })
+    }
+}
+
+impl Step {
+    /// As it was written, if it has no classes of letters.
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::Deep => Some("**".to_owned()),
+            Self::One(tokens) => write(tokens),
+        }
     }
 }
 

@@ -219,9 +219,15 @@ impl Select {
         for part in self.0.parts() {
             let found = paths.iter().any(|path| part.selects(path, below));
             if !found && !matches!(part, Expression::None) {
+                let suggestion = part.suggest(&paths);
+                let names = match suggestion {
+                    Some(_) => Vec::new(),
+                    None => part.names(&paths),
+                };
                 return Err(ModuleError::NothingSelected {
                     selection: part.to_string(),
-                    suggestion: part.suggest(&paths),
+                    suggestion,
+                    names,
                 }
                 .into());
             }
@@ -231,6 +237,7 @@ impl Select {
             return Err(ModuleError::NothingSelected {
                 selection: self.0.to_string(),
                 suggestion: None,
+                names: Vec::new(),
             }
             .into());
         }

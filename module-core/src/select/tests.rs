@@ -104,7 +104,33 @@ fn what_selects_nothing_is_an_error_with_the_nearest_name() {
         Select::path("head.fc1.wight"),
         &meant("head.fc1.wight", "head.fc1.weight"),
     );
-    assert_fails("optimizer.**", "`optimizer.**` selects nothing");
+    // Without such a name, those that are there.
+    let all = "there are `scale`, `encoder`, `head`";
+    assert_fails(
+        "optimizer.**",
+        &format!("`optimizer.**` selects nothing; {all}"),
+    );
+    assert_fails(
+        Select::path("neck"),
+        &format!("`neck` selects nothing; {all}"),
+    );
+    assert_fails(
+        "encoder.3.weight",
+        "`encoder.3.weight` selects nothing; there are `encoder.0`, `encoder.10`",
+    );
+    let layers: Vec<String> = (0..10).map(|layer| format!("layers.{layer}")).collect();
+    let error = Select::from("layers.x").resolve_modules(layers.iter().map(String::as_str));
+    let shown: Vec<String> = layers[..8]
+        .iter()
+        .map(|layer| format!("`{layer}`"))
+        .collect();
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        format!(
+            "`layers.x` selects nothing; there are {}, and 2 more",
+            shown.join(", ")
+        )
+    );
     // Each of several patterns counts, so that none is overlooked.
     assert_fails(["scale", "hed"], &meant("hed", "head"));
     assert_fails(

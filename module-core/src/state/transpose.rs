@@ -146,6 +146,7 @@ impl TransposeRule {
             return Err(ModuleError::NothingSelected {
                 selection: format!("weights of {name}"),
                 suggestion: suggest(name, weights().map(|entry| entry.owner.kind())),
+                names: Vec::new(),
             }
             .into());
         }

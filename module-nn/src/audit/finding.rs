@@ -6,6 +6,27 @@ use serde::Serialize;
 use super::kind::{FindingKind, Severity};
 
 /// One thing that an [`Audit`](super::Audit) found.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::audit::{Audit, Finding, Severity};
+/// use module_nn::prelude::*;
+///
+/// // No step of an optimizer.
+/// let model = Linear::new(4, 2)?;
+/// let report = Audit::new(&model).run(|_| {
+///     model.zero_grad();
+///     let loss = model.call(Tensor::randn([8, 4], DType::F32)?)?.square()?.mean(..)?;
+///     loss.backward()?;
+///     Ok(loss)
+/// })?;
+/// let finding: &Finding = &report.findings()[0];
+/// assert_eq!((finding.severity, finding.path.as_str()), (Severity::Error, ""));
+/// assert!(finding.to_string().starts_with("error[nothing-moved] model: "));
+/// println!("{}: {}", finding.cause, finding.cure);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {

@@ -3,6 +3,31 @@ use crate::Select;
 use super::kind::FindingKind;
 
 /// The thresholds beyond which numbers become findings.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::audit::{Audit, AuditThresholds, FindingKind};
+/// use module_nn::prelude::*;
+///
+/// let defaults = AuditThresholds::default();
+/// assert_eq!((defaults.dead_units, defaults.update_ratio), (0.9, 3.0));
+/// // A rate that moves the weight by much more than its size is found, unless that is intended.
+/// let model = LinearConfig::new(4, 2).bias(false).build()?;
+/// let mut optimizer = SGD::new(&model, 1e3)?;
+/// let mut step = |_| {
+///     model.zero_grad();
+///     let loss = model.call(Tensor::randn([8, 4], DType::F32)?)?.square()?.mean(..)?;
+///     loss.backward()?;
+///     optimizer.step(&model)?;
+///     Ok(loss)
+/// };
+/// let report = Audit::new(&model).steps(1).run(&mut step)?;
+/// assert!(report.of_kind(FindingKind::LargeUpdate).next().is_some());
+/// let report = Audit::new(&model).steps(1).thresholds(|it| it.update_ratio = 1e12).run(step)?;
+/// assert!(report.of_kind(FindingKind::LargeUpdate).next().is_none());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AuditThresholds {

@@ -13,6 +13,35 @@ use crate::Result;
 
 /// The findings of an [`Audit`](super::Audit). It prints as a table with a cause and a fix for each finding, and serializes
 /// for programs.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::audit::{AllowedFinding, Audit, AuditReport, FindingKind, Severity, UnusedException};
+/// use module_nn::prelude::*;
+///
+/// // The second layer is not used yet.
+/// let model = [Linear::new(4, 2)?, Linear::new(2, 2)?];
+/// let mut optimizer = SGD::new(&model, 0.1)?;
+/// let step = |_| {
+///     model.zero_grad();
+///     let loss = model[0].call(Tensor::randn([8, 4], DType::F32)?)?.square()?.mean(..)?;
+///     loss.backward()?;
+///     optimizer.step(&model)?;
+///     Ok(loss)
+/// };
+/// let report: AuditReport = Audit::new(&model)
+///     .allow(FindingKind::UnreachedParameter, "1", "it comes next")
+///     .allow(FindingKind::DeadUnits, "0", "there is no activation")
+///     .run(step)?;
+/// let allowed: &[AllowedFinding] = report.allowed();
+/// assert_eq!((allowed[0].finding.path.as_str(), allowed[0].reason.as_str()), ("1", "it comes next"));
+/// let unused: &[UnusedException] = report.unused_exceptions();
+/// assert_eq!(unused[0].kind, FindingKind::DeadUnits);
+/// assert!(report.to_string().contains("allowed: error[unreached-parameter] 1:"));
+/// report.deny(Severity::Error)?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[must_use = "the findings are in it; `deny` makes an error of them"]
 pub struct AuditReport {

@@ -9,10 +9,17 @@ use crate::{OneOrEach, Padding, Shape, Sizes, Tensor, Weights};
 /// # Example
 ///
 /// ```
+/// use module_nn::Argument;
 /// use module_nn::prelude::*;
 ///
 /// let conv = Conv2dConfig::new(1, 8, 3).stride((2, 1)).padding(1).build()?;
 /// let norm = BatchNorm2dConfig::new(8).momentum(None).build()?;
+///
+/// // A function of your own accepts the same.
+/// fn sizes(kernel_size: impl Argument<Sizes<2>>) -> [usize; 2] {
+///     kernel_size.argument().get()
+/// }
+/// assert_eq!((sizes(3), sizes([3, 5])), ([3, 3], [3, 5]));
 /// # Ok::<(), Error>(())
 /// ```
 #[diagnostic::on_unimplemented(

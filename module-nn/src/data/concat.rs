@@ -16,6 +16,8 @@ use super::{DataError, Dataset};
 /// let parts: [Box<dyn Dataset<Item = i32>>; 2] = [Box::new(vec![7]), Box::new(doubled)];
 /// let all = ConcatDataset::new(parts)?;
 /// assert_eq!((all.len(), all.get(0)?, all.get(2)?), (3, 7, 4));
+/// let lengths: Vec<usize> = all.datasets().iter().map(|part| part.len()).collect();
+/// assert_eq!(lengths, [1, 2]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -53,6 +53,21 @@ pub trait DatasetExt: Dataset + Sized {
 impl<D: Dataset> DatasetExt for D {}
 
 /// A data set with a function applied to each sample; made by [`DatasetExt::map`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{Dataset, DatasetExt, MapDataset};
+/// use module_nn::prelude::*;
+///
+/// fn half(x: i32) -> Result<f64> {
+///     Ok(f64::from(x) / 2.0)
+/// }
+///
+/// let halves: MapDataset<Vec<i32>, _> = vec![1, 2, 3].map(half);
+/// assert_eq!((halves.len(), halves.get(2)?), (3, 1.5));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct MapDataset<D, F> {
     dataset: D,

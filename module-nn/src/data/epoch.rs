@@ -13,6 +13,20 @@ use super::{Collate, Dataset};
 ///
 /// An error takes the place of its batch, and later batches can still be requested. Dropping the iterator stops its
 /// workers: it waits until each one has finished loading its current sample.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{DataLoaderConfig, DefaultCollate, Epoch};
+/// use module_nn::prelude::*;
+///
+/// let loader = DataLoaderConfig::new().batch_size(2).build(vec![1_i64, 2, 3])?;
+/// let mut epoch: Epoch<Vec<i64>, DefaultCollate> = loader.iter();
+/// assert_eq!(epoch.len(), 2);
+/// let first = epoch.next().unwrap()?;
+/// assert_eq!((first.to_vec::<i64>()?, epoch.len()), (vec![1, 2], 1));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Epoch<D: Dataset, C: Collate<D::Item>> {
     /// `None` if the epoch could not begin.
     begun: Option<Begun<D, C>>,

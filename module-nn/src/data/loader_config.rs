@@ -33,6 +33,7 @@ const PREFETCH_FACTOR: usize = 2;
 ///
 /// ```
 /// use module_nn::data::DataLoaderConfig;
+/// use module_nn::data::{BatchSampler, SequentialSampler};
 /// use module_nn::prelude::*;
 ///
 /// let sum = |samples: Vec<i32>| Ok(samples.iter().sum::<i32>());
@@ -40,6 +41,12 @@ const PREFETCH_FACTOR: usize = 2;
 /// let loader = config.num_workers(2).build(vec![1, 2, 3, 4, 5])?;
 /// let sums = loader.iter().collect::<Result<Vec<i32>>>()?;
 /// assert_eq!(sums, [3, 7]);
+///
+/// // Batches of your own, loaded by two threads, each three batches ahead.
+/// let pairs = BatchSampler::new(SequentialSampler::new(5), 2)?;
+/// let config = DataLoaderConfig::new().batch_sampler(pairs).num_workers(2).prefetch_factor(3);
+/// let loader = config.collate_fn(sum).build(vec![1, 2, 3, 4, 5])?;
+/// assert_eq!(loader.iter().collect::<Result<Vec<i32>>>()?, [3, 7, 5]);
 /// # Ok::<(), Error>(())
 /// ```
 #[must_use]

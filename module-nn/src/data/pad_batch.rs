@@ -3,6 +3,21 @@ use module_core::{DType, Error, Result, Shape, ShapeError, Tensor};
 use crate::rnn::PaddingSide;
 
 /// Sequences of token ids of unequal length as one batch; [`pad_batch`] makes it.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{PaddedBatch, pad_batch};
+/// use module_nn::prelude::*;
+/// use module_nn::rnn::PaddingSide;
+///
+/// let texts: Vec<Vec<u32>> = vec![vec![5, 6, 7], vec![8]];
+/// let batch: PaddedBatch = pad_batch(&texts, 0, PaddingSide::Left)?;
+/// assert_eq!(batch.ids.to_vec::<i64>()?, [5, 6, 7, 0, 0, 8]);
+/// assert_eq!(batch.mask.to_vec::<bool>()?, [true, true, true, false, false, true]);
+/// assert_eq!(batch.positions()?.to_vec::<i64>()?, [0, 1, 2, 0, 0, 0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PaddedBatch {

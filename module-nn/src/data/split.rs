@@ -6,6 +6,20 @@ use super::{DataError, Dataset, Subset, draw};
 
 /// How to divide a data set: by numbers of samples, or by fractions. Arrays and `Vec`s of `usize` and of `f64` convert to
 /// it.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::Generator;
+/// use module_nn::data::{Dataset, SplitLengths, random_split};
+/// use module_nn::prelude::*;
+///
+/// let lengths = SplitLengths::from([0.5, 0.5]);
+/// assert_eq!(lengths, SplitLengths::Fractions(vec![0.5, 0.5]));
+/// let parts = random_split(vec!['a', 'b', 'c'], lengths, &Generator::new(0))?;
+/// assert_eq!([parts[0].len(), parts[1].len()], [2, 1]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SplitLengths {

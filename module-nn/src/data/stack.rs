@@ -61,6 +61,7 @@ impl<D: Stacked> Dataset for StackDataset<D> {
 ///
 /// let parts = (vec![0.5, 1.5], vec!['a', 'b']);
 /// assert_eq!(parts.lengths(), [2, 2]);
+/// assert_eq!(parts.sample(1)?, (1.5, 'b'));
 /// assert_eq!(StackDataset::new(parts)?.get(0)?, (0.5, 'a'));
 /// # Ok::<(), module_nn::Error>(())
 /// ```

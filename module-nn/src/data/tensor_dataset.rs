@@ -81,13 +81,19 @@ impl<T: TensorRows> Dataset for TensorDataset<T> {
 /// # Example
 ///
 /// ```
-/// use module_nn::data::{Dataset, TensorDataset};
+/// use module_nn::data::{Dataset, TensorDataset, TensorRows};
 /// use module_nn::prelude::*;
 ///
 /// let x = Tensor::from([[1.0_f32], [2.0]]);
 /// assert_eq!(TensorDataset::new(x.clone())?.get(1)?.to_vec::<f32>()?, [2.0]);
 /// let (_, row) = TensorDataset::new((x.clone(), x))?.get(0)?;
 /// assert_eq!(row.to_vec::<f32>()?, [1.0]);
+/// // For any of them.
+/// fn first<T: TensorRows>(rows: &T) -> Result<(usize, T)> {
+///     Ok((rows.tensors().len(), rows.row(0)?))
+/// }
+/// let (count, (_, row)) = first(&(Tensor::from([1.0_f32]), Tensor::from([2_i64])))?;
+/// assert_eq!((count, row.item::<i64>()?), (2, 2));
 /// # Ok::<(), Error>(())
 /// ```
 pub trait TensorRows: Send + Sync + Sized {

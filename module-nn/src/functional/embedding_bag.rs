@@ -18,6 +18,30 @@ pub enum BagMode {
 
 module_core::options! {
     /// The options of [`embedding_bag`], with PyTorch's names and defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::functional::{BagMode, EmbeddingBagOptions, embedding_bag};
+    /// use module_nn::prelude::*;
+    ///
+    /// let table = Parameter::new(Tensor::from([[1.0_f32], [10.0], [100.0]]))?;
+    /// let (indices, offsets) = (Tensor::from([0_i64, 1, 1, 2]), Tensor::from([0_i64, 3, 4]));
+    /// let weights = Tensor::from([2.0_f32, 1.0, 0.5, 1.0]);
+    /// let options = EmbeddingBagOptions::new()
+    ///     .offsets(Some(&offsets))
+    ///     .include_last_offset(true)
+    ///     .mode(BagMode::Sum)
+    ///     .per_sample_weights(Some(&weights))
+    ///     .padding_idx(Some(2))
+    ///     .scale_grad_by_freq(true);
+    /// let sums = embedding_bag(&indices, &table.tensor(), options)?;
+    /// assert_eq!(sums.to_vec::<f32>()?, [17.0, 0.0]);
+    /// sums.sum(..)?.backward()?;
+    /// // Row 1 was looked up twice, with 1.5 in all, and row 2 is padding.
+    /// assert_eq!(table.grad().unwrap().to_vec::<f32>()?, [2.0, 0.75, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug)]
     pub struct EmbeddingBagOptions<'a> {
         optional {

@@ -15,6 +15,18 @@ config! {
     ///
     /// The others choose a precision (sums here always use `F32` or more), or allow a second backward pass, which is always
     /// allowed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::functional::LinearCrossEntropyOptions;
+    ///
+    /// let options = LinearCrossEntropyOptions::new().chunking_method("aspect_ratio:4".to_owned());
+    /// assert_eq!(options.batch_chunk_size, None);
+    /// let options = options.chunking_method(None).batch_chunk_size(1024);
+    /// assert_eq!(serde_json::to_value(&options)?["batch_chunk_size"], 1024);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct LinearCrossEntropyOptions {
         optional {
             /// The number of rows of a chunk.

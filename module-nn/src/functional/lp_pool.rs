@@ -14,6 +14,11 @@ module_core::options! {
     ///
     /// let x = Tensor::from([[[3.0_f32, 4.0]]]);
     /// assert_eq!(lp_pool(&x, 2.0, LpPoolOptions::new([2]))?.to_vec::<f32>()?, [5.0]);
+    ///
+    /// // A last window that is incomplete counts as a full one.
+    /// let x = Tensor::from([[[3.0_f32, 4.0, 6.0]]]);
+    /// let options = LpPoolOptions::new([2]).stride([2]).ceil_mode(true);
+    /// assert_eq!(lp_pool(&x, 1.0, options)?.to_vec::<f32>()?, [7.0, 12.0]);
     /// # Ok::<(), Error>(())
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

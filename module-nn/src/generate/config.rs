@@ -5,6 +5,16 @@ use super::process::{min_p, repetition_penalty, suppress_tokens, temperature, to
 use crate::config::{check_between, check_positive, config};
 
 /// When a beam search stops before its texts have the maximum length.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{EarlyStopping, GenerationConfig};
+///
+/// let config = GenerationConfig::new(20).num_beams(4).early_stopping(EarlyStopping::Immediate);
+/// assert_eq!(serde_json::to_value(&config)?["early_stopping"], "immediate");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyStopping {
@@ -30,6 +40,20 @@ config! {
     ///
     /// let config = GenerationConfig::new(100).eos_token_id([2]).do_sample(true).temperature(0.7).top_p(0.9);
     /// assert_eq!(config.top_k, None);
+    ///
+    /// // A beam search as for Whisper: longer texts are preferred, and some tokens never occur, or not at the start.
+    /// let config = GenerationConfig::new(100)
+    ///     .num_beams(5)
+    ///     .length_penalty(1.5)
+    ///     .repetition_penalty(1.1)
+    ///     .suppress_tokens([50257])
+    ///     .begin_suppress_tokens([220])
+    ///     .eos_token_id([2])
+    ///     .pad_token_id(0);
+    /// assert_eq!((config.num_beams, config.pad_token_id), (5, Some(0)));
+    /// // Samples of the most likely tokens only.
+    /// let config = GenerationConfig::new(100).do_sample(true).top_k(50).min_p(0.05);
+    /// assert_eq!(config.top_k, Some(50));
     /// ```
     pub struct GenerationConfig {
         required {

@@ -27,6 +27,8 @@ use crate::KeyValueCache;
 /// let prompt = Tensor::from([[3_i64]]);
 /// let ids = generate(&mut Counter(10), &prompt, &GenerationConfig::new(3))?;
 /// assert_eq!(ids.to_vec::<i64>()?, [3, 4, 5, 6]);
+/// let logits = Counter(10).next_logits(prompt)?;
+/// assert_eq!(logits.argmax(-1)?.to_vec::<i64>()?, [4]);
 /// # Ok::<(), Error>(())
 /// ```
 pub trait LanguageModel {
@@ -103,6 +105,24 @@ impl<A: Rows, B: Rows> Rows for (A, B) {
 }
 
 /// A [`LanguageModel`] that gets new tokens and its memory; made by [`with_cache`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{CachedModel, GenerationConfig, generate, with_cache};
+/// use module_nn::prelude::*;
+///
+/// // The next number, and a memory of how many tokens there were.
+/// let pass = |ids: Tensor, seen: Tensor| {
+///     let seen = seen.add(ids.size(1)? as i64)?;
+///     Ok((ids.add(1)?.remainder(10)?.one_hot(10)?.to_dtype(DType::F32)?, seen))
+/// };
+/// let mut model: CachedModel<Tensor, _> = with_cache(Tensor::from([0_i64]), pass);
+/// let ids = generate(&mut model, &Tensor::from([[3_i64]]), &GenerationConfig::new(3))?;
+/// assert_eq!(ids.to_vec::<i64>()?, [3, 4, 5, 6]);
+/// assert_eq!(model.cache().unwrap().item::<i64>()?, 3); // The last one is not given back.
+/// # Ok::<(), Error>(())
+/// ```
 pub struct CachedModel<C, F> {
     /// Absent after a failed pass.
     cache: Option<C>,
@@ -177,6 +197,20 @@ where
 }
 
 /// A [`LanguageModel`] that gets all tokens each time; made by [`without_cache`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::generate::{GenerationConfig, WholeModel, generate, without_cache};
+/// use module_nn::prelude::*;
+///
+/// // The next number, from all tokens so far.
+/// let pass = |ids: Tensor| ids.add(1)?.remainder(10)?.one_hot(10)?.to_dtype(DType::F32);
+/// let mut model: WholeModel<_> = without_cache(pass);
+/// let ids = generate(&mut model, &Tensor::from([[8_i64]]), &GenerationConfig::new(3))?;
+/// assert_eq!(ids.to_vec::<i64>()?, [8, 9, 0, 1]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct WholeModel<F> {
     ids: Vec<Tensor>,
     forward: F,

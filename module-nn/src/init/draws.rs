@@ -49,6 +49,11 @@ pub fn ones() -> Constant {
 /// let weight = fork_rng(0, || Parameter::with_init([2], Uniform { low: -0.5, high: 0.5 }))?;
 /// let bits: Vec<u32> = weight.tensor().to_vec::<f32>()?.iter().map(|v| v.to_bits()).collect();
 /// assert_eq!(bits, [3145028608, 1049187422]);
+///
+/// // PyTorch's bias of a linear layer with four inputs.
+/// let bias = Parameter::with_init([8], Uniform::of_fan_in(4))?;
+/// assert!(bias.tensor().abs()?.amax(..)?.item::<f32>()? <= 0.5);
+/// assert_eq!(Uniform::symmetric(0.5), Uniform::of_fan_in(4));
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

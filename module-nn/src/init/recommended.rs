@@ -38,6 +38,19 @@ use super::{
 /// let net = Sequential::new().push(Conv2d::new(3, 8, 3)?).push(BatchNorm2d::new(8)?).push(ReLU::new());
 /// let report = Recommended::new(Nonlinearity::Relu).apply(&net)?;
 /// assert_eq!(report.set, ["0.weight", "0.bias", "1.weight", "1.bias"]);
+///
+/// // Memory that is open at the start, and a residual branch that starts small.
+/// #[derive(Module)]
+/// struct Net {
+///     memory: LSTM,
+///     head: Linear,
+/// }
+///
+/// let model = Net { memory: LSTM::new(2, 1)?, head: Linear::new(1, 1)? };
+/// let recommended = Recommended::new(Nonlinearity::Tanh).forget_bias(1.0).residual(["head"], 0.0);
+/// let _report = recommended.apply(&model)?;
+/// assert_eq!(model.get_parameter("memory.bias_ih_l0")?.tensor().to_vec::<f32>()?, [0.0, 1.0, 0.0, 0.0]);
+/// assert_eq!(model.head.weight().tensor().to_vec::<f32>()?, [0.0]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -50,6 +63,25 @@ pub struct Recommended {
 }
 
 /// What [`Recommended::apply`] did, by the paths of the parameters.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::init::{InitReport, Nonlinearity, Recommended};
+/// use module_nn::prelude::*;
+///
+/// let model = [Linear::new(2, 2)?, Linear::new(2, 1)?];
+/// let loaded: StateDict = Linear::new(2, 2)?.state_dict()?;
+/// model[0].load_state_dict(&loaded)?;
+/// let recommended = Recommended::new(Nonlinearity::Relu);
+/// let report: InitReport = recommended.apply(&model)?;
+/// assert_eq!(report.set, ["1.weight", "1.bias"]);
+/// assert_eq!(report.loaded, ["0.weight", "0.bias"]);
+/// // Once more, with what was loaded.
+/// let report = recommended.overwrite_loaded(true).apply(&model)?;
+/// assert!(report.loaded.is_empty() && report.unknown.is_empty());
+/// # Ok::<(), Error>(())
+/// ```
 #[must_use = "the report tells which parameters keep their values"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InitReport {

@@ -31,7 +31,7 @@ use crate::{ForwardCall, Select, Tensor, Tensors, Walk};
 /// assert!(output.is_none() && features.get("1").is_ok());
 ///
 /// let error = FeatureExtractor::new(&model, "3").unwrap_err();
-/// assert!(error.to_string().starts_with("`3` selects nothing"));
+/// assert_eq!(error.to_string(), "`3` selects nothing; there are `0`, `1`, `2`");
 /// # Ok::<(), Error>(())
 /// ```
 #[must_use = "dropping the extractor ends it"]
@@ -271,6 +271,25 @@ impl<M: ?Sized> fmt::Debug for FeatureExtractor<'_, M> {
 }
 
 /// The output of one call of a module.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::Feature;
+/// use module_nn::prelude::*;
+///
+/// let model = GRU::new(4, 8)?;
+/// let extractor = FeatureExtractor::new(&model, "")?;
+/// model.call(Tensor::randn([5, 2, 4], DType::F32)?)?;
+/// model.call(Tensor::randn([3, 2, 4], DType::F32)?)?;
+/// // Each call has a feature: the outputs of all steps, and the last state.
+/// let features = extractor.take();
+/// let calls: &[Feature] = features.calls("");
+/// assert_eq!(calls.len(), 2);
+/// assert_eq!(calls[1].tensors[0].shape().to_string(), "[3, 2, 8]");
+/// assert_eq!(calls[1].tensors[1].shape().to_string(), "[1, 2, 8]");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Feature {
     /// The tensors of the output, in order.
@@ -278,6 +297,26 @@ pub struct Feature {
 }
 
 /// The features that a [`FeatureExtractor`] kept, by path.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::Features;
+/// use module_nn::prelude::*;
+///
+/// let model = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
+/// // Features in double precision, with their graph, for a loss on them.
+/// let extractor = FeatureExtractor::new(&model, "*")?.tracked(true).to_dtype(DType::F64);
+/// let extractor = extractor.to_device(&Device::cpu());
+/// let features: Features = extractor.extract(Tensor::randn([3, 4], DType::F32)?)?;
+/// features.get("0")?.square()?.mean(..)?.backward()?;
+/// assert!(model.get_parameter("0.weight")?.grad().is_some());
+/// assert_eq!(features.len(), 2);
+/// for (path, calls) in features.iter() {
+///     assert_eq!((calls.len(), features.get(path)?.dtype()), (1, DType::F64));
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     calls: IndexMap<String, Vec<Feature>>,

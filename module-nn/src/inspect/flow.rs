@@ -9,6 +9,26 @@ use crate::Tensor;
 ///
 /// Calls here are those without inner calls. Operations between two calls are not recorded: a tensor that was added to
 /// another leads, like that other one, to where their sum went.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::{Endpoint, Flow, Trace};
+/// use module_nn::prelude::*;
+///
+/// let model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new());
+/// let trace = Trace::record_flows(&model, Tensor::randn([2, 4], DType::F32)?)?;
+/// let flows: &[Flow] = trace.flows();
+/// let ends: Vec<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
+/// // Call 0 is that of the model.
+/// assert_eq!(ends, [
+///     (Endpoint::Input(0), Endpoint::Call(1)),
+///     (Endpoint::Call(1), Endpoint::Call(2)),
+///     (Endpoint::Call(2), Endpoint::Output(0)),
+/// ]);
+/// assert_eq!(flows[1].tensor.shape.to_string(), "[2, 8]");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Flow {

@@ -27,6 +27,9 @@ use crate::{BackwardPreCall, DType, HookSet, Module, ModuleExt, Result, Select, 
 /// assert_eq!((last.calls, last.mean, last.std), (3, 1000.0, 0.0));
 /// assert_eq!(last.flag(), GradientFlag::Exploding);
 /// println!("{report}");
+/// // From here on, as if there had been no pass.
+/// inspector.reset();
+/// assert!(inspector.report().rows().is_empty());
 /// # Ok::<(), Error>(())
 /// ```
 #[must_use = "dropping the inspector ends it"]
@@ -197,6 +200,23 @@ fn watch(seen: &Mutex<Seen>, call: &mut BackwardPreCall<'_>) -> Result<()> {
 }
 
 /// The statistics of a [`GradientInspector`], which print as a table.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::{GradientReport, GradientStats};
+/// use module_nn::prelude::*;
+///
+/// let model = Sequential::new().push(Linear::new(4, 4)?).push(Linear::new(4, 1)?);
+/// let inspector = GradientInspector::new(&model, "*")?;
+/// model.call(Tensor::randn([5, 4], DType::F32)?)?.mul(1e-9)?.sum(..)?.backward()?;
+/// let report: GradientReport = inspector.report();
+/// assert_eq!(report.rows().len(), 2);
+/// let flagged: Vec<&GradientStats> = report.flagged().collect();
+/// assert_eq!((flagged.len(), flagged[0].flag()), (2, GradientFlag::Vanishing));
+/// assert!(report.to_string().contains("vanishing"));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct GradientReport {
     rows: Vec<GradientStats>,

@@ -39,6 +39,7 @@ mod summary;
 mod table;
 mod tensor_info;
 mod trace;
+mod units;
 
 pub use features::{Feature, FeatureExtractor, Features};
 pub use flow::{Endpoint, Flow};

@@ -1,11 +1,11 @@
 use std::fmt::{self, Write as _};
-use std::time::Duration;
 
 use super::model_info::{ModelInfo, Modes, flags};
 use super::rows::{Row, rows};
 use super::table::TextTable;
 use super::tensor_info::TensorInfo;
 use super::trace::Trace;
+use super::units::{bytes, group_digits, scale, time};
 use crate::{Call, ModuleExt, Result, Tensors, no_grad};
 
 /// The structure of a model and the cost of a forward pass, as [torchinfo](https://github.com/TylerYep/torchinfo) prints
@@ -66,8 +66,17 @@ where
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let summary = summary(&Linear::new(4, 2)?, Tensor::zeros([1, 4], DType::F32)?)?;
-/// assert_eq!((summary.num_parameters(), summary.num_trainable()), (10, 10));
+/// let model = Linear::new(4, 2)?;
+/// model.weight().freeze();
+/// let summary: Summary = summary(&model, Tensor::zeros([1, 4], DType::F32)?)?;
+/// assert_eq!((summary.num_parameters(), summary.num_trainable()), (10, 2));
+///
+/// // Sizes in bytes, and what is frozen, tied or never called.
+/// assert_eq!((summary.input_bytes(), summary.parameter_bytes()), (16, 40));
+/// assert_eq!((summary.forward_backward_bytes(), summary.state_bytes()), (16, 40));
+/// assert_eq!((summary.frozen(), summary.ties().len()), (&["weight".to_owned()][..], 0));
+/// assert!(summary.never_called().is_empty());
+/// assert_eq!(summary.trace().calls().len(), 1);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -320,8 +329,8 @@ impl fmt::Display for Summary {
             "Estimated Total Size (MB): {:.2}\n{line}",
             megabytes(total)
         )?;
-        let state = megabytes(self.state_bytes());
-        writeln!(f, "All parameters and buffers (MB): {state:.2}")?;
+        let state = bytes(self.state_bytes());
+        writeln!(f, "All parameters and buffers: {state}")?;
         writeln!(f, "Mode: {}", self.about.mode())?;
         writeln!(f, "Frozen: {}", list(&self.about.frozen))?;
         let ties: Vec<_> = self
@@ -358,36 +367,4 @@ fn shapes(tensors: &[TensorInfo]) -> String {
         return "--".to_owned();
     }
     shapes.join(", ")
-}
-
-/// A number in millions, billions or trillions, as torchinfo writes it.
-fn scale(number: u64) -> (&'static str, String) {
-    let (unit, by) = match number {
-        1_000_000_000_000.. => ("T", 1e12),
-        1_000_000_000.. => ("G", 1e9),
-        _ => ("M", 1e6),
-    };
-    let scaled = number as f64 / by;
-    let text = match scaled.fract() == 0.0 {
-        true => format!("{scaled:.0}"),
-        false => format!("{scaled:.2}"),
-    };
-    (unit, text)
-}
-
-fn time(time: Duration) -> String {
-    format!("{:.3} ms", time.as_secs_f64() * 1e3)
-}
-
-/// `12,345`
-pub(super) fn group_digits(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

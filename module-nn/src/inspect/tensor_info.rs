@@ -1,6 +1,17 @@
 use crate::{DType, Shape, Tensor};
 
 /// The shape and dtype of a tensor.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::TensorInfo;
+/// use module_nn::prelude::*;
+///
+/// let info = TensorInfo::of(&Tensor::zeros([2, 3], DType::F64)?);
+/// assert_eq!((info.shape.to_string().as_str(), info.dtype, info.bytes()), ("[2, 3]", DType::F64, 48));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TensorInfo {

@@ -32,6 +32,22 @@ pub struct Trace {
 }
 
 /// One call of a module in a [`Trace`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::{Trace, TracedCall};
+/// use module_nn::prelude::*;
+///
+/// let model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new());
+/// let trace = Trace::record(&model, Tensor::randn([2, 4], DType::F32)?)?;
+/// let (_, whole) = trace.children(None).next().unwrap();
+/// let layers: Vec<(usize, &TracedCall)> = trace.children(Some(0)).collect();
+/// assert_eq!((layers[0].1.kind, layers[0].1.output_bytes()), ("Linear", 2 * 8 * 4));
+/// assert!(whole.time >= layers.iter().map(|(_, call)| call.time).sum());
+/// assert!(trace.own_time(0) <= trace.time());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TracedCall {
@@ -67,6 +83,22 @@ pub struct TracedCall {
 }
 
 /// A parameter's properties.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::inspect::{ParameterInfo, Trace};
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(4, 8)?;
+/// model.weight().freeze();
+/// let trace = Trace::record(&model, Tensor::randn([2, 4], DType::F32)?)?;
+/// let parameters: &[ParameterInfo] = &trace.calls()[0].parameters;
+/// let weight = &parameters[0];
+/// assert_eq!((weight.name.as_str(), weight.trainable, weight.tensor.bytes()), ("weight", false, 128));
+/// assert_eq!(weight.id, model.weight().id());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ParameterInfo {

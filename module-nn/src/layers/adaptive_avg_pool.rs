@@ -85,6 +85,21 @@ pub type AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
 config! {
     /// The arguments of [`AdaptiveAvgPool`]; those of [`AdaptiveAvgPool1d`], [`AdaptiveAvgPool2d`] and [`AdaptiveAvgPool3d`] are [`AdaptiveAvgPool1dConfig`],
     /// [`AdaptiveAvgPool2dConfig`] and [`AdaptiveAvgPool3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let pool: AdaptiveAvgPool<1> = AdaptiveAvgPool1dConfig::new(2).build()?;
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(pool.call(x)?.to_vec::<f32>()?, [1.5, 2.5]);
+    /// let text = "AdaptiveAvgPool2d(output_size=(None, 7))";
+    /// assert_eq!(AdaptiveAvgPool2dConfig::new([None, Some(7)]).build()?.tree().to_string(), text);
+    /// let config: AdaptiveAvgPoolConfig<3> = AdaptiveAvgPool3dConfig::new([1, 2, 2]);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdaptiveAvgPoolConfig<const N: usize> => AdaptiveAvgPool {
         required {
             /// The size of the output, one for all dimensions or one for each; `None` keeps the input's.

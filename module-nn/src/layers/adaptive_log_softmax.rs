@@ -53,6 +53,20 @@ pub struct AdaptiveLogSoftmaxWithLoss {
 
 config! {
     /// The arguments of [`AdaptiveLogSoftmaxWithLoss`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // Two clusters, 8 and 4 hidden units wide.
+    /// let config = AdaptiveLogSoftmaxWithLossConfig::new(16, 100, [10, 40]).div_value(2.0).head_bias(true);
+    /// let softmax = config.build()?;
+    /// let shapes: Vec<String> = softmax.state_dict()?.iter().map(|(_, x)| x.shape().to_string()).collect();
+    /// assert_eq!(shapes, ["[12, 16]", "[12]", "[8, 16]", "[30, 8]", "[4, 16]", "[60, 4]"]);
+    /// assert_eq!(softmax.predict(&Tensor::zeros([3, 16], DType::F32)?)?.shape().to_string(), "[3]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdaptiveLogSoftmaxWithLossConfig => AdaptiveLogSoftmaxWithLoss {
         required {
             /// The size of each input.

@@ -89,6 +89,22 @@ config! {
     /// [`AdaptiveMaxPool2dConfig`] and [`AdaptiveMaxPool3dConfig`].
     ///
     /// For PyTorch's `return_indices`, call it with [`WithIndices`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let pool: AdaptiveMaxPool<1> = AdaptiveMaxPool1dConfig::new(2).build()?;
+    /// let x = Tensor::from([[1.0_f32, 3.0, 2.0]]);
+    /// let (y, places) = pool.call(WithIndices(x))?;
+    /// assert_eq!((y.to_vec::<f32>()?, places.to_vec::<i64>()?), (vec![3.0, 3.0], vec![1, 1]));
+    /// let text = "AdaptiveMaxPool2d(output_size=(None, 7))";
+    /// assert_eq!(AdaptiveMaxPool2dConfig::new([None, Some(7)]).build()?.tree().to_string(), text);
+    /// let config: AdaptiveMaxPoolConfig<3> = AdaptiveMaxPool3dConfig::new([1, 2, 2]);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdaptiveMaxPoolConfig<const N: usize> => AdaptiveMaxPool {
         required {
             /// The size of the output, one for all dimensions or one for each; `None` keeps the input's.

@@ -39,6 +39,18 @@ pub struct AlphaDropout {
 
 config! {
     /// The arguments of [`AlphaDropout`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // With probability 1 there is nothing but the lower bound of SELU, shifted to 0.
+    /// let dropout = AlphaDropoutConfig::new().p(1.0).build()?;
+    /// assert_eq!(dropout.call(Tensor::from([3.0_f32]))?.to_vec::<f32>()?, [0.0]);
+    /// assert!(AlphaDropoutConfig::new().p(1.5).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AlphaDropoutConfig => AlphaDropout {
         optional {
             /// The probability that an element is zeroed.

@@ -80,6 +80,27 @@ pub type AvgPool3d = AvgPool<3>;
 config! {
     /// The arguments of [`AvgPool`]; those of [`AvgPool1d`], [`AvgPool2d`] and [`AvgPool3d`] are [`AvgPool1dConfig`],
     /// [`AvgPool2dConfig`] and [`AvgPool3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+    /// let config = AvgPool1dConfig::new(3).stride(2).padding(1).ceil_mode(true);
+    /// let pool: AvgPool<1> = config.clone().build()?;
+    /// assert_eq!(pool.call(x.clone())?.to_vec::<f32>()?, [5.0 / 3.0, 3.0, 1.5]);
+    /// let pool = config.count_include_pad(false).build()?;
+    /// assert_eq!(pool.call(x)?.to_vec::<f32>()?, [2.5, 3.0, 3.0]);
+    ///
+    /// // The sum of each window.
+    /// let sums = AvgPool2dConfig::new(2).divisor_override(1).build()?;
+    /// let y = sums.call(Tensor::from([[[1.0_f32, 2.0], [3.0, 4.0]]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [10.0]);
+    /// let config: AvgPoolConfig<3> = AvgPool3dConfig::new((1, 2, 2));
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AvgPoolConfig<const N: usize> => AvgPool {
         required {
             /// The size of the window.

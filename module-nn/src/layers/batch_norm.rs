@@ -115,6 +115,17 @@ config! {
     ///
     /// let norm = BatchNorm2dConfig::new(8).momentum(0.01).build()?;
     /// assert_eq!(norm.num_parameters(), 16);
+    ///
+    /// // Without running statistics, evaluation uses those of the batch, too.
+    /// let config = BatchNorm1dConfig::new(1).track_running_stats(false).eps(1e-12).affine(false);
+    /// let norm: BatchNorm<1> = config.build()?;
+    /// norm.eval();
+    /// let y = norm.call(Tensor::from([[1.0_f32], [3.0]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 1.0]);
+    /// let config: BatchNormConfig<3> = BatchNorm3dConfig::new(4).bias(false);
+    /// let norm = config.build()?;
+    /// let names: Vec<String> = norm.named_parameters().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["weight"]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct BatchNormConfig<const N: usize> => BatchNorm {

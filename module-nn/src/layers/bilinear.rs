@@ -48,6 +48,17 @@ pub struct Bilinear {
 
 config! {
     /// The arguments of [`Bilinear`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = BilinearConfig::new(3, 4, 2).bias(false).build()?;
+    /// assert_eq!(layer.weight().shape().to_string(), "[2, 3, 4]");
+    /// assert_eq!(layer.num_parameters(), 24);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct BilinearConfig => Bilinear {
         required {
             /// The size of each first input.

@@ -34,6 +34,16 @@ pub struct ChannelShuffle {
 
 config! {
     /// The arguments of [`ChannelShuffle`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let shuffle = ChannelShuffleConfig::new(3).build()?;
+    /// assert_eq!(shuffle.tree().to_string(), "ChannelShuffle(groups=3)");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ChannelShuffleConfig => ChannelShuffle {
         required {
             /// The number of groups.

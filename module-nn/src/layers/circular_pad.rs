@@ -83,6 +83,21 @@ pub type CircularPad3d = CircularPad<3>;
 config! {
     /// The arguments of [`CircularPad`]; those of [`CircularPad1d`], [`CircularPad2d`] and [`CircularPad3d`] are [`CircularPad1dConfig`],
     /// [`CircularPad2dConfig`] and [`CircularPad3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let pad: CircularPad<1> = CircularPad1dConfig::new([2, 0]).build()?;
+    /// assert_eq!(pad.call(x)?.to_vec::<f32>()?, [2.0, 3.0, 1.0, 2.0, 3.0]);
+    /// let pad = CircularPad2dConfig::new([1, 1, 0, 2]).build()?;
+    /// assert_eq!(pad.call(Tensor::zeros([1, 4, 4], DType::F32)?)?.shape().to_string(), "[1, 6, 6]");
+    /// let config: CircularPadConfig<3> = CircularPad3dConfig::new(1);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct CircularPadConfig<const N: usize> => CircularPad {
         required {
             /// One amount for every side, or the amounts before and after the last dimension, then before and after the

@@ -83,6 +83,21 @@ pub type ConstantPad3d = ConstantPad<3>;
 config! {
     /// The arguments of [`ConstantPad`]; those of [`ConstantPad1d`], [`ConstantPad2d`] and [`ConstantPad3d`] are [`ConstantPad1dConfig`],
     /// [`ConstantPad2dConfig`] and [`ConstantPad3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let pad: ConstantPad<1> = ConstantPad1dConfig::new([1, -1], 9.0).build()?;
+    /// assert_eq!(pad.call(x)?.to_vec::<f32>()?, [9.0, 1.0, 2.0]);
+    /// let pad = ConstantPad2dConfig::new([1, 1, 0, 2], 0.5).build()?;
+    /// assert_eq!(pad.call(Tensor::zeros([1, 4, 4], DType::F32)?)?.shape().to_string(), "[1, 6, 6]");
+    /// let config: ConstantPadConfig<3> = ConstantPad3dConfig::new(1, 0.0);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ConstantPadConfig<const N: usize> => ConstantPad {
         required {
             /// One amount for every side, or the amounts before and after the last dimension, then before and after the

@@ -1,3 +1,5 @@
+mod print;
+
 use std::fmt;
 
 use module_core::{
@@ -47,6 +49,13 @@ use crate::parametrize::WithWeight;
 /// let conv = Conv2dConfig::new(1, 16, 3).padding(1).bias(false).build()?;
 /// let y = conv.call(Tensor::randn([2, 1, 8, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[2, 16, 8, 8]");
+///
+/// // Atrous, depthwise and mirrored at the edges; and a weight that two layers share.
+/// let config = Conv1dConfig::new(4, 4, 3).dilation(2).groups(4).padding(2).padding_mode(PaddingMode::Reflect);
+/// let (mut conv, other): (Conv<1>, Conv<1>) = (config.build()?, config.build()?);
+/// assert_eq!(conv.weight().shape().to_string(), "[4, 1, 3]");
+/// conv.tie_weight(other.weight())?;
+/// assert_eq!(conv.call(Tensor::zeros([4, 9], DType::F32)?)?.shape().to_string(), "[4, 9]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -99,6 +108,19 @@ pub type Conv3d = Conv<3>;
 config! {
     /// The arguments of [`Conv`]; those of [`Conv1d`], [`Conv2d`] and [`Conv3d`] are [`Conv1dConfig`],
     /// [`Conv2dConfig`] and [`Conv3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let config: ConvConfig<3> = Conv3dConfig::new(2, 4, (1, 3, 3)).stride(2).padding(Padding::Valid);
+    /// let conv = config.build()?;
+    /// assert_eq!(conv.config(), config);
+    /// let text = "Conv3d(2, 4, kernel_size=(1, 3, 3), stride=(2, 2, 2), padding=valid)";
+    /// assert_eq!(conv.tree().to_string(), text);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ConvConfig<const N: usize> => Conv {
         required {
             /// The number of channels of the input.
@@ -272,44 +294,6 @@ impl<const N: usize> ConvConfig<N> {
         amounts
             .map(|amount| isize::try_from(amount).unwrap_or(isize::MAX))
             .collect()
-    }
-
-    /// What differs from the defaults, as PyTorch prints it.
-    pub(super) fn print(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        output_padding: [usize; N],
-    ) -> fmt::Result {
-        let Self {
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            ..
-        } = self;
-        write!(
-            f,
-            "{in_channels}, {out_channels}, kernel_size={kernel_size}, stride={stride}"
-        )?;
-        if self.padding != Padding::Size([0; N]) {
-            write!(f, ", padding={}", self.padding)?;
-        }
-        if self.dilation.get() != [1; N] {
-            write!(f, ", dilation={}", self.dilation)?;
-        }
-        if output_padding != [0; N] {
-            write!(f, ", output_padding={}", Sizes::<N>::from(output_padding))?;
-        }
-        if self.groups != 1 {
-            write!(f, ", groups={}", self.groups)?;
-        }
-        if !self.bias {
-            write!(f, ", bias=False")?;
-        }
-        match self.padding_mode {
-            PaddingMode::Zeros => Ok(()),
-            mode => write!(f, ", padding_mode={}", mode.name()),
-        }
     }
 }
 

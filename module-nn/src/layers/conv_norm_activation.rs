@@ -47,6 +47,28 @@ pub struct Conv2dNormActivation {
 
 config! {
     /// The arguments of [`Conv2dNormActivation`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // A depthwise convolution with a kernel that covers 5 by 5 pixels, which keeps the size.
+    /// let block: Conv2dNormActivation = Conv2dNormActivationConfig::new(8, 8)
+    ///     .kernel_size(3)
+    ///     .dilation(2)
+    ///     .groups(8)
+    ///     .norm_layer(None)
+    ///     .activation_layer(ActivationLayer::SiLU)
+    ///     .build()?;
+    /// let y = block.call(Tensor::zeros([1, 8, 6, 6], DType::F32)?)?;
+    /// assert_eq!((y.shape().to_string().as_str(), block.out_channels()), ("[1, 8, 6, 6]", 8));
+    /// assert_eq!(block.state_dict()?.keys().collect::<Vec<_>>(), ["0.weight", "0.bias"]);
+    /// let config = Conv2dNormActivationConfig::new(3, 8).padding(Padding::Valid).bias(true);
+    /// let y = config.build()?.call(Tensor::zeros([1, 3, 6, 6], DType::F32)?)?;
+    /// assert_eq!(y.shape().to_string(), "[1, 8, 4, 4]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct Conv2dNormActivationConfig => Conv2dNormActivation {
         required {
             /// The number of channels of the input.

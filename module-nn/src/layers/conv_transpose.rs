@@ -47,6 +47,12 @@ use crate::config::{Build, config};
 /// let x = Tensor::randn([1, 16, 4, 4], DType::F32)?;
 /// assert_eq!(up.call(x.clone())?.shape().to_string(), "[1, 8, 7, 7]");
 /// assert_eq!(up.call((x, [8, 7]))?.shape().to_string(), "[1, 8, 8, 7]");
+///
+/// // The gradient of a convolution with the same weight.
+/// let down = Conv2dConfig::new(8, 16, 3).stride(2).padding(1).bias(false).build()?;
+/// let mut up = ConvTranspose2dConfig::new(16, 8, 3).stride(2).padding(1).bias(false).build()?;
+/// up.tie_weight(down.weight())?;
+/// assert!(up.weight().tensor().equal(&down.weight().tensor())?);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -104,6 +110,28 @@ config! {
     /// The arguments of [`ConvTranspose`]; those of [`ConvTranspose1d`], [`ConvTranspose2d`] and
     /// [`ConvTranspose3d`] are [`ConvTranspose1dConfig`], [`ConvTranspose2dConfig`] and
     /// [`ConvTranspose3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = ConvTranspose1dConfig::new(4, 6, 3).stride(2).dilation(2).padding(1).output_padding(1);
+    /// let up: ConvTranspose<1> = config.groups(2).bias(false).build()?;
+    /// assert_eq!(up.weight().shape().to_string(), "[4, 3, 3]");
+    /// // (5 - 1)·2 - 2·1 + 2·(3 - 1) + 1 + 1
+    /// let y = up.call(Tensor::zeros([1, 4, 5], DType::F32)?)?;
+    /// assert_eq!(y.shape().to_string(), "[1, 6, 12]");
+    /// let config: ConvTransposeConfig<3> = ConvTranspose3dConfig::new(4, 2, 2);
+    /// assert_eq!(config.build()?.config(), config);
+    ///
+    /// // From existing parameters: each element is written twice.
+    /// let weight = Parameter::new(Tensor::ones([1, 1, 2], DType::F32)?)?;
+    /// let twice = ConvTranspose1dConfig::new(1, 1, 2).stride(2).bias(false).padding_mode(PaddingMode::Zeros);
+    /// let y = twice.from_parts(weight, Bias::Absent)?.call(Tensor::from([[1.0_f32, 2.0]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 1.0, 2.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ConvTransposeConfig<const N: usize> => ConvTranspose {
         required {
             /// The number of channels of the input.

@@ -33,6 +33,17 @@ pub struct CosineSimilarity {
 
 config! {
     /// The arguments of [`CosineSimilarity`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let similarity = CosineSimilarityConfig::new().dim(0).eps(1e-6).build()?;
+    /// let pair = (Tensor::from([3.0_f64, 4.0]), Tensor::from([4.0_f64, -3.0]));
+    /// assert_eq!(similarity.call(pair)?.item::<f64>()?, 0.0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct CosineSimilarityConfig => CosineSimilarity {
         optional {
             /// The dimension of the vectors; a negative one counts from the end.

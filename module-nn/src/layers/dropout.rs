@@ -39,6 +39,19 @@ pub struct Dropout {
 
 config! {
     /// The arguments of [`Dropout`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let dropout = DropoutConfig::new().p(0.75).build()?;
+    /// let y = fork_rng(0, || dropout.call(Tensor::ones([1000], DType::F32)?))?;
+    /// // What stays is four times as large.
+    /// assert!(y.to_vec::<f32>()?.iter().all(|&y| y == 0.0 || y == 4.0));
+    /// assert_eq!(dropout.tree().to_string(), "Dropout(p=0.75, inplace=False)");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct DropoutConfig => Dropout {
         optional {
             /// The probability that an element is zeroed.

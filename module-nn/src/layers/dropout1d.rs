@@ -39,6 +39,19 @@ pub struct Dropout1d {
 
 config! {
     /// The arguments of [`Dropout1d`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let dropout = Dropout1dConfig::new().p(0.75).build()?;
+    /// let y = fork_rng(0, || dropout.call(Tensor::ones([9, 2], DType::F32)?))?;
+    /// // A channel stays or is zeroed as a whole.
+    /// let ends = y.narrow(1, 0..1)?.equal(&y.narrow(1, 1..2)?)?;
+    /// assert!(ends && y.to_vec::<f32>()?.iter().all(|&y| y == 0.0 || y == 4.0));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct Dropout1dConfig => Dropout1d {
         optional {
             /// The probability that an element is zeroed.

@@ -40,6 +40,19 @@ pub struct Dropout2d {
 
 config! {
     /// The arguments of [`Dropout2d`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let dropout = Dropout2dConfig::new().p(0.75).build()?;
+    /// let y = fork_rng(0, || dropout.call(Tensor::ones([3, 5, 1, 2], DType::F32)?))?;
+    /// // A channel stays or is zeroed as a whole.
+    /// let ends = y.narrow(3, 0..1)?.equal(&y.narrow(3, 1..2)?)?;
+    /// assert!(ends && y.to_vec::<f32>()?.iter().all(|&y| y == 0.0 || y == 4.0));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct Dropout2dConfig => Dropout2d {
         optional {
             /// The probability that an element is zeroed.

@@ -23,6 +23,9 @@ use crate::config::{Build, config};
 ///
 /// let y = ELUConfig::new().alpha(1.5).build()?.call(Tensor::from([2.0_f32, f32::NEG_INFINITY]))?;
 /// assert_eq!(y.to_vec::<f32>()?, [2.0, -1.5]);
+///
+/// let elu: ELU = ELU::new(); // An `alpha` of 1.
+/// assert_eq!(elu.call(Tensor::from([f32::NEG_INFINITY]))?.item::<f32>()?, -1.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -42,6 +42,15 @@ use crate::lora::{Adaptable, Adapters};
 /// let x = table.call(Tensor::from([[1_i64, 0]]))?;
 /// assert_eq!(x.shape().to_string(), "[1, 2, 3]");
 /// assert_eq!(x.to_vec::<f32>()?[3..], [0.0; 3]);
+///
+/// // A second table with the same rows.
+/// let mut twin = Embedding::new(10, 3)?;
+/// twin.tie_weight(table.weight())?;
+/// assert!(twin.weight().tensor().equal(&table.weight().tensor())?);
+///
+/// // Rows that exist already.
+/// let table = Embedding::from_parts(Parameter::new(Tensor::from([[1.0_f32, 2.0]]))?)?;
+/// assert_eq!(table.call(Tensor::from([0_i64]))?.to_vec::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -68,6 +77,17 @@ config! {
     /// table.weight().set(Tensor::from([[3.0_f32, 4.0]]))?;
     /// let x = table.call(Tensor::from(0_i64))?;
     /// assert!((x.norm(2.0, ..)?.item::<f32>()? - 1.0).abs() < 1e-6);
+    ///
+    /// // The gradient of a row that is looked up twice is divided by 2.
+    /// let config = EmbeddingConfig::new(2, 1).scale_grad_by_freq(true).max_norm(5.0).norm_type(1.0);
+    /// let table = config.from_pretrained_trainable(Tensor::from([[1.0_f32], [2.0]]))?;
+    /// table.call(Tensor::from([0_i64, 1, 1]))?.sum(..)?.backward()?;
+    /// assert_eq!(table.weight().grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
+    /// // A frozen table; PyTorch's sparse gradients do not exist here.
+    /// let table = EmbeddingConfig::new(2, 1).from_pretrained(Tensor::from([[1.0_f32], [2.0]]))?;
+    /// assert_eq!(table.num_trainable(), 0);
+    /// let error = EmbeddingConfig::new(2, 1).sparse(true).build().unwrap_err();
+    /// assert!(error.to_string().contains("sparse"));
     /// # Ok::<(), Error>(())
     /// ```
     pub struct EmbeddingConfig => Embedding {

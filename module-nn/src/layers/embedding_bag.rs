@@ -36,6 +36,8 @@ use crate::functional::{self, BagMode, EmbeddingBagOptions};
 /// let bags = EmbeddingBag::new(10, 3)?;
 /// let x = bags.call((Tensor::from([1_i64, 2, 4, 5]), Tensor::from([0_i64, 3])))?;
 /// assert_eq!(x.shape().to_string(), "[2, 3]");
+/// let mut twin = EmbeddingBag::new(10, 3)?;
+/// twin.tie_weight(bags.weight())?; // The same rows.
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -50,6 +52,35 @@ pub struct EmbeddingBag {
 
 config! {
     /// The arguments of [`EmbeddingBag`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let rows = Tensor::from([[1.0_f32, 0.0], [0.0, 2.0], [5.0, 5.0]]);
+    /// let config = EmbeddingBagConfig::new(3, 2)
+    ///     .mode(BagMode::Sum)
+    ///     .padding_idx(2)
+    ///     .include_last_offset(true);
+    /// let bags = config.from_pretrained_trainable(rows.clone())?;
+    /// // Two bags: rows 0, 1 and 1, and row 2, which does not count.
+    /// let pair = (Tensor::from([0_i64, 1, 1, 2]), Tensor::from([0_i64, 3, 4]));
+    /// assert_eq!(bags.call(pair)?.to_vec::<f32>()?, [1.0, 4.0, 0.0, 0.0]);
+    /// let fixed = config.from_pretrained(rows)?;
+    /// assert_eq!(fixed.num_trainable(), 0);
+    ///
+    /// // Rows are at most 1 long, and their gradients are divided by the number of look-ups.
+    /// let config = EmbeddingBagConfig::new(1, 2).max_norm(1.0).norm_type(2.0).scale_grad_by_freq(true);
+    /// let bags = config.from_parts(Parameter::new(Tensor::from([[3.0_f32, 4.0]]))?)?;
+    /// let y = bags.call(Tensor::from([[0_i64, 0]]))?;
+    /// assert!((y.norm(2.0, ..)?.item::<f32>()? - 1.0).abs() < 1e-6);
+    /// y.sum(..)?.backward()?;
+    /// assert_eq!(bags.weight().grad().unwrap().to_vec::<f32>()?, [0.5, 0.5]);
+    /// // PyTorch's sparse gradients do not exist here.
+    /// assert!(config.sparse(true).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct EmbeddingBagConfig => EmbeddingBag {
         required {
             /// The number of rows.

@@ -37,6 +37,18 @@ pub struct FeatureAlphaDropout {
 
 config! {
     /// The arguments of [`FeatureAlphaDropout`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let dropout = FeatureAlphaDropoutConfig::new().p(0.5).build()?;
+    /// let y = fork_rng(0, || dropout.call(Tensor::ones([3, 5, 2], DType::F32)?))?;
+    /// // A channel stays or is replaced as a whole.
+    /// assert!(y.narrow(2, 0..1)?.equal(&y.narrow(2, 1..2)?)?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct FeatureAlphaDropoutConfig => FeatureAlphaDropout {
         optional {
             /// The probability that an element is zeroed.

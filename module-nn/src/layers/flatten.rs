@@ -19,6 +19,8 @@ use crate::config::{Build, config};
 ///
 /// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
 /// assert_eq!(Flatten::new().call(x)?.shape().to_string(), "[2, 12]");
+/// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
+/// assert_eq!(Flatten::range(0, 1).call(x)?.shape().to_string(), "[6, 4]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -30,6 +32,17 @@ pub struct Flatten {
 
 config! {
     /// The arguments of [`Flatten`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let flatten = FlattenConfig::new().start_dim(0).end_dim(-2).build()?;
+    /// let x = Tensor::zeros([2, 3, 4], DType::F32)?;
+    /// assert_eq!(flatten.call(x)?.shape().to_string(), "[6, 4]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct FlattenConfig => Flatten {
         optional {
             /// The first of the joined dimensions.

@@ -37,6 +37,19 @@ pub struct Fold {
 
 config! {
     /// The arguments of [`Fold`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // The windows of the corresponding `Unfold`, added up: each pixel times the number of its windows.
+    /// let x = Tensor::ones([1, 3, 3], DType::F32)?;
+    /// let columns = UnfoldConfig::new(2).dilation(2).padding(1).stride(1).build()?.call(x)?;
+    /// let fold = FoldConfig::new(3, 2).dilation(2).padding(1).stride(1).build()?;
+    /// assert_eq!(fold.call(columns)?.to_vec::<f32>()?, [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct FoldConfig => Fold {
         required {
             /// The height and the width of the image.

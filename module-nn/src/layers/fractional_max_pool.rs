@@ -46,7 +46,7 @@ pub struct FractionalMaxPool<const N: usize> {
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let pool = FractionalMaxPool2dConfig::new(2).output_size(3).build()?;
+/// let pool: FractionalMaxPool2d = FractionalMaxPool2dConfig::new(2).output_size(3).build()?;
 /// let y = pool.call(Tensor::randn([3, 2, 8, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[3, 2, 3, 3]");
 /// # Ok::<(), Error>(())
@@ -60,7 +60,7 @@ pub type FractionalMaxPool2d = FractionalMaxPool<2>;
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let pool = FractionalMaxPool3dConfig::new(2).output_size(3).build()?;
+/// let pool: FractionalMaxPool3d = FractionalMaxPool3dConfig::new(2).output_size(3).build()?;
 /// let y = pool.call(Tensor::randn([3, 2, 8, 8, 8], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[3, 2, 3, 3, 3]");
 /// # Ok::<(), Error>(())
@@ -73,6 +73,21 @@ config! {
     /// [`FractionalMaxPool3dConfig`].
     ///
     /// For PyTorch's `return_indices`, call it with [`WithIndices`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let pool: FractionalMaxPool<2> = FractionalMaxPool2dConfig::new(2).output_size([3, 4]).build()?;
+    /// let (y, places) = pool.call(WithIndices(Tensor::randn([1, 8, 8], DType::F32)?))?;
+    /// assert_eq!((y.shape().to_string().as_str(), places.dtype()), ("[1, 3, 4]", DType::I64));
+    /// let config: FractionalMaxPoolConfig<3> = FractionalMaxPool3dConfig::new(2).output_ratio(0.5);
+    /// let pool: FractionalMaxPool3d = config.build()?;
+    /// assert_eq!(pool.config(), config);
+    /// assert!(FractionalMaxPool2dConfig::new(2).build().is_err()); // The size is missing.
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct FractionalMaxPoolConfig<const N: usize> {
         required {
             /// The size of the window.

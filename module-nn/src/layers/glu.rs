@@ -31,6 +31,17 @@ pub struct GLU {
 
 config! {
     /// The arguments of [`GLU`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[3.0_f32, 5.0], [0.0, 1000.0]]);
+    /// let y = GLUConfig::new().dim(0).build()?.call(x)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.5, 5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GLUConfig => GLU {
         optional {
             /// The dimension; a negative one counts from the end.

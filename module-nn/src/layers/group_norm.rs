@@ -50,6 +50,25 @@ pub struct GroupNorm {
 
 config! {
     /// The arguments of [`GroupNorm`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = GroupNormConfig::new(1, 2).eps(0.0).affine(false).build()?;
+    /// let y = norm.call(Tensor::from([[1.0_f32, 3.0]]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 1.0]);
+    /// let norm = GroupNormConfig::new(2, 6).bias(false).build()?;
+    /// assert_eq!(norm.state_dict()?.keys().collect::<Vec<_>>(), ["weight"]);
+    ///
+    /// // From existing parameters.
+    /// let parameter = |value: f64| Parameter::new(Tensor::full([2], value, DType::F32)?);
+    /// let norm = GroupNormConfig::new(1, 2).eps(0.0).from_parts(parameter(2.0)?, parameter(1.0)?)?;
+    /// assert_eq!(norm.call(Tensor::from([[1.0_f32, 3.0]]))?.to_vec::<f32>()?, [-1.0, 3.0]);
+    /// assert_eq!(norm.weight().get().unwrap().tensor().to_vec::<f32>()?, [2.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GroupNormConfig => GroupNorm {
         required {
             /// The number of groups; it divides the number of channels.

@@ -86,6 +86,34 @@ const NAME: &str = "GroupedQueryAttention";
 
 config! {
     /// The arguments of [`GroupedQueryAttention`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // Qwen3's heads, which are normalized and wider than `embed_dim / num_heads`, in a window of 4.
+    /// let attention = GroupedQueryAttentionConfig::new(8, 4)
+    ///     .num_kv_heads(2)
+    ///     .head_dim(6)
+    ///     .bias(true)
+    ///     .out_bias(true)
+    ///     .qk_norm_eps(1e-6)
+    ///     .sliding_window(4)
+    ///     .build()?;
+    /// let x = Tensor::randn([1, 7, 8], DType::F32)?;
+    /// let changed = Tensor::cat(&[&Tensor::zeros([1, 1, 8], DType::F32)?, &x.narrow(1, 1..7)?], 1)?;
+    /// let (y, after) = (attention.call(x)?, attention.call(changed)?);
+    /// assert!(!y.narrow(1, 3..4)?.equal(&after.narrow(1, 3..4)?)?);
+    /// // The fifth element does not see the first one.
+    /// assert!(y.narrow(1, 4..7)?.equal(&after.narrow(1, 4..7)?)?);
+    /// assert_eq!(attention.state_dict()?.get("q_norm.weight").unwrap().shape().to_string(), "[6]");
+    ///
+    /// // In an encoder, with another factor of the scores and with dropout.
+    /// let config = GroupedQueryAttentionConfig::new(8, 4).is_causal(false).scale(1.0).dropout(0.1);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GroupedQueryAttentionConfig => GroupedQueryAttention {
         required {
             /// The size of inputs and outputs.
@@ -209,6 +237,15 @@ input! {
     /// let input = GroupedQueryAttentionInput::new(x).cache(KeyValueCache::new());
     /// let (_y, cache) = attention.call(input)?;
     /// assert_eq!(cache.len(), 3);
+    ///
+    /// // Two texts in a batch, the first with a padding before it, and the positions of the elements.
+    /// let config = GroupedQueryAttentionConfig::new(8, 2).rotary(RotaryEmbeddingConfig::new(4));
+    /// let attention = config.build()?;
+    /// let x = Tensor::randn([2, 3, 8], DType::F32)?;
+    /// let seen = Tensor::from([[false, true, true], [true; 3]]).unsqueeze(1)?.unsqueeze(1)?;
+    /// let positions = Tensor::from([[0_i64, 0, 1], [0, 1, 2]]);
+    /// let input = GroupedQueryAttentionInput::new(x).attn_mask(seen).positions(positions);
+    /// assert_eq!(attention.call(input)?.0.shape().to_string(), "[2, 3, 8]");
     /// # Ok::<(), Error>(())
     /// ```
     pub struct GroupedQueryAttentionInput {

@@ -67,6 +67,19 @@ pub struct GRU {
 
 config! {
     /// The arguments of [`GRU`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = GRUConfig::new(3, 4).num_layers(2).bias(false).dropout(0.5).bidirectional(true);
+    /// let gru = config.batch_first(true).build()?;
+    /// let (output, hidden) = gru.call(Tensor::randn([2, 5, 3], DType::F32)?)?;
+    /// assert_eq!(output.shape().to_string(), "[2, 5, 8]");
+    /// assert_eq!(hidden.shape().to_string(), "[4, 2, 4]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GRUConfig => GRU {
         required {
             /// The number of features of the input.

@@ -57,6 +57,16 @@ pub struct GRUCell {
 
 config! {
     /// The arguments of [`GRUCell`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let cell = GRUCellConfig::new(3, 4).bias(false).build()?;
+    /// assert_eq!(cell.state_dict()?.keys().collect::<Vec<_>>(), ["weight_ih", "weight_hh"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GRUCellConfig => GRUCell {
         required {
             /// The number of features of the input.

@@ -30,6 +30,16 @@ pub struct Hardshrink {
 
 config! {
     /// The arguments of [`Hardshrink`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let shrink = HardshrinkConfig::new().lambd(1.0).build()?;
+    /// assert_eq!(shrink.call(Tensor::from([-2.0_f32, 0.75, 1.0]))?.to_vec::<f32>()?, [-2.0, 0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct HardshrinkConfig => Hardshrink {
         optional {
             /// The `λ`.

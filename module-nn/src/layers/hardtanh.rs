@@ -31,6 +31,17 @@ pub struct Hardtanh {
 
 config! {
     /// The arguments of [`Hardtanh`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let clip = HardtanhConfig::new().min_val(0.0).max_val(6.0).build()?;
+    /// assert_eq!(clip.call(Tensor::from([-2.0_f32, 3.0, 9.0]))?.to_vec::<f32>()?, [0.0, 3.0, 6.0]);
+    /// assert!(HardtanhConfig::new().min_val(2.0).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct HardtanhConfig => Hardtanh {
         optional {
             /// The lower bound.

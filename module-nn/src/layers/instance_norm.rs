@@ -112,6 +112,14 @@ config! {
     ///
     /// let norm = InstanceNorm2dConfig::new(8).affine(true).build()?;
     /// assert_eq!(norm.num_parameters(), 16);
+    ///
+    /// // With running statistics, which evaluation uses: at first, mean 0 and variance 1.
+    /// let config = InstanceNorm1dConfig::new(1).track_running_stats(true).momentum(0.5).eps(0.0);
+    /// let norm: InstanceNorm<1> = config.build()?;
+    /// norm.eval();
+    /// assert_eq!(norm.call(Tensor::from([[[1.0_f32, 3.0]]]))?.to_vec::<f32>()?, [1.0, 3.0]);
+    /// let config: InstanceNormConfig<3> = InstanceNorm3dConfig::new(4).affine(true).bias(false);
+    /// assert_eq!(config.build()?.num_parameters(), 4);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct InstanceNormConfig<const N: usize> => InstanceNorm {

@@ -24,6 +24,21 @@ use module_core::{DType, Error, Layout, Result, Shape, Tensor};
 /// }
 /// assert_eq!(cache.len(), 3);
 /// assert_eq!(cache.truncate(1)?.len(), 1);
+///
+/// // A layer of your own appends its keys and values, and gets all that it may attend to.
+/// let part = |value| Tensor::full([1, 2, 1, 4], value, DType::F32);
+/// let mut cache = KeyValueCache::new().sliding_window(3);
+/// assert!(cache.is_empty() && cache.key().is_none() && cache.value().is_none());
+/// for position in 0..5 {
+///     let (keys, values) = cache.append(part(f64::from(position))?, part(0.0)?)?;
+///     assert_eq!(keys.shape(), values.shape());
+/// }
+/// // The window is the next element and two before it.
+/// assert_eq!((cache.len(), cache.kept()), (5, 2));
+/// assert_eq!(cache.key().unwrap().amin(..)?.item::<f32>()?, 3.0);
+/// // A beam search continues with the same sequence twice.
+/// let beams = cache.select(&Tensor::from([0_i64, 0]))?;
+/// assert_eq!(beams.value().unwrap().shape().to_string(), "[2, 2, 2, 4]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]

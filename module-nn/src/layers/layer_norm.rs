@@ -52,6 +52,18 @@ pub struct LayerNorm {
 
 config! {
     /// The arguments of [`LayerNorm`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = LayerNormConfig::new(2).eps(0.0).elementwise_affine(false).build()?;
+    /// assert_eq!(norm.call(Tensor::from([1.0_f32, 3.0]))?.to_vec::<f32>()?, [-1.0, 1.0]);
+    /// let norm = LayerNormConfig::new([3, 4]).bias(false).build()?;
+    /// assert_eq!(norm.state_dict()?.keys().collect::<Vec<_>>(), ["weight"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LayerNormConfig => LayerNorm {
         required {
             /// The last sizes of the input: one, or a list.

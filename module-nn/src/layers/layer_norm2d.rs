@@ -43,6 +43,18 @@ pub struct LayerNorm2d {
 
 config! {
     /// The arguments of [`LayerNorm2d`], which are those of [`LayerNorm`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = LayerNorm2dConfig::new(2).eps(0.0).elementwise_affine(false).build()?;
+    /// let x = Tensor::from([1.0_f32, 3.0]).reshape([1, 2, 1, 1])?;
+    /// assert_eq!(norm.call(x)?.to_vec::<f32>()?, [-1.0, 1.0]);
+    /// assert_eq!(LayerNorm2dConfig::new(2).bias(false).build()?.num_parameters(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LayerNorm2dConfig => LayerNorm2d {
         required {
             /// The number of channels.

@@ -32,6 +32,16 @@ pub struct LeakyReLU {
 
 config! {
     /// The arguments of [`LeakyReLU`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let relu = LeakyReLUConfig::new().negative_slope(0.25).build()?;
+    /// assert_eq!(relu.call(Tensor::from([2.0_f32, -2.0]))?.to_vec::<f32>()?, [2.0, -0.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LeakyReLUConfig => LeakyReLU {
         optional {
             /// The slope of the negative side.

@@ -34,6 +34,13 @@ use crate::parametrize::WithWeight;
 /// let layer = Linear::new(3, 2)?;
 /// assert_eq!(layer.call(Tensor::ones([5, 3], DType::F32)?)?.size(1)?, 2);
 /// assert_eq!(layer.tree().to_string(), "Linear(in_features=3, out_features=2, bias=True)");
+///
+/// // An output layer with the weight of an embedding.
+/// let table = Embedding::new(10, 4)?;
+/// let mut head = LinearConfig::new(4, 10).bias(false).build()?;
+/// head.tie_weight(table.weight())?;
+/// assert!(head.weight().tensor().equal(&table.weight().tensor())?);
+/// assert!(head.tie_weight(layer.weight()).is_err()); // Its shape differs.
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

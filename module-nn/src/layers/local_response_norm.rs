@@ -33,6 +33,11 @@ use crate::functional;
 /// let norm = LocalResponseNormConfig::new(1).alpha(1.0).beta(1.0).build()?;
 /// let y = norm.call(Tensor::from([3.0_f32]).reshape([1, 1, 1])?)?;
 /// assert!((y.item::<f32>()? - 0.3).abs() < 1e-6);
+///
+/// // 3 / (2 + 9)
+/// let norm: LocalResponseNorm = LocalResponseNormConfig::new(1).alpha(1.0).beta(1.0).k(2.0).build()?;
+/// let y = norm.call(Tensor::from([3.0_f32]).reshape([1, 1, 1])?)?;
+/// assert!((y.item::<f32>()? - 3.0 / 11.0).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

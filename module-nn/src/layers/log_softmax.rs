@@ -33,6 +33,17 @@ pub struct LogSoftmax {
 
 config! {
     /// The arguments of [`LogSoftmax`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::zeros([2, 4], DType::F32)?;
+    /// let y = LogSoftmaxConfig::new().dim(0).build()?.call(x)?;
+    /// assert!((y.amax(..)?.item::<f32>()? + std::f32::consts::LN_2).abs() < 1e-6);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LogSoftmaxConfig => LogSoftmax {
         optional {
             /// The dimension; a negative one counts from the end. By default, as in PyTorch, it is the first for inputs of

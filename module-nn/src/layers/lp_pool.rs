@@ -84,6 +84,22 @@ pub type LPPool3d = LPPool<3>;
 config! {
     /// The arguments of [`LPPool`]; those of [`LPPool1d`], [`LPPool2d`] and [`LPPool3d`] are [`LPPool1dConfig`],
     /// [`LPPool2dConfig`] and [`LPPool3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[3.0_f32, 4.0, 6.0, 8.0, 5.0]]);
+    /// let pool: LPPool<1> = LPPool1dConfig::new(1.0, 2).stride(2).ceil_mode(true).build()?;
+    /// // The last window has one element, and counts as if it had two.
+    /// assert_eq!(pool.call(x)?.to_vec::<f32>()?, [7.0, 14.0, 10.0]);
+    /// let text = "LPPool2d(norm_type=2, kernel_size=3, stride=1, ceil_mode=False)";
+    /// assert_eq!(LPPool2dConfig::new(2, 3).stride(1).build()?.tree().to_string(), text);
+    /// let config: LPPoolConfig<3> = LPPool3dConfig::new(2.0, (1, 2, 2));
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LPPoolConfig<const N: usize> => LPPool {
         required {
             /// The power `p`, not 0; it may be infinite.

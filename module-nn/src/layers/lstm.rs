@@ -76,6 +76,26 @@ pub struct LSTM {
 
 config! {
     /// The arguments of [`LSTM`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let lstm = LSTMConfig::new(3, 8)
+    ///     .num_layers(2)
+    ///     .batch_first(true)
+    ///     .dropout(0.5)
+    ///     .bidirectional(true)
+    ///     .proj_size(4)
+    ///     .build()?;
+    /// let (output, (hidden, cell)) = lstm.call(Tensor::randn([2, 5, 3], DType::F32)?)?;
+    /// assert_eq!(output.shape().to_string(), "[2, 5, 8]");
+    /// assert_eq!(hidden.shape().to_string(), "[4, 2, 4]");
+    /// assert_eq!(cell.shape().to_string(), "[4, 2, 8]");
+    /// assert_eq!(LSTMConfig::new(3, 8).bias(false).build()?.num_parameters(), 4 * 8 * (3 + 8));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LSTMConfig => LSTM {
         required {
             /// The number of features of the input.

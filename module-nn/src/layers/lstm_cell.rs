@@ -56,6 +56,16 @@ pub struct LSTMCell {
 
 config! {
     /// The arguments of [`LSTMCell`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let cell = LSTMCellConfig::new(3, 4).bias(false).build()?;
+    /// assert_eq!(cell.state_dict()?.keys().collect::<Vec<_>>(), ["weight_ih", "weight_hh"]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LSTMCellConfig => LSTMCell {
         required {
             /// The number of features of the input.

@@ -84,6 +84,24 @@ config! {
     /// [`MaxPool2dConfig`] and [`MaxPool3dConfig`].
     ///
     /// For PyTorch's `return_indices`, call it with [`WithIndices`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+    /// let config = MaxPool1dConfig::new(2).stride(2).padding(1).ceil_mode(true);
+    /// let pool: MaxPool<1> = config.build()?;
+    /// assert_eq!(pool.call(x.clone())?.to_vec::<f32>()?, [1.0, 4.0, 3.0]);
+    /// let pool = MaxPool1dConfig::new(2).stride(1).dilation(2).build()?;
+    /// assert_eq!(pool.call(x)?.to_vec::<f32>()?, [2.0, 4.0]);
+    /// let pool = MaxPool2dConfig::new((1, 2)).build()?;
+    /// assert_eq!(pool.call(Tensor::zeros([3, 4, 4], DType::F32)?)?.shape().to_string(), "[3, 4, 2]");
+    /// let config: MaxPoolConfig<3> = MaxPool3dConfig::new(2);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct MaxPoolConfig<const N: usize> => MaxPool {
         required {
             /// The size of the window.

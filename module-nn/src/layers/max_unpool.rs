@@ -91,6 +91,23 @@ pub type MaxUnpool3d = MaxUnpool<3>;
 config! {
     /// The arguments of [`MaxUnpool`]; those of [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are [`MaxUnpool1dConfig`],
     /// [`MaxUnpool2dConfig`] and [`MaxUnpool3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
+    /// let pool = MaxPool1dConfig::new(2).stride(2).padding(1).build()?;
+    /// let unpool: MaxUnpool<1> = MaxUnpool1dConfig::new(2).stride(2).padding(1).build()?;
+    /// let (y, places) = pool.call(WithIndices(x))?;
+    /// assert_eq!(unpool.call((y, places, [4]))?.to_vec::<f32>()?, [1.0, 4.0, 0.0, 3.0]);
+    /// let text = "MaxUnpool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))";
+    /// assert_eq!(MaxUnpool2dConfig::new(2).build()?.tree().to_string(), text);
+    /// let config: MaxUnpoolConfig<3> = MaxUnpool3dConfig::new(2);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct MaxUnpoolConfig<const N: usize> => MaxUnpool {
         required {
             /// The window size of the pooling.

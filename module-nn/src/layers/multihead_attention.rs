@@ -97,6 +97,14 @@ config! {
     ///     attention.state_dict()?.keys().collect::<Vec<_>>(),
     ///     ["q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"]
     /// );
+    ///
+    /// // A learned key and value and zeros are appended, so that queries may attend to nothing in the input.
+    /// let config = MultiheadAttentionConfig::new(8, 2).add_bias_kv(true).add_zero_attn(true);
+    /// let attention = config.vdim(6).dropout(0.1).build()?;
+    /// attention.eval();
+    /// let (x, value) = (Tensor::randn([5, 8], DType::F32)?, Tensor::randn([5, 6], DType::F32)?);
+    /// let (_, weights) = attention.call((x.clone(), x, value))?;
+    /// assert_eq!(weights.unwrap().shape().to_string(), "[5, 7]");
     /// # Ok::<(), Error>(())
     /// ```
     pub struct MultiheadAttentionConfig => MultiheadAttention {
@@ -207,6 +215,15 @@ input! {
     /// let input = MultiheadAttentionInput::new(x.clone(), x.clone(), x).key_padding_mask(padding);
     /// let (_, weights) = attention.call(input)?;
     /// assert_eq!(weights.unwrap().to_vec::<f32>()?[2], 0.0);
+    ///
+    /// // The weights of each head instead of their mean, and a mask of query-key pairs.
+    /// let x = Tensor::randn([1, 2, 4], DType::F32)?;
+    /// let input = MultiheadAttentionInput::new(x.clone(), x.clone(), x)
+    ///     .attn_mask(Tensor::from([[false, true], [false, false]]))
+    ///     .average_attn_weights(false);
+    /// let weights = attention.call(input)?.1.unwrap();
+    /// assert_eq!(weights.shape().to_string(), "[1, 2, 2, 2]");
+    /// assert_eq!(weights.to_vec::<f32>()?[..2], [1.0, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct MultiheadAttentionInput {

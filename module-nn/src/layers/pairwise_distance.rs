@@ -33,6 +33,18 @@ pub struct PairwiseDistance {
 
 config! {
     /// The arguments of [`PairwiseDistance`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let distance: PairwiseDistance = PairwiseDistanceConfig::new().eps(0.0).keepdim(true).build()?;
+    /// let pair = (Tensor::from([[3.0_f64, 4.0]]), Tensor::from([[0.0_f64, 0.0]]));
+    /// let y = distance.call(pair)?;
+    /// assert_eq!((y.shape().to_string().as_str(), y.item::<f64>()?), ("[1, 1]", 5.0));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct PairwiseDistanceConfig => PairwiseDistance {
         optional {
             /// The `p` of the norm.

@@ -30,6 +30,18 @@ pub struct Permute {
 
 config! {
     /// The arguments of [`Permute`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // A channel-first image from a channel-last one.
+    /// let permute = PermuteConfig::new([2, 0, 1]).build()?;
+    /// let image = Tensor::zeros([4, 5, 3], DType::U8)?;
+    /// assert_eq!(permute.call(image)?.shape().to_string(), "[3, 4, 5]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct PermuteConfig => Permute {
         required {
             /// The order of the dimensions; negative ones count from the last.

@@ -35,6 +35,17 @@ pub struct PixelShuffle {
 
 config! {
     /// The arguments of [`PixelShuffle`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([1.0_f32, 2.0, 3.0, 4.0]).reshape([4, 1, 1])?;
+    /// let y = PixelShuffleConfig::new(2).build()?.call(x)?;
+    /// assert_eq!((y.size(1)?, y.to_vec::<f32>()?), (2, vec![1.0, 2.0, 3.0, 4.0]));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct PixelShuffleConfig => PixelShuffle {
         required {
             /// The factor of each size.

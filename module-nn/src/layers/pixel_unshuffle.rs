@@ -33,6 +33,17 @@ pub struct PixelUnshuffle {
 
 config! {
     /// The arguments of [`PixelUnshuffle`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[[1.0_f32, 2.0], [3.0, 4.0]]]);
+    /// let y = PixelUnshuffleConfig::new(2).build()?.call(x)?;
+    /// assert_eq!(y.shape().to_string(), "[4, 1, 1]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct PixelUnshuffleConfig => PixelUnshuffle {
         required {
             /// The divisor of each size.

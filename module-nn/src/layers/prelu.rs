@@ -32,6 +32,10 @@ use crate::init::Constant;
 /// let prelu = PReLUConfig::new().num_parameters(2).init(0.5).build()?;
 /// let y = prelu.call(Tensor::from([[-4.0_f32, 2.0]]))?;
 /// assert_eq!(y.to_vec::<f32>()?, [-2.0, 2.0]);
+///
+/// // PyTorch's default: one slope for all.
+/// let prelu: PReLU = PReLU::new()?;
+/// assert_eq!(prelu.weight().tensor().to_vec::<f32>()?, [0.25]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

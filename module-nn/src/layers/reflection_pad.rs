@@ -83,6 +83,21 @@ pub type ReflectionPad3d = ReflectionPad<3>;
 config! {
     /// The arguments of [`ReflectionPad`]; those of [`ReflectionPad1d`], [`ReflectionPad2d`] and [`ReflectionPad3d`] are [`ReflectionPad1dConfig`],
     /// [`ReflectionPad2dConfig`] and [`ReflectionPad3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let pad: ReflectionPad<1> = ReflectionPad1dConfig::new([0, 2]).build()?;
+    /// assert_eq!(pad.call(x)?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 2.0, 1.0]);
+    /// let pad = ReflectionPad2dConfig::new([1, 1, 0, 2]).build()?;
+    /// assert_eq!(pad.call(Tensor::zeros([1, 4, 4], DType::F32)?)?.shape().to_string(), "[1, 6, 6]");
+    /// let config: ReflectionPadConfig<3> = ReflectionPad3dConfig::new(1);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ReflectionPadConfig<const N: usize> => ReflectionPad {
         required {
             /// One amount for every side, or the amounts before and after the last dimension, then before and after the

@@ -83,6 +83,21 @@ pub type ReplicationPad3d = ReplicationPad<3>;
 config! {
     /// The arguments of [`ReplicationPad`]; those of [`ReplicationPad1d`], [`ReplicationPad2d`] and [`ReplicationPad3d`] are [`ReplicationPad1dConfig`],
     /// [`ReplicationPad2dConfig`] and [`ReplicationPad3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let pad: ReplicationPad<1> = ReplicationPad1dConfig::new([0, 2]).build()?;
+    /// assert_eq!(pad.call(x)?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 3.0, 3.0]);
+    /// let pad = ReplicationPad2dConfig::new([1, 1, 0, 2]).build()?;
+    /// assert_eq!(pad.call(Tensor::zeros([1, 4, 4], DType::F32)?)?.shape().to_string(), "[1, 6, 6]");
+    /// let config: ReplicationPadConfig<3> = ReplicationPad3dConfig::new(1);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ReplicationPadConfig<const N: usize> => ReplicationPad {
         required {
             /// One amount for every side, or the amounts before and after the last dimension, then before and after the

@@ -52,6 +52,19 @@ pub struct RMSNorm {
 
 config! {
     /// The arguments of [`RMSNorm`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let norm = RMSNormConfig::new(2).eps(1e-6).elementwise_affine(false).build()?;
+    /// assert_eq!(norm.num_parameters(), 0);
+    /// let weight = Parameter::new(Tensor::from([1.0_f32, 10.0]))?;
+    /// let norm = RMSNormConfig::new(2).eps(0.0).from_parts(Maybe::from(weight))?;
+    /// assert_eq!(norm.call(Tensor::from([2.0_f32, 2.0]))?.to_vec::<f32>()?, [1.0, 10.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RMSNormConfig => RMSNorm {
         required {
             /// The last sizes of the input: one, or a list.

@@ -51,6 +51,11 @@ use crate::config::{Build, config};
 /// let (output, hidden) = rnn.call(Tensor::randn([5, 2, 3], DType::F32)?)?;
 /// assert_eq!(output.shape().to_string(), "[5, 2, 8]");
 /// assert_eq!(hidden.shape().to_string(), "[4, 2, 4]");
+///
+/// let config = RNNConfig::new(3, 4).batch_first(true).bias(false).num_layers(2).dropout(0.5);
+/// let rnn: RNN = config.build()?;
+/// let (output, _) = rnn.call(Tensor::randn([2, 5, 3], DType::F32)?)?;
+/// assert_eq!(output.shape().to_string(), "[2, 5, 4]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

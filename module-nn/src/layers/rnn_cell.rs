@@ -54,6 +54,17 @@ pub struct RNNCell {
 
 config! {
     /// The arguments of [`RNNCell`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = RNNCellConfig::new(3, 4).bias(false).nonlinearity(RNNNonlinearity::Relu);
+    /// let state = config.build()?.call(Tensor::randn([2, 3], DType::F32)?)?;
+    /// assert!(state.amin(..)?.item::<f32>()? >= 0.0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RNNCellConfig => RNNCell {
         required {
             /// The number of features of the input.

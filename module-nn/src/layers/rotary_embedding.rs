@@ -43,6 +43,11 @@ use crate::config::{Build, check_between, check_positive, config};
 /// let x = Tensor::from([[1.0_f32, 0.0], [1.0, 0.0]]);
 /// let y = rotary.call(x)?.to_vec::<f32>()?;
 /// assert_eq!(y, [1.0, 0.0, 1.0_f32.cos(), 1.0_f32.sin()]);
+///
+/// // The positions of a longer text, squeezed into those of training: 4 counts as 2.
+/// let config = RotaryEmbeddingConfig::new(2).rope_theta(500_000.0).scaling(RotaryScaling::Linear { factor: 2.0 });
+/// let y = config.build()?.call((Tensor::from([[1.0_f32, 0.0]]), 4))?.to_vec::<f32>()?;
+/// assert_eq!(y, [2.0_f32.cos(), 2.0_f32.sin()]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -26,6 +26,10 @@ use crate::functional::rrelu;
 /// let rrelu = RReLUConfig::new().lower(0.25).upper(0.75).build()?;
 /// rrelu.eval();
 /// assert_eq!(rrelu.call(Tensor::from([2.0_f32, -2.0]))?.to_vec::<f32>()?, [2.0, -1.0]);
+///
+/// let rrelu: RReLU = RReLU::new(); // Between 1/8 and 1/3.
+/// let y = rrelu.call(Tensor::from([-1.0_f32]))?.item::<f32>()?;
+/// assert!((-1.0 / 3.0..=-1.0 / 8.0).contains(&y));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

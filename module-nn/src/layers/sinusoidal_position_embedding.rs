@@ -51,6 +51,26 @@ pub struct SinusoidalPositionEmbedding {
 
 config! {
     /// The arguments of [`SinusoidalPositionEmbedding`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // Those of tensor2tensor: the sines first, and the last frequency is exactly 1/base.
+    /// let positions = SinusoidalPositionEmbeddingConfig::new(4)
+    ///     .max_len(8)
+    ///     .base(100.0)
+    ///     .layout(PositionLayout::HalfSplit)
+    ///     .downscale_freq_shift(1.0)
+    ///     .batch_first(true)
+    ///     .build()?;
+    /// let y = positions.call(Tensor::zeros([1, 2, 4], DType::F32)?)?.to_vec::<f32>()?;
+    /// assert_eq!(y[..4], [0.0, 0.0, 1.0, 1.0]);
+    /// assert!((y[5] - 0.01_f32.sin()).abs() < 1e-6);
+    /// assert!(positions.call(Tensor::zeros([1, 9, 4], DType::F32)?).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SinusoidalPositionEmbeddingConfig => SinusoidalPositionEmbedding {
         required {
             /// The size of the vectors.

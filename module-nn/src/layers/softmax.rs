@@ -32,6 +32,16 @@ pub struct Softmax {
 
 config! {
     /// The arguments of [`Softmax`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let y = SoftmaxConfig::new().dim(0).build()?.call(Tensor::zeros([2, 4], DType::F32)?)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.5; 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SoftmaxConfig => Softmax {
         optional {
             /// The dimension; a negative one counts from the end. By default, as in PyTorch, it is the first for inputs of

@@ -33,6 +33,17 @@ pub struct Softmin {
 
 config! {
     /// The arguments of [`Softmin`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[0.0_f32, 1000.0], [1000.0, 0.0]]);
+    /// let y = SoftminConfig::new().dim(0).build()?.call(x)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SoftminConfig => Softmin {
         optional {
             /// The dimension; a negative one counts from the end. By default, as in PyTorch, it is the first for inputs of

@@ -31,6 +31,17 @@ pub struct Softplus {
 
 config! {
     /// The arguments of [`Softplus`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let softplus = SoftplusConfig::new().beta(2.0).threshold(4.0).build()?;
+    /// let y = softplus.call(Tensor::from([0.0_f64, 2.5]))?;
+    /// assert_eq!(y.to_vec::<f64>()?, [std::f64::consts::LN_2 / 2.0, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SoftplusConfig => Softplus {
         optional {
             /// The `β`.

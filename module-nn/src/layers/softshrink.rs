@@ -30,6 +30,17 @@ pub struct Softshrink {
 
 config! {
     /// The arguments of [`Softshrink`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let shrink = SoftshrinkConfig::new().lambd(1.0).build()?;
+    /// assert_eq!(shrink.call(Tensor::from([-2.0_f32, 0.75, 3.0]))?.to_vec::<f32>()?, [-1.0, 0.0, 2.0]);
+    /// assert!(SoftshrinkConfig::new().lambd(-1.0).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SoftshrinkConfig => Softshrink {
         optional {
             /// The `λ`.

@@ -52,6 +52,20 @@ pub struct SqueezeExcitation {
 
 config! {
     /// The arguments of [`SqueezeExcitation`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// // As in MobileNetV3.
+    /// let config = SqueezeExcitationConfig::new(16, 4)
+    ///     .activation(ActivationLayer::ReLU)
+    ///     .scale_activation(ActivationLayer::Hardsigmoid);
+    /// let block = config.build()?;
+    /// assert!(block.tree().to_string().contains("(scale_activation): Hardsigmoid()"));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SqueezeExcitationConfig => SqueezeExcitation {
         required {
             /// The number of channels of the input.

@@ -60,6 +60,16 @@ pub enum StochasticDepthMode {
 
 config! {
     /// The arguments of [`StochasticDepth`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let depth = StochasticDepthConfig::new(0.2, StochasticDepthMode::Row).build()?;
+    /// assert_eq!(depth.tree().to_string(), "StochasticDepth(p=0.2, mode=row)");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct StochasticDepthConfig => StochasticDepth {
         required {
             /// The probability of zeroing.

@@ -31,6 +31,16 @@ pub struct Threshold {
 
 config! {
     /// The arguments of [`Threshold`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = ThresholdConfig::new(0.5, 20.0).build()?;
+    /// assert_eq!(layer.tree().to_string(), "Threshold(threshold=0.5, value=20.0)");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ThresholdConfig => Threshold {
         required {
             /// The threshold.

@@ -65,6 +65,19 @@ pub use encoder_layer::{
 /// let (src, tgt) = (Tensor::randn([2, 5, 8], DType::F32)?, Tensor::randn([2, 3, 8], DType::F32)?);
 /// let y = transformer.call(TransformerInput::new(src, tgt.clone()).tgt_is_causal(true))?;
 /// assert_eq!(y.shape(), tgt.shape());
+///
+/// // Paddings of both sequences, and a mask of the target by hand.
+/// let (src, tgt) = (Tensor::randn([2, 5, 8], DType::F32)?, Tensor::randn([2, 3, 8], DType::F32)?);
+/// let later = Tensor::ones([3, 3], DType::Bool)?.triu(1)?;
+/// let padding = Tensor::from([[false, false, false, true, true], [false; 5]]);
+/// let input = TransformerInput::new(src, tgt)
+///     .src_mask(Tensor::zeros([5, 5], DType::Bool)?)
+///     .src_key_padding_mask(padding.clone())
+///     .tgt_mask(later)
+///     .tgt_key_padding_mask(Tensor::from([[false; 3], [false, false, true]]))
+///     .memory_mask(Tensor::zeros([3, 5], DType::Bool)?)
+///     .memory_key_padding_mask(padding);
+/// assert_eq!(transformer.call(input)?.shape().to_string(), "[2, 3, 8]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -80,6 +93,31 @@ config! {
     /// The arguments of [`Transformer`].
     ///
     /// For PyTorch's `custom_encoder` and `custom_decoder`, write your own module with two fields.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let transformer = TransformerConfig::new()
+    ///     .d_model(8)
+    ///     .nhead(2)
+    ///     .num_encoder_layers(1)
+    ///     .num_decoder_layers(1)
+    ///     .dim_feedforward(16)
+    ///     .dropout(0.0)
+    ///     .activation(TransformerActivation::Gelu)
+    ///     .layer_norm_eps(1e-6)
+    ///     .norm_first(true)
+    ///     .bias(false)
+    ///     .build()?;
+    /// // Without causal masks, a decoder sees the whole target and the whole source.
+    /// let (src, tgt) = (Tensor::randn([5, 2, 8], DType::F32)?, Tensor::randn([3, 2, 8], DType::F32)?);
+    /// let causal = TransformerInput::new(src.clone(), tgt.clone()).src_is_causal(true).memory_is_causal(true);
+    /// let y = transformer.call(TransformerInput::new(src, tgt))?;
+    /// assert!(!y.equal(&transformer.call(causal)?)?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerConfig => Transformer {
         optional {
             /// The size of inputs and outputs.

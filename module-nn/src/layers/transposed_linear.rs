@@ -40,6 +40,12 @@ use crate::parametrize::WithWeight;
 /// assert_eq!(layer.weight().shape().to_string(), "[3, 2]");
 /// assert_eq!(layer.call(Tensor::ones([5, 3], DType::F32)?)?.shape().to_string(), "[5, 2]");
 /// assert_eq!(layer.tree().to_string(), "Conv1D(nf=2, nx=3)");
+///
+/// // From a checkpoint: `x·W + b`.
+/// let weight = Parameter::new(Tensor::from([[1.0_f32], [10.0]]))?;
+/// let layer = TransposedLinear::from_parts(weight, Parameter::new(Tensor::from([0.5_f32]))?)?;
+/// assert_eq!(layer.call(Tensor::from([3.0_f32, 4.0]))?.to_vec::<f32>()?, [43.5]);
+/// assert_eq!(layer.bias().tensor().to_vec::<f32>()?, [0.5]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -55,6 +61,22 @@ pub struct TransposedLinear {
 
 config! {
     /// The arguments of [`TransposedLinear`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = TransposedLinearConfig::new(3, 2).build()?;
+    /// assert_eq!(layer.state_dict()?.get("weight").unwrap().shape().to_string(), "[3, 2]");
+    ///
+    /// // Two layers with one weight.
+    /// let mut twin = TransposedLinear::new(3, 2)?;
+    /// twin.tie_weight(layer.weight())?;
+    /// let x = Tensor::randn([5, 3], DType::F32)?;
+    /// assert!(twin.call(x.clone())?.equal(&layer.call(x)?)?); // Both biases are 0.
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransposedLinearConfig => TransposedLinear {
         required {
             /// The size of each input.

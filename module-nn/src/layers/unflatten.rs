@@ -32,6 +32,17 @@ pub struct Unflatten {
 
 config! {
     /// The arguments of [`Unflatten`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let split = UnflattenConfig::new(-1, [2, 2]).build()?;
+    /// let x = Tensor::zeros([3, 4], DType::F32)?;
+    /// assert_eq!(split.call(x)?.shape().to_string(), "[3, 2, 2]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct UnflattenConfig => Unflatten {
         required {
             /// The dimension; a negative one counts from the end.

@@ -36,6 +36,19 @@ pub struct Unfold {
 
 config! {
     /// The arguments of [`Unfold`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]);
+    /// let corners = UnfoldConfig::new(2).dilation(2).build()?;
+    /// assert_eq!(corners.call(x.clone())?.to_vec::<f32>()?, [1.0, 3.0, 7.0, 9.0]);
+    /// let patches = UnfoldConfig::new(2).padding(1).stride(2).build()?;
+    /// assert_eq!(patches.call(x)?.shape().to_string(), "[4, 4]");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct UnfoldConfig => Unfold {
         required {
             /// The size of the window.

@@ -28,6 +28,15 @@ use crate::config::{Build, config};
 /// let x = Tensor::from([[[1.0_f32, 2.0]]]);
 /// let linear = UpsampleConfig::new().scale_factor(2.0).mode(InterpolateMode::Linear).build()?;
 /// assert_eq!(linear.call(x)?.to_vec::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
+///
+/// let x = Tensor::from([[[1.0_f32, 2.0, 4.0]]]);
+/// let config = UpsampleConfig::new().size(5).mode(InterpolateMode::Linear).align_corners(true);
+/// assert_eq!(config.build()?.call(x.clone())?.to_vec::<f32>()?, [1.0, 1.5, 2.0, 3.0, 4.0]);
+/// // Three times 1.5 is 4, rounded down, so that the ratio of the sizes is only 4/3.
+/// let config = UpsampleConfig::new().scale_factor(1.5).mode(InterpolateMode::Linear);
+/// let by_factor = config.clone().recompute_scale_factor(false).build()?.call(x.clone())?;
+/// let by_sizes = config.recompute_scale_factor(true).build()?.call(x)?;
+/// assert!(!by_factor.equal(&by_sizes)?);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

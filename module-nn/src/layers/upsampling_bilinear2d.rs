@@ -27,6 +27,10 @@ use crate::config::{Build, config};
 /// let x = Tensor::randn([1, 3, 4, 5], DType::F32)?;
 /// let up = UpsamplingBilinear2dConfig::new().scale_factor(2.0).build()?;
 /// assert_eq!(up.call(x)?.shape().to_string(), "[1, 3, 8, 10]");
+///
+/// let up: UpsamplingBilinear2d = UpsamplingBilinear2dConfig::new().size([2, 3]).build()?;
+/// let y = up.call(Tensor::from([[[0.0_f32, 2.0]]]).unsqueeze(0)?)?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

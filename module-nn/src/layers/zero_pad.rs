@@ -82,6 +82,21 @@ pub type ZeroPad3d = ZeroPad<3>;
 config! {
     /// The arguments of [`ZeroPad`]; those of [`ZeroPad1d`], [`ZeroPad2d`] and [`ZeroPad3d`] are [`ZeroPad1dConfig`],
     /// [`ZeroPad2dConfig`] and [`ZeroPad3dConfig`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let x = Tensor::from([[1.0_f32, 2.0, 3.0]]);
+    /// let pad: ZeroPad<1> = ZeroPad1dConfig::new([0, 2]).build()?;
+    /// assert_eq!(pad.call(x)?.to_vec::<f32>()?, [1.0, 2.0, 3.0, 0.0, 0.0]);
+    /// let pad = ZeroPad2dConfig::new([1, 1, 0, 2]).build()?;
+    /// assert_eq!(pad.call(Tensor::zeros([1, 4, 4], DType::F32)?)?.shape().to_string(), "[1, 6, 6]");
+    /// let config: ZeroPadConfig<3> = ZeroPad3dConfig::new(1);
+    /// assert_eq!(config.build()?.config(), config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ZeroPadConfig<const N: usize> => ZeroPad {
         required {
             /// One amount for every side, or the amounts before and after the last dimension, then before and after the

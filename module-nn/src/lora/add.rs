@@ -17,6 +17,21 @@ use super::saved::{saved_layers, saved_roots};
 use super::tied::check_untied;
 
 /// What [`add_adapter`] adapted.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig, LoraReport};
+/// use module_nn::prelude::*;
+///
+/// let mut model = [Linear::new(8, 8)?, Linear::new(8, 2)?];
+/// let config = LoraConfig::new().r(2).modules_to_save(["1".to_owned()]);
+/// let report: LoraReport = lora::add_adapter(&mut model, "default", "0", &config)?;
+/// assert_eq!((report.matched.join(" "), report.saved.join(" ")), ("0".to_owned(), "1".to_owned()));
+/// let text = "trainable params: 50 || all params: 140 || trainable%: 35.7143";
+/// assert_eq!(report.to_string().lines().next(), Some(text));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoraReport {
     /// The paths of the layers that have the adapter, and of the weights of recurrent layers.
@@ -236,6 +251,7 @@ impl Plan {
             return Err(ModuleError::NothingSelected {
                 selection: select.to_string(),
                 suggestion: None,
+                names: Vec::new(),
             }
             .into());
         }

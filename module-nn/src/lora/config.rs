@@ -16,12 +16,23 @@ config! {
     /// # Example
     ///
     /// ```
+    /// use module_nn::lora::LoraBias;
     /// use module_nn::lora::{InitLoraWeights, LoraConfig};
     ///
     /// let config = LoraConfig::new().r(4).lora_alpha(16).init_lora_weights(InitLoraWeights::Gaussian);
     /// assert_eq!(config.scaling("encoder.0.query"), (4, 4.0));
     /// let json = serde_json::json!({"r": 4, "lora_alpha": 16, "init_lora_weights": "gaussian"});
     /// assert_eq!(serde_json::from_value::<LoraConfig>(json)?, config);
+    ///
+    /// // A rank and a scale of their own for some layers, dropout, DoRA, and a head that is trained as a whole.
+    /// let config = LoraConfig::new()
+    ///     .lora_dropout(0.1)
+    ///     .use_dora(true)
+    ///     .rank_pattern([("value", 16)])
+    ///     .alpha_pattern([("value", 32)])
+    ///     .modules_to_save(["head".to_owned()])
+    ///     .bias(LoraBias::LoraOnly);
+    /// assert_eq!(config.scaling("encoder.0.value"), (16, 2.0));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct LoraConfig {
@@ -119,6 +130,20 @@ impl LoraConfig {
 }
 
 /// Which biases are trained with an adapter.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraBias, LoraConfig};
+/// use module_nn::prelude::*;
+///
+/// let mut model = [Linear::new(4, 4)?, Linear::new(4, 2)?];
+/// let config = LoraConfig::new().r(1).bias(LoraBias::LoraOnly);
+/// lora::add_adapter(&mut model, "default", "0", &config)?;
+/// assert!(model[0].bias().get().unwrap().requires_grad());
+/// assert!(!model[1].bias().get().unwrap().requires_grad());
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoraBias {

@@ -4,6 +4,24 @@ use module_core::Error;
 use module_core::error::{passage, quote};
 
 /// Errors of adapters; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{self, LoraConfig, LoraError};
+/// use module_nn::prelude::*;
+///
+/// let mut model = [Linear::new(8, 8)?];
+/// lora::add_adapter(&mut model, "german", "0", &LoraConfig::new())?;
+/// let error = lora::set_adapter(&model, ["french"]).unwrap_err();
+/// match error.downcast_ref::<LoraError>() {
+///     Some(LoraError::NoSuchAdapter { adapter, adapters, .. }) => {
+///         assert_eq!((adapter.as_str(), adapters.join(" ")), ("french", "german".to_owned()));
+///     }
+///     _ => unreachable!("{error}"),
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoraError {

@@ -49,6 +49,11 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = BCELossConfig::new().reduction(Reduction::Sum).build()?;
+    /// assert_eq!(criterion.config().weight, None);
+    /// // 2·ln 2 - ln 0.75
+    /// let criterion = BCELossConfig::new().weight(Tensor::from([2.0_f64, 1.0])).reduction(Reduction::Sum).build()?;
+    /// let loss = criterion.call((Tensor::from([0.5_f64, 0.25]), Tensor::from([1.0_f64, 0.0])))?;
+    /// assert!((loss.item::<f64>()? - (2.0 * 2.0_f64.ln() - 0.75_f64.ln())).abs() < 1e-12);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct BCELossConfig => BCELoss {

@@ -50,6 +50,12 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = BCEWithLogitsLossConfig::new().pos_weight(Tensor::from([2.0_f32, 1.0])).build()?;
+    /// let pair = || (Tensor::from([0.0_f32, 0.0]), Tensor::from([1.0_f32, 0.0]));
+    /// assert!((criterion.call(pair())?.item::<f32>()? - 1.5 * 2.0_f32.ln()).abs() < 1e-6);
+    /// // ln 2, three times as much for the second class.
+    /// let config = BCEWithLogitsLossConfig::new().weight(Tensor::from([1.0_f32, 3.0])).reduction(Reduction::Sum);
+    /// let loss = config.build()?.call(pair())?.item::<f32>()?;
+    /// assert!((loss - 4.0 * 2.0_f32.ln()).abs() < 1e-6);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct BCEWithLogitsLossConfig => BCEWithLogitsLoss {

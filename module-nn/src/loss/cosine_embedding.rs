@@ -42,6 +42,12 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = CosineEmbeddingLossConfig::new().margin(0.5).build()?;
+    /// assert_eq!(criterion.config().margin, 0.5);
+    /// // Two vectors that should be alike and are not, and two that should differ by more than the margin and do not.
+    /// let criterion = CosineEmbeddingLossConfig::new().margin(0.5).reduction(Reduction::None).build()?;
+    /// let (a, b) = (Tensor::from([[1.0_f32, 0.0], [1.0, 0.0]]), Tensor::from([[0.0_f32, 1.0], [1.0, 0.0]]));
+    /// let losses = criterion.call((a, b, Tensor::from([1_i64, -1])))?.to_vec::<f32>()?;
+    /// assert!((losses[0] - 1.0).abs() < 1e-6 && (losses[1] - 0.5).abs() < 1e-6);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct CosineEmbeddingLossConfig => CosineEmbeddingLoss {

@@ -53,6 +53,13 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = CrossEntropyLossConfig::new().label_smoothing(0.1).build()?;
+    /// assert_eq!(criterion.config().ignore_index, -100);
+    /// // Equal logits: ln 2, three times as much for class 1, and nothing for what is ignored.
+    /// let config = CrossEntropyLossConfig::new().weight(Tensor::from([1.0_f32, 3.0])).ignore_index(-1);
+    /// let criterion = config.reduction(Reduction::None).build()?;
+    /// let target = Tensor::from([0_i64, 1, -1]);
+    /// let losses = criterion.call((Tensor::zeros([3, 2], DType::F32)?, target))?.to_vec::<f32>()?;
+    /// assert!((losses[1] - 3.0 * losses[0]).abs() < 1e-6 && losses[2] == 0.0);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct CrossEntropyLossConfig => CrossEntropyLoss {

@@ -49,9 +49,16 @@ config! {
     /// # Example
     ///
     /// ```
+    /// use module_nn::Reduction;
     /// use module_nn::prelude::*;
     ///
     /// let criterion = CTCLossConfig::new().zero_infinity(true).build()?;
+    /// assert!(criterion.config().zero_infinity);
+    /// // The blank is the last class, and every path is one sample of a sum.
+    /// let x = Tensor::full([2, 1, 2], 0.5_f64.ln(), DType::F64)?;
+    /// let criterion = CTCLossConfig::new().blank(1).reduction(Reduction::Sum).build()?;
+    /// let loss = criterion.call((x, Tensor::from([[0_i64]]), [2], [1]))?;
+    /// assert!((loss.item::<f64>()? + 0.75_f64.ln()).abs() < 1e-12);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct CTCLossConfig => CTCLoss {

@@ -44,6 +44,12 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = GaussianNLLLossConfig::new().full(true).build()?;
+    /// assert!(criterion.config().full);
+    /// // A variance of 0.1 counts as 0.25: ½·(ln 0.25 + 2²/0.25)
+    /// let criterion = GaussianNLLLossConfig::new().eps(0.25).reduction(Reduction::Sum).build()?;
+    /// let one = |x: f64| Tensor::from([x]);
+    /// let loss = criterion.call((one(2.0), one(4.0), one(0.1)))?.item::<f64>()?;
+    /// assert!((loss - 0.5 * (0.25_f64.ln() + 16.0)).abs() < 1e-12);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct GaussianNLLLossConfig => GaussianNLLLoss {

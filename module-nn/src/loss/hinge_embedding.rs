@@ -40,6 +40,10 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = HingeEmbeddingLossConfig::new().margin(0.5).build()?;
+    /// assert_eq!(criterion.config().margin, 0.5);
+    /// let criterion = HingeEmbeddingLossConfig::new().margin(0.5).reduction(Reduction::None).build()?;
+    /// let (distances, target) = (Tensor::from([0.25_f32, 0.25, 2.0]), Tensor::from([1.0_f32, -1.0, -1.0]));
+    /// assert_eq!(criterion.call((distances, target))?.to_vec::<f32>()?, [0.25, 0.25, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct HingeEmbeddingLossConfig => HingeEmbeddingLoss {

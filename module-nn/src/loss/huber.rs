@@ -43,6 +43,10 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = HuberLossConfig::new().delta(0.5).build()?;
+    /// assert_eq!(criterion.config().delta, 0.5);
+    /// let criterion = HuberLossConfig::new().delta(0.5).reduction(Reduction::None).build()?;
+    /// let losses = criterion.call((Tensor::from([0.25_f32, 2.0]), Tensor::from([0.0_f32, 0.0])))?;
+    /// assert_eq!(losses.to_vec::<f32>()?, [0.03125, 0.875]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct HuberLossConfig => HuberLoss {

@@ -45,6 +45,10 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = KLDivLossConfig::new().log_target(true).build()?;
+    /// let criterion: KLDivLoss = criterion;
+    /// // Equal distributions, both as logarithms.
+    /// let x = Tensor::from([0.5_f32.ln(), 0.5_f32.ln()]);
+    /// assert_eq!(criterion.call((x.clone(), x))?.item::<f32>()?, 0.0);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct KLDivLossConfig => KLDivLoss {

@@ -22,6 +22,7 @@ use crate::loss::defaults;
 /// let criterion = L1Loss::new();
 /// let loss = criterion.call((Tensor::from([1.0_f32, 2.0]), Tensor::from([1.0_f32, 4.0])))?;
 /// assert_eq!(loss.item::<f32>()?, 1.0);
+/// assert_eq!(criterion.config().reduction, Reduction::Mean);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -44,6 +44,20 @@ use crate::layers::{Linear, LinearConfig};
 /// let input = Tensor::zeros([4, 8], DType::F32)?;
 /// let loss = criterion.call((input, Tensor::from([1_i64, 2, 3, 4])))?;
 /// assert!((loss.item::<f32>()? - 50_000_f32.ln()).abs() < 1e-4);
+///
+/// // Two labels for each input, of four classes, in chunks of two rows.
+/// let options = LinearCrossEntropyOptions::new().batch_chunk_size(2).chunking_method(None);
+/// let criterion: LinearCrossEntropyLoss = LinearCrossEntropyLossConfig::new(8, 4)
+///     .out_features([2])
+///     .bias(true)
+///     .label_smoothing(0.1)
+///     .build()?;
+/// let input = Tensor::zeros([3, 8], DType::F32)?;
+/// let target = Tensor::from([[0_i64, 1], [2, 3], [0, -100]]);
+/// assert!(criterion.call((input.clone(), target))?.item::<f32>()?.is_finite());
+/// let rows = LinearCrossEntropyLossConfig::new(8, 4).options(options).build()?;
+/// let loss = rows.call((input, Tensor::from([0_i64, 1, 2])))?;
+/// assert!((loss.item::<f32>()? - 4_f32.ln()).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -42,6 +42,10 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = MarginRankingLossConfig::new().margin(0.5).build()?;
+    /// assert_eq!(criterion.config().margin, 0.5);
+    /// let criterion = MarginRankingLossConfig::new().margin(0.5).reduction(Reduction::None).build()?;
+    /// let (a, b) = (Tensor::from([1.0_f32, 1.0]), Tensor::from([0.75_f32, 3.0]));
+    /// assert_eq!(criterion.call((a, b, Tensor::from([1_i64, -1])))?.to_vec::<f32>()?, [0.25, 0.0]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct MarginRankingLossConfig => MarginRankingLoss {

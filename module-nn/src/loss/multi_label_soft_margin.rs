@@ -49,6 +49,12 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = MultiLabelSoftMarginLossConfig::new().reduction(Reduction::Sum).build()?;
+    /// assert_eq!(criterion.config().reduction, Reduction::Sum);
+    /// // Two rows of ln 2, of which the second class counts three times: 2·(1 + 3)/2·ln 2
+    /// let config = MultiLabelSoftMarginLossConfig::new().weight(Tensor::from([1.0_f64, 3.0]));
+    /// let criterion = config.reduction(Reduction::Sum).build()?;
+    /// let loss = criterion.call((Tensor::zeros([2, 2], DType::F64)?, Tensor::from([[1.0_f64, 0.0], [0.0, 1.0]])))?;
+    /// assert!((loss.item::<f64>()? - 4.0 * 2.0_f64.ln()).abs() < 1e-12);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct MultiLabelSoftMarginLossConfig => MultiLabelSoftMarginLoss {

@@ -47,6 +47,12 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = MultiMarginLossConfig::new().p(2).margin(0.5).build()?;
+    /// assert_eq!(criterion.config().p, 2);
+    /// let config = MultiMarginLossConfig::new().p(2).margin(0.5).weight(Tensor::from([1.0_f32, 4.0]));
+    /// let criterion = config.reduction(Reduction::None).build()?;
+    /// let scores = Tensor::from([[0.25_f32, 0.5], [0.25, 0.5]]);
+    /// // 0.75²/2, and four times 0.25²/2
+    /// assert_eq!(criterion.call((scores, Tensor::from([0_i64, 1])))?.to_vec::<f32>()?, [0.28125, 0.125]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct MultiMarginLossConfig => MultiMarginLoss {

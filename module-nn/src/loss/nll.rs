@@ -49,6 +49,11 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = NLLLossConfig::new().ignore_index(0).build()?;
+    /// assert_eq!(criterion.config().ignore_index, 0);
+    /// let config = NLLLossConfig::new().weight(Tensor::from([1.0_f32, 3.0])).ignore_index(-1);
+    /// let criterion = config.reduction(Reduction::Sum).build()?;
+    /// let log_probs = Tensor::from([[-1.0_f32, -2.0], [-3.0, -4.0], [-5.0, -6.0]]);
+    /// assert_eq!(criterion.call((log_probs, Tensor::from([0_i64, 1, -1])))?.item::<f32>()?, 13.0);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct NLLLossConfig => NLLLoss {

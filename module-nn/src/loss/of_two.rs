@@ -16,6 +16,7 @@ use super::{
 /// let criterion = MSELoss::new();
 /// let (input, target) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([1.0_f32, 4.0]));
 /// assert_eq!(criterion.loss(&input, &target)?.item::<f32>()?, 2.0);
+/// let criterion: &dyn Loss<Output = Tensor> = &criterion;
 /// # Ok::<(), Error>(())
 /// ```
 ///

@@ -41,6 +41,14 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = PoissonNLLLossConfig::new().full(true).build()?;
+    /// assert!(criterion.config().full);
+    /// // The input is the mean itself: 2 - 3·ln 2.
+    /// let criterion = PoissonNLLLossConfig::new().log_input(false).eps(0.0).build()?;
+    /// let loss = criterion.call((Tensor::from([2.0_f64]), Tensor::from([3.0_f64])))?;
+    /// assert!((loss.item::<f64>()? - (2.0 - 3.0 * 2.0_f64.ln())).abs() < 1e-12);
+    ///
+    /// let sums = PoissonNLLLossConfig::new().reduction(Reduction::Sum).build()?;
+    /// assert_eq!(sums.call((Tensor::from([0.0_f32, 0.0]), Tensor::from([2.0_f32, 3.0])))?.item::<f32>()?, 2.0);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct PoissonNLLLossConfig => PoissonNLLLoss {

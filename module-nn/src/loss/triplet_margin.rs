@@ -45,6 +45,13 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = TripletMarginLossConfig::new().margin(0.5).swap(true).build()?;
+    /// assert!(criterion.config().swap);
+    /// // The negative is nearer to the positive than to the anchor: 1 - 0.25 + 0.5
+    /// let config = TripletMarginLossConfig::new().margin(0.5).p(1.0).eps(0.0).swap(true);
+    /// let criterion = config.reduction(Reduction::None).build()?;
+    /// let vector = |x: f32| Tensor::from([[x, 0.0]]);
+    /// let losses = criterion.call((vector(0.0), vector(1.0), vector(1.25)))?;
+    /// assert_eq!(losses.to_vec::<f32>()?, [1.25]);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct TripletMarginLossConfig => TripletMarginLoss {

@@ -64,6 +64,14 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let criterion = TripletMarginWithDistanceLossConfig::new().swap(true).build()?;
+    /// let criterion: TripletMarginWithDistanceLoss = criterion;
+    /// assert!(criterion.config().swap);
+    /// // The negative is nearer to the positive than to the anchor: 1 - 0.25 + 0.5
+    /// let config = TripletMarginWithDistanceLossConfig::new().margin(0.5).swap(true);
+    /// let criterion = config.reduction(Reduction::Sum).build()?;
+    /// let vector = |x: f32| Tensor::from([[x, 0.0]]);
+    /// let loss = criterion.call((vector(0.0), vector(1.0), vector(1.25)))?;
+    /// assert!((loss.item::<f32>()? - 1.25).abs() < 1e-5);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct TripletMarginWithDistanceLossConfig => TripletMarginWithDistanceLoss {

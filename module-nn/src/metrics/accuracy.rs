@@ -44,6 +44,24 @@ pub struct Accuracy {
 
 config! {
     /// The arguments of [`Accuracy`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::metrics::{AccuracyConfig, Average, Metric, Task};
+    /// use module_nn::prelude::*;
+    ///
+    /// // Logits of a binary task, of which those above ln(0.8/0.2) count as 1.
+    /// let config = AccuracyConfig::new(Task::Binary).from_logits(true).threshold(0.8);
+    /// let mut accuracy = config.build()?;
+    /// accuracy.update(&Tensor::from([-3.0_f32, 1.0, 2.0]), &Tensor::from([0_i64, 1, 1]))?;
+    /// assert_eq!(accuracy.value()?, 2.0 / 3.0);
+    /// // One for each class.
+    /// let mut accuracy = AccuracyConfig::new(2).average(Average::None).build()?;
+    /// accuracy.update(&Tensor::from([0_i64, 0, 1]), &Tensor::from([0_i64, 1, 1]))?;
+    /// assert_eq!(accuracy.compute()?.to_vec::<f64>()?, [1.0, 0.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AccuracyConfig => Accuracy {
         required {
             /// The task; a number means that many classes.

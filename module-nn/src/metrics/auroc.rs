@@ -46,6 +46,20 @@ pub struct AUROC {
 
 config! {
     /// The arguments of [`AUROC`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::metrics::{AUROCConfig, Average, Metric, Task};
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = AUROCConfig::new(Task::Binary).from_logits(true).ignore_index(-1);
+    /// let mut auroc = config.build()?;
+    /// auroc.update(&Tensor::from([-2.0_f32, 0.5, 3.0, 9.0]), &Tensor::from([0_i64, 0, 1, -1]))?;
+    /// assert_eq!(auroc.value()?, 1.0);
+    /// assert!(AUROCConfig::new(3).average(Average::Micro).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AUROCConfig => AUROC {
         required {
             /// The task; a number means that many classes.

@@ -34,6 +34,20 @@ pub struct ConfusionMatrix {
 
 config! {
     /// The arguments of [`ConfusionMatrix`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::metrics::{ConfusionMatrixConfig, Metric, Normalize, Task};
+    /// use module_nn::prelude::*;
+    ///
+    /// let config = ConfusionMatrixConfig::new(Task::Binary).from_logits(true).threshold(0.5);
+    /// let mut matrix = config.normalize(Normalize::True).ignore_index(-1).build()?;
+    /// let (logits, target) = (Tensor::from([-1.0_f32, 1.0, 2.0, 2.0]), Tensor::from([0_i64, 0, 1, -1]));
+    /// matrix.update(&logits, &target)?;
+    /// assert_eq!(matrix.compute()?.to_vec::<f64>()?, [0.5, 0.5, 0.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ConfusionMatrixConfig => ConfusionMatrix {
         required {
             /// The task; a number means that many classes.

@@ -3,6 +3,21 @@ use std::fmt;
 use module_core::{DType, Error, Shape};
 
 /// Errors of metrics; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::metrics::{Accuracy, Metric, MetricError};
+/// use module_nn::prelude::*;
+///
+/// let mut accuracy = Accuracy::new(3)?;
+/// let error = accuracy.update(&Tensor::from([0_i64, 1]), &Tensor::from([0_i64, 7])).unwrap_err();
+/// match error.downcast_ref::<MetricError>() {
+///     Some(MetricError::Class { class, num_classes, .. }) => assert_eq!((*class, *num_classes), (7, 3)),
+///     _ => unreachable!("{error}"),
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MetricError {

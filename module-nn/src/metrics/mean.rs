@@ -21,12 +21,16 @@ use crate::config::{Build, config};
 /// # Example
 ///
 /// ```
-/// use module_nn::metrics::{MeanSquaredErrorConfig, Metric};
+/// use module_nn::metrics::{MeanSquaredError, MeanSquaredErrorConfig, Metric};
 /// use module_nn::prelude::*;
 ///
 /// let mut root = MeanSquaredErrorConfig::new().squared(false).build()?;
 /// root.update(&Tensor::from([1.0_f32, 5.0]), &Tensor::from([1.0_f32, 1.0]))?;
 /// assert_eq!(root.value()?, 8.0_f64.sqrt());
+///
+/// let mut mean: MeanSquaredError = MeanSquaredError::default(); // Not the root.
+/// mean.update(&Tensor::from([1.0_f32, 5.0]), &Tensor::from([1.0_f32, 1.0]))?;
+/// assert_eq!(mean.value()?, 8.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

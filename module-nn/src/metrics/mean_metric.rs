@@ -21,6 +21,10 @@ use super::totals::{Sums, Totals};
 /// loss.update_weighted(0.5, 32)?;
 /// loss.update_weighted(Tensor::from(2.0_f32), 16)?;
 /// assert_eq!(loss.compute()?, 1.0);
+/// // The next epoch; every element counts.
+/// loss.reset();
+/// loss.update(Tensor::from([1.0_f32, 3.0]))?;
+/// assert_eq!(loss.compute()?, 2.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

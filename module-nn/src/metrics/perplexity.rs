@@ -27,13 +27,16 @@ use crate::config::{Build, config};
 /// # Example
 ///
 /// ```
-/// use module_nn::metrics::{Metric, PerplexityConfig};
+/// use module_nn::metrics::{Metric, Perplexity, PerplexityConfig};
 /// use module_nn::prelude::*;
 ///
 /// let mut perplexity = PerplexityConfig::new().ignore_index(-100).build()?;
 /// let target = Tensor::from([[3_i64, 1, -100]]);
 /// perplexity.update(&Tensor::zeros([1, 3, 5], DType::F64)?, &target)?;
 /// assert!((perplexity.value()? - 5.0).abs() < 1e-12);
+/// let mut perplexity: Perplexity = Perplexity::default(); // Every target counts.
+/// perplexity.update(&Tensor::zeros([1, 2, 3], DType::F64)?, &Tensor::from([[0_i64, 2]]))?;
+/// assert!((perplexity.value()? - 3.0).abs() < 1e-12);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

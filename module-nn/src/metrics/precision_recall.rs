@@ -108,12 +108,18 @@ of_scores! {
     /// # Example
     ///
     /// ```
-    /// use module_nn::metrics::{Metric, Precision, Task};
+    /// use module_nn::metrics::{Metric, Precision, PrecisionConfig, Task};
     /// use module_nn::prelude::*;
     ///
     /// let mut precision = Precision::new(Task::Binary)?;
     /// precision.update(&Tensor::from([0.9_f32, 0.8, 0.1]), &Tensor::from([1_i64, 0, 1]))?;
     /// assert_eq!(precision.value()?, 0.5);
+    ///
+    /// // Logits, of which none is so high: no prediction, whose score would be 0/0.
+    /// let config = PrecisionConfig::new(Task::Binary).from_logits(true).threshold(0.9);
+    /// let mut precision = config.zero_division(1.0).ignore_index(-1).build()?;
+    /// precision.update(&Tensor::from([1.0_f32, 0.0]), &Tensor::from([1_i64, -1]))?;
+    /// assert_eq!(precision.value()?, 1.0);
     /// # Ok::<(), Error>(())
     /// ```
     Precision PrecisionConfig |of| (of.tp, of.tp + of.fp)
@@ -129,12 +135,18 @@ of_scores! {
     /// # Example
     ///
     /// ```
-    /// use module_nn::metrics::{Average, Metric, RecallConfig};
+    /// use module_nn::metrics::{Average, Metric, Recall, RecallConfig, Task};
     /// use module_nn::prelude::*;
     ///
     /// let mut recall = RecallConfig::new(2).average(Average::None).build()?;
     /// recall.update(&Tensor::from([0_i64, 0, 1]), &Tensor::from([0_i64, 1, 1]))?;
     /// assert_eq!(recall.compute()?.to_vec::<f64>()?, [1.0, 0.5]);
+    ///
+    /// // Logits, of which those above 0 count as 1; no sample of class 1 remains, and the score is 0/0.
+    /// let config = RecallConfig::new(Task::Binary).from_logits(true).threshold(0.5).zero_division(1.0);
+    /// let mut recall: Recall = config.ignore_index(1).build()?;
+    /// recall.update(&Tensor::from([-1.0_f32, 2.0]), &Tensor::from([0_i64, 1]))?;
+    /// assert_eq!(recall.value()?, 1.0);
     /// # Ok::<(), Error>(())
     /// ```
     Recall RecallConfig |of| (of.tp, of.tp + of.fn_)
@@ -150,11 +162,17 @@ of_scores! {
     /// # Example
     ///
     /// ```
-    /// use module_nn::metrics::{Average, F1ScoreConfig, Metric};
+    /// use module_nn::metrics::{Average, F1Score, F1ScoreConfig, Metric, Task};
     /// use module_nn::prelude::*;
     ///
     /// let mut f1 = F1ScoreConfig::new(2).average(Average::Macro).build()?;
     /// f1.update(&Tensor::from([0_i64, 0, 1]), &Tensor::from([0_i64, 1, 1]))?;
+    /// assert!((f1.value()? - 2.0 / 3.0).abs() < 1e-15);
+    ///
+    /// // Logits: one of two positives is found, and nothing else.
+    /// let config = F1ScoreConfig::new(Task::Binary).from_logits(true).threshold(0.8).zero_division(0.0);
+    /// let mut f1: F1Score = config.ignore_index(-1).build()?;
+    /// f1.update(&Tensor::from([2.0_f32, 1.0, 9.0]), &Tensor::from([1_i64, 1, -1]))?;
     /// assert!((f1.value()? - 2.0 / 3.0).abs() < 1e-15);
     /// # Ok::<(), Error>(())
     /// ```

@@ -25,6 +25,9 @@ use crate::config::{Build, check_positive, config};
 ///     loss.update(value)?;
 /// }
 /// assert_eq!(loss.compute()?, 2.0);
+/// loss.reset();
+/// loss.update_weighted(5.0, 8)?;
+/// assert_eq!(loss.compute()?, 5.0);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -35,6 +38,18 @@ pub struct RunningMean {
 
 config! {
     /// The arguments of [`RunningMean`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::metrics::RunningMeanConfig;
+    ///
+    /// let mut loss = RunningMeanConfig::new(1).build()?;
+    /// loss.update(9.0)?;
+    /// loss.update(3.0)?;
+    /// assert_eq!(loss.compute()?, 3.0);
+    /// # Ok::<(), module_nn::Error>(())
+    /// ```
     pub struct RunningMeanConfig => RunningMean {
         required {
             /// The number of updates in the window.

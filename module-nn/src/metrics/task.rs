@@ -13,6 +13,7 @@ use crate::Argument;
 /// let mut accuracy = Accuracy::new(Task::Binary)?;
 /// accuracy.update(&Tensor::from([0.2_f32, 0.9, 0.6]), &Tensor::from([0_i64, 1, 0]))?;
 /// assert_eq!(accuracy.value()?, 2.0 / 3.0);
+/// assert_eq!((Task::Binary.num_classes(), Task::from(5).num_classes()), (2, 5));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

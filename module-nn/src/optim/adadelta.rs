@@ -25,12 +25,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{AdadeltaState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = Adadelta::new(&model, 1.0)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &AdadeltaState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["square_avg", "acc_delta", "step"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type Adadelta = RuleOptimizer<AdadeltaConfig>;
@@ -39,6 +43,29 @@ config! {
     /// The arguments of [`Adadelta`].
     ///
     /// No optimizer is built with a negative rate, epsilon or decay, or `rho` outside `[0, 1]`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = AdadeltaConfig::new(1.0)
+    ///     .rho(0.5)
+    ///     .eps(0.01)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.7050_f32, -1.6996]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdadeltaConfig {
         required {
             /// The learning rate; PyTorch's is 1.0 if none is given.

@@ -28,12 +28,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{AdafactorState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = Adafactor::new(&model, 1e-2)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &AdafactorState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["step", "row_var", "col_var"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type Adafactor = RuleOptimizer<AdafactorConfig>;
@@ -42,6 +46,31 @@ config! {
     /// The arguments of [`Adafactor`].
     ///
     /// No optimizer is built with a negative rate, epsilon or decay, a positive `beta2_decay`, or `d` below 1.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = AdafactorConfig::new(0.1)
+    ///     .beta2_decay(-0.5)
+    ///     .eps((None, 0.01))
+    ///     .d(2.0)
+    ///     .weight_decay(0.1)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.6904_f32, -1.6661]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdafactorConfig {
         required {
             /// The maximum learning rate; PyTorch's is 1e-2 if none is given.

@@ -23,12 +23,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{AdagradState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = Adagrad::new(&model, 1e-2)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &AdagradState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["sum", "step"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type Adagrad = RuleOptimizer<AdagradConfig>;
@@ -37,6 +41,31 @@ config! {
     /// The arguments of [`Adagrad`].
     ///
     /// No optimizer is built with a negative option.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = AdagradConfig::new(0.5)
+    ///     .lr_decay(0.1)
+    ///     .initial_accumulator_value(1.0)
+    ///     .eps(1e-8)
+    ///     .weight_decay(0.1)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.3468_f32, -1.2441]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdagradConfig {
         required {
             /// The learning rate; PyTorch's is 1e-2 if none is given.

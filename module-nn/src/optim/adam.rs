@@ -22,12 +22,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{AdamState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
-/// let mut optimizer = AdamConfig::new(1e-3).weight_decay(1e-4).build(&model)?;
+/// let mut optimizer: Adam = AdamConfig::new(1e-3).weight_decay(1e-4).build(&model)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &AdamState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["exp_avg", "exp_avg_sq", "step"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type Adam = RuleOptimizer<AdamConfig>;
@@ -36,6 +40,30 @@ config! {
     /// The arguments of [`Adam`].
     ///
     /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = AdamConfig::new(0.1)
+    ///     .betas((0.8, 0.99))
+    ///     .eps(1e-6)
+    ///     .amsgrad(true)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.8007_f32, -1.8003]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdamConfig {
         required {
             /// The learning rate; PyTorch's is 1e-3 if none is given.

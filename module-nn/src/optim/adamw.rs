@@ -35,6 +35,31 @@ config! {
     /// The arguments of [`AdamW`].
     ///
     /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = AdamWConfig::new(0.1)
+    ///     .betas((0.8, 0.99))
+    ///     .eps(1e-6)
+    ///     .weight_decay(0.1)
+    ///     .amsgrad(true)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.7819_f32, -1.7616]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct AdamWConfig {
         required {
             /// The learning rate; PyTorch's is 1e-3 if none is given.

@@ -21,18 +21,21 @@ use crate::config::config;
 ///
 /// The average `a` is `ax` in the state; until step `t₀` it equals the parameter.
 ///
-///
 /// Source: `torch.optim.ASGD`; Polyak and Juditsky, *Acceleration of stochastic approximation by averaging* (1992).
 ///
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{ASGDState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = ASGD::new(&model, 1e-2)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &ASGDState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["ax", "step", "eta", "mu"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type ASGD = RuleOptimizer<ASGDConfig>;
@@ -41,6 +44,31 @@ config! {
     /// The arguments of [`ASGD`].
     ///
     /// No optimizer is built with a negative rate, decay or power.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = ASGDConfig::new(0.1)
+    ///     .lambd(0.5)
+    ///     .alpha(0.5)
+    ///     .t0(1.0)
+    ///     .weight_decay(0.1)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.5522_f32, -1.1045]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ASGDConfig {
         required {
             /// The learning rate; PyTorch's is 1e-2 if none is given.

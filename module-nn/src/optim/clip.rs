@@ -24,6 +24,11 @@ config! {
     /// let config = ClipGradNormConfig::new(0.5).norm_type(f64::INFINITY);
     /// assert_eq!(config.clip_selected(&model, "bias")?, 1.0);
     /// assert_eq!(model.weight().grad().unwrap().to_vec::<f32>()?, [3.0, 4.0]);
+    ///
+    /// // A gradient that is not finite is an error, and the gradients stay as they are.
+    /// model.weight().set_grad(Tensor::from([[f32::NAN, 4.0]]))?;
+    /// let error = ClipGradNormConfig::new(0.5).error_if_nonfinite(true).clip(&model).unwrap_err();
+    /// assert!(error.to_string().contains("`weight`"));
     /// # Ok::<(), Error>(())
     /// ```
     pub struct ClipGradNormConfig {

@@ -24,6 +24,7 @@ const NAME: &str = "EarlyStopping";
 /// let losses = [0.9, 0.5, 0.6, 0.4, 0.5, f64::NAN, 0.1];
 /// let epochs = losses.into_iter().take_while(|loss| !stopping.step(*loss)).count();
 /// assert_eq!((epochs, stopping.best()), (5, Some(0.4)));
+/// assert_eq!((stopping.is_stopped(), stopping.num_bad_epochs(), stopping.best_epoch()), (true, 2, Some(3)));
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 pub struct EarlyStopping {

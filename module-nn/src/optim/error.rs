@@ -4,6 +4,22 @@ use module_core::Error;
 use module_core::error::{passage, quote};
 
 /// Errors about the parameters of an optimizer; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut optimizer = SGD::new(&model, 0.1)?;
+/// let error = optimizer.step(&model).unwrap_err();
+/// match error.downcast_ref::<OptimizerError>() {
+///     Some(OptimizerError::NoGradients { op }) => assert_eq!(*op, "step"),
+///     _ => unreachable!("{error}"),
+/// }
+/// assert_eq!(error.to_string(), "step: no parameter has a gradient; call `backward` first");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OptimizerError {

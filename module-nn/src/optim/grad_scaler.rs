@@ -1,5 +1,7 @@
 //! Loss scaling, so that half-precision gradients do not vanish.
 
+mod config;
+
 use std::collections::HashMap;
 
 use module_core::{
@@ -7,93 +9,12 @@ use module_core::{
     no_grad,
 };
 
+pub use config::GradScalerConfig;
+
+use self::config::check_scale;
 use super::{Optimizer, OptimizerError};
-use crate::config::config;
 
 const NAME: &str = "GradScaler";
-
-config! {
-    /// The options of a [`GradScaler`].
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_nn::prelude::*;
-    ///
-    /// let scaler = GradScalerConfig::new().init_scale(1024.0).growth_interval(100_u64).build()?;
-    /// assert_eq!(scaler.get_scale(), 1024.0);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub struct GradScalerConfig {
-        optional {
-            /// The initial scale.
-            init_scale: f64 = 65536.0,
-            /// The factor of the scale after `growth_interval` steps without an infinite gradient.
-            growth_factor: f64 = 2.0,
-            /// The factor of the scale after an infinite gradient.
-            backoff_factor: f64 = 0.5,
-            /// The number of steps after which the scale grows.
-            growth_interval: u64 = 2000,
-            /// Whether to scale at all; a disabled scaler only steps.
-            enabled: bool = true,
-        }
-    }
-}
-
-impl GradScalerConfig {
-    /// A scaler.
-    ///
-    /// # Errors
-    ///
-    /// An `init_scale` that is not above 0 or not finite in `f32`, a `growth_factor` that is not above 1, a `backoff_factor` that is not
-    /// between 0 and 1, a `growth_interval` of 0.
-    pub fn build(&self) -> Result<GradScaler> {
-        self.check(NAME)?;
-        Ok(GradScaler::of(self.clone()))
-    }
-
-    fn check(&self, op: &'static str) -> Result<()> {
-        let &Self {
-            init_scale,
-            growth_factor,
-            backoff_factor,
-            growth_interval,
-            ..
-        } = self;
-        check_scale(op, "init_scale", init_scale)?;
-        if growth_factor.is_nan() || growth_factor <= 1.0 {
-            let (name, problem) = ("growth_factor", "must be above 1");
-            return Err(Error::argument(op, name, growth_factor, problem));
-        }
-        if !(backoff_factor > 0.0 && backoff_factor < 1.0) {
-            let problem = "must be between 0 and 1";
-            return Err(Error::argument(
-                op,
-                "backoff_factor",
-                backoff_factor,
-                problem,
-            ));
-        }
-        if growth_interval == 0 {
-            let (name, problem) = ("growth_interval", "must be at least 1");
-            return Err(Error::argument(op, name, 0, problem));
-        }
-        Ok(())
-    }
-}
-
-fn check_scale(op: &'static str, name: &'static str, scale: f64) -> Result<()> {
-    let held = scale as f32;
-    match held > 0.0 && held.is_finite() {
-        true => Ok(()),
-        false => Err(Error::argument(
-            op,
-            name,
-            scale,
-            "must be above 0 and finite in float32",
-        )),
-    }
-}
 
 /// Scales the loss up before `backward` and the gradients down before the step, so that the `F16` gradients of
 /// [`autocast`](module_core::autocast) do not underflow.
@@ -151,6 +72,19 @@ pub struct GradScaler {
 struct Unscaled {
     found_inf: bool,
     stepped: bool,
+}
+
+impl GradScalerConfig {
+    /// A scaler.
+    ///
+    /// # Errors
+    ///
+    /// An `init_scale` that is not above 0 or not finite in `f32`, a `growth_factor` that is not above 1, a `backoff_factor` that is not
+    /// between 0 and 1, a `growth_interval` of 0.
+    pub fn build(&self) -> Result<GradScaler> {
+        self.check(NAME)?;
+        Ok(GradScaler::of(self.clone()))
+    }
 }
 
 impl GradScaler {

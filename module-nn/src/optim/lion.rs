@@ -23,12 +23,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{LionState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = Lion::new(&model, 1e-4)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &LionState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["exp_avg"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type Lion = RuleOptimizer<LionConfig>;
@@ -37,6 +41,29 @@ config! {
     /// The arguments of [`Lion`].
     ///
     /// No optimizer is built with a negative rate or decay, or betas outside `[0, 1)`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = LionConfig::new(0.1)
+    ///     .betas((0.8, 0.9))
+    ///     .weight_decay(0.1)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.7811_f32, -1.7612]);
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LionConfig {
         required {
             /// The learning rate; the paper recommends a third to a tenth of AdamW's.

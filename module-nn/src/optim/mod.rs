@@ -81,6 +81,7 @@ mod range;
 mod rmsprop;
 mod rprop;
 mod rule;
+mod rule_optimizer;
 mod rule_state;
 mod schedule;
 mod sgd;

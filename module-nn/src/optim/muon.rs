@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{MuonState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Sequential::new().push(Linear::new(4, 8)?).push(ReLU::new()).push(Linear::new(8, 2)?);
@@ -37,11 +38,28 @@ use serde::{Deserialize, Serialize};
 /// model.call(Tensor::ones([3, 4], DType::F32)?)?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
 /// assert_eq!(optimizer.groups()[0].parameters, ["0.weight"]);
+/// let state: &MuonState = optimizer.states().get("0.weight").unwrap();
+/// assert_eq!(state.slots()?[0].0, "momentum_buffer");
+/// assert_eq!(optimizer.states().get("2.bias").unwrap().slots()?[0].0, "exp_avg"); // AdamW's.
+/// // Without such groups, every parameter must be a matrix.
+/// assert!(Muon::new(&model, 0.02).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 pub type Muon = RuleOptimizer<MuonConfig>;
 
 /// How [`Muon`] adapts the learning rate to the shape `[a, b]` of a matrix: by the factor `f`.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::AdjustLr;
+/// use module_nn::prelude::*;
+///
+/// let config = MuonConfig::new(0.1).adjust_lr_fn(AdjustLr::MatchRmsAdamw);
+/// let text = serde_json::to_value(&config).unwrap();
+/// assert_eq!(text["adjust_lr_fn"], "match_rms_adamw");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -60,6 +78,34 @@ config! {
     ///
     /// No optimizer is built with a negative rate, momentum, epsilon or decay, betas outside `[0, 1)`, or a hundred
     /// iterations or more.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::optim::AdjustLr;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([[1.0_f32, -2.0], [0.5, 3.0]]))?];
+    /// let config = MuonConfig::new(0.1)
+    ///     .momentum(0.9)
+    ///     .nesterov(false)
+    ///     .ns_coefficients((1.5, -0.5, 0.0))
+    ///     .ns_steps(30_usize)
+    ///     .eps(1e-6)
+    ///     .adjust_lr_fn(AdjustLr::Original);
+    /// let mut optimizer = config.build(&model)?;
+    /// model[0].tensor().square()?.sum(..)?.backward()?;
+    /// optimizer.step(&model)?;
+    /// // With so many iterations, the step is `U·Vᵀ` of the gradient's singular value decomposition.
+    /// let expected = Tensor::from([[0.9052_f32, -1.9270], [0.4420, 2.8852]]);
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-3))?);
+    ///
+    /// // AdamW for other parameters.
+    /// let config = MuonConfig::new(1e-3).use_muon(false).betas((0.9, 0.95)).adamw_eps(1e-10);
+    /// assert_eq!(config.build(&Linear::new(2, 1)?)?.group_momentums(), [Some(0.9)]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct MuonConfig {
         required {
             /// The learning rate; PyTorch's is 1e-3 if none is given.

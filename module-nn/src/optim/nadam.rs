@@ -25,12 +25,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{NAdamState, ParamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = NAdam::new(&model, 2e-3)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &NAdamState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["exp_avg", "exp_avg_sq", "step", "mu_product"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type NAdam = RuleOptimizer<NAdamConfig>;
@@ -39,6 +43,32 @@ config! {
     /// The arguments of [`NAdam`].
     ///
     /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = NAdamConfig::new(0.1)
+    ///     .betas((0.8, 0.99))
+    ///     .eps(1e-6)
+    ///     .momentum_decay(0.01)
+    ///     .weight_decay(0.1)
+    ///     .decoupled_weight_decay(true)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.7896_f32, -1.7674]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct NAdamConfig {
         required {
             /// The learning rate; PyTorch's is 2e-3 if none is given.

@@ -12,6 +12,7 @@ use super::OptimizerError;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{ParamGroup, ParamGroups};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
@@ -20,6 +21,11 @@ use super::OptimizerError;
 /// assert_eq!(optimizer.groups()[0].parameters, ["weight"]);
 /// assert_eq!(optimizer.groups()[1].parameters, ["bias"]);
 /// assert_eq!(optimizer.groups()[1].options.weight_decay, 0.0);
+///
+/// // Groups before there is an optimizer.
+/// let groups: ParamGroups<AdamWConfig> = config;
+/// let resolved: Vec<ParamGroup<AdamWConfig>> = groups.resolve(&model)?;
+/// assert_eq!((groups.options().count(), resolved[1].parameters.len()), (2, 1));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -158,6 +164,7 @@ fn empty_group_error(error: Error) -> Error {
         Some(ModuleError::NothingSelected {
             selection,
             suggestion,
+            ..
         }) => OptimizerError::EmptyGroup {
             selection: selection.clone(),
             suggestion: suggestion.clone(),

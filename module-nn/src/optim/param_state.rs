@@ -60,6 +60,31 @@ pub trait ParamState: Sized {
 }
 
 /// The saved tensors of one parameter's state, by name.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::{ParamState, Slots};
+/// use module_nn::prelude::*;
+///
+/// /// A momentum that only some options keep.
+/// struct Momentum(Option<Tensor>);
+///
+/// impl ParamState for Momentum {
+///     fn slots(&self) -> Result<Vec<(&'static str, Tensor)>> {
+///         Ok(self.0.iter().map(|momentum| ("momentum_buffer", momentum.clone())).collect())
+///     }
+///
+///     fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String> {
+///         Ok(Self(slots.take_optional("momentum_buffer")))
+///     }
+/// }
+///
+/// // No tensor was saved.
+/// assert!(Momentum::from_slots(&mut Slots::default()).unwrap().0.is_none());
+/// assert_eq!(Momentum(Some(Tensor::from(1.0_f32))).slots()?[0].0, "momentum_buffer");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Slots<'a>(pub(super) IndexMap<&'a str, Tensor>);
 

@@ -26,12 +26,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{ParamState, RAdamState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = RAdam::new(&model, 1e-3)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &RAdamState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["exp_avg", "exp_avg_sq", "step"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type RAdam = RuleOptimizer<RAdamConfig>;
@@ -40,6 +44,31 @@ config! {
     /// The arguments of [`RAdam`].
     ///
     /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = RAdamConfig::new(0.1)
+    ///     .betas((0.8, 0.99))
+    ///     .eps(1e-6)
+    ///     .weight_decay(0.1)
+    ///     .decoupled_weight_decay(true)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.6054_f32, -1.2109]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RAdamConfig {
         required {
             /// The learning rate; PyTorch's is 1e-3 if none is given.

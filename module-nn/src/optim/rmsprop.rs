@@ -26,12 +26,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{ParamState, RMSpropState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = RMSprop::new(&model, 1e-2)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &RMSpropState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["square_avg", "step"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type RMSprop = RuleOptimizer<RMSpropConfig>;
@@ -40,6 +44,32 @@ config! {
     /// The arguments of [`RMSprop`].
     ///
     /// No optimizer is built with a negative option.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = RMSpropConfig::new(0.1)
+    ///     .alpha(0.5)
+    ///     .eps(1e-6)
+    ///     .weight_decay(0.1)
+    ///     .momentum(0.9)
+    ///     .centered(true)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.4117_f32, -1.3984]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RMSpropConfig {
         required {
             /// The learning rate; PyTorch's is 1e-2 if none is given.

@@ -25,12 +25,16 @@ use crate::config::config;
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::{ParamState, RpropState};
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut optimizer = Rprop::new(&model, 1e-2)?;
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// optimizer.step(&model)?;
+/// let state: &RpropState = optimizer.states().get("weight").unwrap();
+/// let slots: Vec<&str> = state.slots()?.into_iter().map(|(name, _)| name).collect();
+/// assert_eq!(slots, ["prev", "step_size", "step"]);
 /// # Ok::<(), Error>(())
 /// ```
 pub type Rprop = RuleOptimizer<RpropConfig>;
@@ -39,6 +43,29 @@ config! {
     /// The arguments of [`Rprop`].
     ///
     /// No optimizer is built with a negative rate, or etas that are not on both sides of 1.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = RpropConfig::new(0.5)
+    ///     .etas((0.5, 1.5))
+    ///     .step_sizes((0.1, 0.6))
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..3 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([-0.1000_f32, -0.3000]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RpropConfig {
         required {
             /// The learning rate; PyTorch's is 1e-2 if none is given.

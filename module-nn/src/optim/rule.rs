@@ -5,7 +5,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::param_groups::find_scales;
-use super::range::at_least_0;
 use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, ParamStates};
 
 /// The rule by which an optimizer moves a parameter, and its options: everything that a custom optimizer needs.
@@ -51,6 +50,72 @@ use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, Para
 /// optimizer.step(&model)?;
 /// let moved = model.weight().detach().sub(&before)?;
 /// assert!(moved.allclose(&Tensor::full([1, 2], -0.5, DType::F32)?, Tolerance::new().atol(1e-6))?);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A rule with a momentum, which schedules may move, and which refuses what it cannot do:
+///
+/// ```
+/// use module_nn::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct Heavy {
+///     lr: f64,
+///     momentum: f64,
+/// }
+///
+/// impl UpdateRule for Heavy {
+///     const NAME: &'static str = "Heavy";
+///     type State = Tensor;
+///
+///     fn check_parameter(&self, path: &str, value: &Tensor) -> Result<()> {
+///         match value.rank() {
+///             2 => Ok(()),
+///             _ => Err(Error::argument("Heavy", "parameter", path, "must be a matrix")),
+///         }
+///     }
+///
+///     fn check_states(&self, states: &[&Tensor]) -> Result<()> {
+///         if self.momentum == 0.0 && !states.is_empty() {
+///             let problem = "must be above 0, because there are states";
+///             return Err(Error::argument("Heavy", "momentum", self.momentum, problem));
+///         }
+///         Ok(())
+///     }
+///
+///     fn lr(&self) -> f64 {
+///         self.lr
+///     }
+///
+///     fn set_lr(&mut self, lr: f64) {
+///         self.lr = lr;
+///     }
+///
+///     fn momentum(&self) -> Option<f64> {
+///         Some(self.momentum)
+///     }
+///
+///     fn set_momentum(&mut self, momentum: f64) {
+///         self.momentum = momentum;
+///     }
+///
+///     fn update(&self, value: &Tensor, grad: &Tensor, state: &mut Option<Tensor>) -> Result<Tensor> {
+///         let momentum = match state.take() {
+///             Some(before) => grad.add_scaled(&before, self.momentum)?,
+///             None => grad.clone(),
+///         };
+///         *state = Some(momentum.clone());
+///         value.add_scaled(&momentum, -self.lr)
+///     }
+/// }
+///
+/// let mut heavy = Heavy { lr: 0.1, momentum: 0.9 };
+/// let matrix = Tensor::zeros([2, 2], DType::F32)?;
+/// assert!(heavy.check_parameter("bias", &matrix.select(0, 0)?).is_err());
+/// assert!(heavy.build(&Linear::new(2, 1)?).is_err()); // Its bias is a vector.
+/// heavy.set_momentum(0.0);
+/// assert!(heavy.check_states(&[&matrix]).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
@@ -182,6 +247,7 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
 
 /// [`UpdateRule::update`] in place, if no other handle shares the value's memory. It must keep shape, dtype and device, and
 /// must not access the parameter, which is locked meanwhile: only this crate can make one.
+#[doc(hidden)]
 pub struct UpdateInPlace<R: UpdateRule>(pub(super) StepInPlace<R>);
 
 /// A function of the options, the value, its gradient and its state.
@@ -208,15 +274,20 @@ pub(super) fn update_copy<R: UpdateRule>(
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::RuleOptimizer;
 /// use module_nn::prelude::*;
 ///
 /// let model = Linear::new(2, 1)?;
 /// let config = SGDConfig::new(0.1).group("bias", |options| SGDConfig { lr: 0.2, ..options });
-/// let mut optimizer = config.build(&model)?;
+/// let mut optimizer: RuleOptimizer<SGDConfig> = config.build(&model)?; // This is `SGD`.
 /// optimizer.set_lr(0.05)?;
 /// assert_eq!(optimizer.group_lrs(), [0.05, 0.1]);
 /// optimizer.set_group_lr(1, 0.3)?;
 /// assert_eq!(optimizer.groups()[1].options.lr, 0.3);
+/// // All options of a group at once, such as after a warm-up.
+/// optimizer.set_group_options(0, SGDConfig::new(0.1).momentum(0.9))?;
+/// assert_eq!(optimizer.group_momentums(), [Some(0.9), Some(0.0)]);
+/// assert!(optimizer.set_group_options(0, SGDConfig::new(-1.0)).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 pub struct RuleOptimizer<R: UpdateRule> {
@@ -224,9 +295,9 @@ pub struct RuleOptimizer<R: UpdateRule> {
     /// The learning rate of each group as a multiple of that of the first.
     pub(super) lr_scales: Vec<f64>,
     /// The learning rate of each group from before the first schedule.
-    initial_lrs: Option<Vec<f64>>,
+    pub(super) initial_lrs: Option<Vec<f64>>,
     /// The number of the group of each parameter, in the model's order.
-    group_of: Vec<usize>,
+    pub(super) group_of: Vec<usize>,
     pub(super) states: ParamStates<R::State>,
 }
 
@@ -298,7 +369,11 @@ impl<R: UpdateRule> RuleOptimizer<R> {
         options.check_states(&own)
     }
 
-    fn group_mut(&mut self, op: &'static str, group: usize) -> Result<&mut ParamGroup<R>> {
+    pub(super) fn group_mut(
+        &mut self,
+        op: &'static str,
+        group: usize,
+    ) -> Result<&mut ParamGroup<R>> {
         let groups = self.groups.len();
         let found = self.groups.get_mut(group);
         found.ok_or_else(|| OptimizerError::NoGroup { op, group, groups }.into())
@@ -306,95 +381,8 @@ impl<R: UpdateRule> RuleOptimizer<R> {
 
     /// Computes the ratio of a group's learning rate to that of the first group, or those of all groups. There is no ratio
     /// to a rate of 0; the ratio then stays the same.
-    fn find_lr_scales(&mut self, changed: usize) {
+    pub(super) fn find_lr_scales(&mut self, changed: usize) {
         let lrs = self.group_lrs();
         find_scales(&lrs, &mut self.lr_scales, changed);
-    }
-}
-
-impl<R: UpdateRule> Optimizer for RuleOptimizer<R> {
-    fn step(&mut self, model: &dyn Module) -> Result<()> {
-        let (groups, group_of) = (&self.groups, &self.group_of);
-        self.states
-            .step_each(model, |info, parameter, grad, state| {
-                let number = group_of.get(info.index);
-                let Some(group) = number.and_then(|&number| groups.get(number)) else {
-                    let paths = vec![info.path.to_owned()];
-                    return Err(OptimizerError::Parameters { paths }.into());
-                };
-                let options = &group.options;
-                match R::update_in_place() {
-                    Some(UpdateInPlace(update)) => {
-                        parameter.update_in_place(|value| update(options, value, grad, state))
-                    }
-                    None => parameter.set(options.update(&parameter.detach(), grad, state)?),
-                }
-            })
-    }
-
-    fn is_elementwise(&self) -> bool {
-        let mut groups = self.groups.iter();
-        groups.all(|group| group.options.is_elementwise())
-    }
-
-    fn lr(&self) -> f64 {
-        let first = self.groups.first();
-        first.map_or(f64::NAN, |group| group.options.lr())
-    }
-
-    fn set_lr(&mut self, lr: f64) -> Result<()> {
-        for scale in &self.lr_scales {
-            at_least_0(R::NAME, "lr", lr * scale)?;
-        }
-        for (group, scale) in self.groups.iter_mut().zip(&self.lr_scales) {
-            group.options.set_lr(lr * scale);
-        }
-        Ok(())
-    }
-
-    fn group_lrs(&self) -> Vec<f64> {
-        // A loop rather than an iterator, because it is compiled for each rule.
-        let mut lrs = Vec::with_capacity(self.groups.len());
-        for group in &self.groups {
-            lrs.push(group.options.lr());
-        }
-        lrs
-    }
-
-    fn set_group_lr(&mut self, group: usize, lr: f64) -> Result<()> {
-        let found = self.group_mut("set_group_lr", group)?;
-        at_least_0(R::NAME, "lr", lr)?;
-        found.options.set_lr(lr);
-        self.find_lr_scales(group);
-        Ok(())
-    }
-
-    fn initial_lrs(&self) -> Option<Vec<f64>> {
-        self.initial_lrs.clone()
-    }
-
-    fn set_initial_lrs(&mut self, lrs: &[f64]) {
-        self.initial_lrs = Some(lrs.to_vec());
-    }
-
-    fn group_momentums(&self) -> Vec<Option<f64>> {
-        let mut momentums = Vec::with_capacity(self.groups.len());
-        for group in &self.groups {
-            momentums.push(group.options.momentum());
-        }
-        momentums
-    }
-
-    fn set_group_momentum(&mut self, group: usize, momentum: f64) -> Result<()> {
-        let op = "set_group_momentum";
-        let found = self.group_mut(op, group)?;
-        if found.options.momentum().is_none() {
-            return Err(OptimizerError::NoMomentum { op, group }.into());
-        }
-        let mut options = found.options.clone();
-        options.set_momentum(momentum);
-        options.check()?;
-        found.options = options;
-        Ok(())
     }
 }

@@ -42,6 +42,34 @@ config! {
     ///
     /// No optimizer is built with a negative rate, momentum or decay, or with Nesterov momentum without momentum or with
     /// dampening.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::Tolerance;
+    /// use module_nn::prelude::*;
+    ///
+    /// let model = [Parameter::new(Tensor::from([1.0_f32, -2.0]))?];
+    /// let config = SGDConfig::new(0.1)
+    ///     .momentum(0.9)
+    ///     .dampening(0.5)
+    ///     .weight_decay(0.1)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// for _ in 0..2 {
+    ///     model.zero_grad();
+    ///     let gain = model[0].tensor().square()?.neg()?.sum(..)?;
+    ///     gain.backward()?;
+    ///     optimizer.step(&model)?;
+    /// }
+    /// let expected = Tensor::from([0.5181_f32, -1.0361]); // PyTorch's
+    /// assert!(model[0].detach().allclose(&expected, Tolerance::new().atol(1e-4))?);
+    ///
+    /// let config = SGDConfig::new(0.1).momentum(0.9).nesterov(true);
+    /// assert!(config.clone().dampening(0.5).build(&model).is_err());
+    /// assert_eq!(config.build(&model)?.groups()[0].options, config);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct SGDConfig {
         required {
             /// The learning rate.

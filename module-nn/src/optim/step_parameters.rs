@@ -6,6 +6,24 @@ use module_core::{Error, Module, ModuleExt, Parameter, Result, Snapshot, Tensor,
 use super::{OptimizerError, Slots};
 
 /// The parameter that a step is processing.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::{ParamInfo, ParamStates};
+/// use module_nn::prelude::*;
+///
+/// let model = Linear::new(2, 1)?;
+/// let mut states: ParamStates<()> = ParamStates::new(&model);
+/// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
+/// let mut seen = Vec::new();
+/// states.step(&model, |parameter: ParamInfo<'_>, value, _, _| {
+///     seen.push((parameter.index, parameter.path.to_owned()));
+///     Ok(value.clone())
+/// })?;
+/// assert_eq!(seen, [(0, "weight".to_owned()), (1, "bias".to_owned())]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParamInfo<'a> {

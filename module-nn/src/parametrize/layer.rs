@@ -23,6 +23,7 @@ const WEIGHT: &str = "weight";
 /// let weight = Tensor::from([[1.0_f32, 10.0]]);
 /// let y = layer.forward_with(Tensor::from([3.0_f32, 4.0]), &weight)?;
 /// assert_eq!(y.to_vec::<f32>()?, [43.0]);
+/// assert_eq!(layer.own_weight().shape().to_string(), "[1, 2]");
 /// # Ok::<(), Error>(())
 /// ```
 pub trait WithWeight<Input = Tensor>: Forward<Input> {
@@ -101,10 +102,11 @@ pub trait Parametrization: Module {
 /// # Example
 ///
 /// ```
-/// use module_nn::parametrize::weight_norm;
+/// use module_nn::parametrize::{Parametrized, WeightNorm, weight_norm};
 /// use module_nn::prelude::*;
 ///
-/// let layer = weight_norm(Linear::new(3, 2)?, Some(0))?;
+/// let layer: Parametrized<Linear, WeightNorm> = weight_norm(Linear::new(3, 2)?, Some(0))?;
+/// assert_eq!(layer.originals().count(), 2); // The lengths and the directions.
 /// let keys = ["bias", "parametrizations.weight.original0", "parametrizations.weight.original1"];
 /// assert_eq!(layer.state_dict()?.keys().collect::<Vec<_>>(), keys);
 /// let plain: Linear = layer.remove()?;
@@ -119,7 +121,7 @@ pub struct Parametrized<L, P> {
 }
 
 /// The originals of one weight and how it is computed from them.
-pub struct ParametrizationList<P> {
+struct ParametrizationList<P> {
     originals: IndexMap<String, Parameter>,
     parametrization: P,
 }

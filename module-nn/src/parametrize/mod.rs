@@ -19,6 +19,6 @@ mod spectral_norm;
 mod tests;
 mod weight_norm;
 
-pub use layer::{Parametrization, ParametrizationList, Parametrized, WithWeight, parametrize};
+pub use layer::{Parametrization, Parametrized, WithWeight, parametrize};
 pub use spectral_norm::{SpectralNorm, SpectralNormConfig, spectral_norm};
 pub use weight_norm::{WeightNorm, weight_norm};

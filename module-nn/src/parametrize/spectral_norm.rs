@@ -28,7 +28,18 @@ const FIRST_ITERATIONS: usize = 15;
 ///
 /// # Example
 ///
-/// See [`spectral_norm`].
+/// ```
+/// use module_nn::parametrize::{Parametrized, SpectralNorm, SpectralNormConfig, spectral_norm};
+/// use module_nn::prelude::*;
+///
+/// // The singular values 4 and 3.
+/// let linear = LinearConfig::new(2, 2).bias(false).build()?;
+/// linear.weight().set(Tensor::from([[3.0_f32, 0.0], [0.0, 4.0]]))?;
+/// let layer: Parametrized<Linear, SpectralNorm> = spectral_norm(linear, &SpectralNormConfig::new())?;
+/// let weight = layer.weight()?.to_vec::<f32>()?;
+/// assert!((weight[0] - 0.75).abs() < 1e-2 && (weight[3] - 1.0).abs() < 1e-2);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct SpectralNorm {
     config: SpectralNormConfig,
     u: Maybe<Buffer>,
@@ -45,8 +56,10 @@ config! {
     /// use module_nn::parametrize::{SpectralNormConfig, spectral_norm};
     /// use module_nn::prelude::*;
     ///
-    /// let config = SpectralNormConfig::new().n_power_iterations(2_usize);
+    /// let config = SpectralNormConfig::new().n_power_iterations(2).eps(1e-6).dim(1);
     /// let layer = spectral_norm(Linear::new(3, 2)?, &config)?;
+    /// // One number for each index of that dimension.
+    /// assert_eq!(layer.get_buffer("parametrizations.weight.0._u")?.tensor().numel(), 3);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct SpectralNormConfig {

@@ -27,7 +27,18 @@ use super::{Parametrization, Parametrized, WithWeight, parametrize};
 ///
 /// # Example
 ///
-/// See [`weight_norm`].
+/// ```
+/// use module_nn::parametrize::{Parametrized, WeightNorm, weight_norm};
+/// use module_nn::prelude::*;
+///
+/// let linear = Linear::new(2, 1)?;
+/// linear.weight().set(Tensor::from([[3.0_f32, 4.0]]))?;
+/// let layer: Parametrized<Linear, WeightNorm> = weight_norm(linear, None)?;
+/// let originals: Vec<Tensor> = layer.originals().map(|original| original.detach()).collect();
+/// assert_eq!(originals[0].item::<f32>()?, 5.0);
+/// assert_eq!(originals[1].to_vec::<f32>()?, [3.0, 4.0]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct WeightNorm {
     /// The dimension whose slices have separate lengths.
     dim: Option<usize>,

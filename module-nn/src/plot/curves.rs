@@ -29,6 +29,11 @@ const DASHES: [&str; 4] = ["", "6 3", "2 3", "8 3 2 3"];
 ///     .log_y()
 ///     .to_svg();
 /// assert!(svg.starts_with("<svg") && svg.contains("validation"));
+///
+/// // An error that falls with the root of the number of samples: a line, if both axes are logarithmic.
+/// let points = [1.0_f64, 10.0, 100.0].map(|n| (n, 1.0 / n.sqrt()));
+/// let svg = Curves::new().curve("error", points).log_x().log_y().to_svg();
+/// assert!(svg.contains("error"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {

@@ -204,6 +204,7 @@ fn nothing_selected(select: &Select, suggestion: Option<&str>) -> Error {
     ModuleError::NothingSelected {
         selection,
         suggestion,
+        names: Vec::new(),
     }
     .into()
 }

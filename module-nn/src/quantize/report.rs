@@ -7,10 +7,12 @@ use std::fmt;
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// use module_nn::quantize::{Scheme, quantize};
+/// use module_nn::quantize::{QuantizeReport, Scheme, quantize};
 ///
-/// let report = quantize(&Linear::new(64, 32)?, Select::all(), Scheme::Int8)?;
+/// let report: QuantizeReport = quantize(&Linear::new(64, 32)?, Select::all(), Scheme::Int8)?;
 /// assert_eq!((report.quantized.len(), report.bytes_before), (1, 4 * 64 * 32));
+/// let text = format!("1 weight(s) packed, 8192 bytes before, {} now; 1 parameter(s) as they were", report.bytes_after);
+/// assert_eq!(report.to_string(), text);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

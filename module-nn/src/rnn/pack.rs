@@ -122,6 +122,19 @@ fn pack(
 
 module_core::options! {
     /// The arguments of [`pad_packed_sequence`], with PyTorch's defaults.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    /// use module_nn::rnn::{PadPackedOptions, pack_sequence, pad_packed_sequence};
+    ///
+    /// let packed = pack_sequence(&[Tensor::from([1_i64, 2])])?;
+    /// let options = PadPackedOptions::new().batch_first(true).total_length(4).padding_value(9.0);
+    /// let (padded, _) = pad_packed_sequence(&packed, options)?;
+    /// assert_eq!(padded.to_vec::<i64>()?, [1, 2, 9, 9]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PadPackedOptions {
         optional {

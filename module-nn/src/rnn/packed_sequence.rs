@@ -10,11 +10,20 @@ use module_core::{DType, Error, Result, Tensor};
 ///
 /// ```
 /// use module_nn::Tensor;
-/// use module_nn::rnn::pack_sequence;
+/// use module_nn::rnn::{PackOptions, PackedSequence, pack_padded_sequence, pack_sequence};
 ///
 /// let packed = pack_sequence(&[Tensor::from([1_i64, 2, 3]), Tensor::from([4_i64, 5])])?;
 /// assert_eq!(packed.data().to_vec::<i64>()?, [1, 4, 2, 5, 3]);
 /// assert_eq!(packed.batch_sizes(), [2, 2, 1]);
+///
+/// // Sequences that are not sorted, and other rows for their steps, such as embeddings.
+/// let options = PackOptions::new().batch_first(true).enforce_sorted(false);
+/// let ids = Tensor::from([[1_i64, 0, 0], [2, 3, 4]]);
+/// let packed: PackedSequence = pack_padded_sequence(&ids, [1, 3], options)?;
+/// assert_eq!(packed.sorted_indices().unwrap().to_vec::<i64>()?, [1, 0]);
+/// assert_eq!(packed.unsorted_indices().unwrap().to_vec::<i64>()?, [1, 0]);
+/// let vectors = packed.with_data(packed.data().one_hot(5)?)?;
+/// assert_eq!(vectors.data().shape().to_string(), "[4, 5]");
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Debug)]

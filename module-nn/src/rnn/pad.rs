@@ -19,12 +19,16 @@ module_core::options! {
     ///
     /// ```
     /// use module_nn::prelude::*;
-    ///
+    /// use module_nn::rnn::PaddingSide;
     /// use module_nn::rnn::{PadSequenceOptions, pad_sequence};
     ///
     /// let (a, b) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([3.0_f32]));
     /// let padded = pad_sequence(&[a, b], PadSequenceOptions::new().batch_first(true).padding_value(9.0))?;
     /// assert_eq!(padded.to_vec::<f32>()?, [1.0, 2.0, 3.0, 9.0]);
+    ///
+    /// let (a, b) = (Tensor::from([1.0_f32, 2.0]), Tensor::from([3.0_f32]));
+    /// let left = PadSequenceOptions::new().batch_first(true).padding_side(PaddingSide::Left);
+    /// assert_eq!(pad_sequence(&[a, b], left)?.to_vec::<f32>()?, [1.0, 2.0, 0.0, 3.0]);
     /// # Ok::<(), Error>(())
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -334,7 +334,7 @@ fn begun_here(recorded: &Recorded) -> TorchObject {
         let model = TorchObject::from(model.state_dict().unwrap());
         (
             case.name,
-            TorchObject::from_iter([("model", model), ("optimizer", state)]),
+            TorchObject::dict([("model", model), ("optimizer", state)]),
         )
     });
     cases.collect()

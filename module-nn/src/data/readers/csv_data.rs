@@ -3,6 +3,19 @@ use module_core::{Error, Result, Tensor};
 use super::super::TensorDataset;
 
 /// A column of a table: its number from 0, or its name in the header.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{CsvColumn, CsvConfig};
+/// use module_nn::prelude::*;
+///
+/// let file = "1;2;3\n4;5;6\n";
+/// let config = CsvConfig::new().delimiter(';').header(false).dtype(DType::I64);
+/// let data = config.columns([CsvColumn::Index(2), 0.into()]).read(file.as_bytes())?;
+/// assert_eq!(data.numbers().to_vec::<i64>()?, [3, 1, 6, 4]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CsvColumn {
     /// The number, from 0.
@@ -42,6 +55,21 @@ pub enum CsvLabels {
 }
 
 /// A table that [`CsvConfig`](super::CsvConfig) read.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{CsvConfig, CsvData, CsvLabels, Dataset};
+/// use module_nn::prelude::*;
+///
+/// let file = "x,y,kind\n1,2,b\n3,4,a\n";
+/// let config = CsvConfig::new().label("kind", CsvLabels::Classes);
+/// let data: CsvData = config.read(file.as_bytes())?;
+/// assert_eq!((data.names(), data.classes()), (&["x".into(), "y".into()][..], &["a".into(), "b".into()][..]));
+/// assert_eq!(data.labels().unwrap().to_vec::<i64>()?, [1, 0]);
+/// assert_eq!(data.dataset()?.get(1)?.0.to_vec::<f32>()?, [3.0, 4.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CsvData {
     pub(super) names: Vec<String>,

@@ -5,6 +5,21 @@ use module_core::Error;
 use module_core::error::{escape, passage, quote};
 
 /// Errors in the files of data sets; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::{CsvConfig, ReaderError};
+///
+/// let error = CsvConfig::new().read("a,b\n1,2\n3,x\n".as_bytes()).unwrap_err();
+/// match error.downcast_ref::<ReaderError>() {
+///     Some(ReaderError::Cell { line, column, text, .. }) => {
+///         assert_eq!((*line, *column, text.as_str()), (3, 1, "x"));
+///     }
+///     _ => unreachable!("{error}"),
+/// }
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReaderError {

@@ -12,6 +12,21 @@ const OP: &str = "ColorJitter";
 config! {
     /// The arguments of [`ColorJitter`]: the smallest and largest factor of each change. torchvision's 0.4 is `[0.6, 1.4]`,
     /// and for the hue `[-0.4, 0.4]`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::{ColorJitter, ColorJitterConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// // Without color and without contrast, every pixel has the mean of the gray values.
+    /// let config = ColorJitterConfig::new().saturation([0.0, 0.0]).contrast([0.0, 0.0]);
+    /// let jitter: ColorJitter = config.build()?;
+    /// let image = Tensor::from([[[0_u8, 200]], [[0, 200]], [[0, 200]]]);
+    /// let pixels = jitter.apply(&image)?.to_vec::<u8>()?;
+    /// assert!(pixels.iter().all(|pixel| *pixel == pixels[0]));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ColorJitterConfig => ColorJitter {
         optional {
             /// The range of the brightness; 1 is the image.

@@ -9,6 +9,20 @@ const OP: &str = "RandomErasing";
 
 config! {
     /// The arguments of [`RandomErasing`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::{RandomErasing, RandomErasingConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// // A square of a quarter of the image, always.
+    /// let config = RandomErasingConfig::new().p(1.0).scale([0.25, 0.25]).ratio([1.0, 1.0]).value([9.0]);
+    /// let erasing: RandomErasing = config.build()?;
+    /// let image = erasing.apply(&Tensor::zeros([1, 8, 8], DType::U8)?)?;
+    /// assert_eq!(image.to_vec::<u8>()?.iter().filter(|&&pixel| pixel == 9).count(), 16);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RandomErasingConfig => RandomErasing {
         optional {
             /// The probability that something is erased.

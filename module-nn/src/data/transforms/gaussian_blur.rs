@@ -8,6 +8,20 @@ const OP: &str = "GaussianBlur";
 
 config! {
     /// The arguments of [`GaussianBlur`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::{GaussianBlurConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// // So wide a distribution is nearly flat: the mean of 3 by 3 pixels, mirrored at the edge.
+    /// let blur = GaussianBlurConfig::new([3, 3]).sigma([1e4, 1e4]).build()?;
+    /// let image = Tensor::from([[[0.0_f32, 0.0, 0.0], [0.0, 9.0, 0.0], [0.0, 0.0, 0.0]]]);
+    /// assert!((blur.apply(&image)?.to_vec::<f32>()?[4] - 1.0).abs() < 1e-5);
+    /// assert!(GaussianBlurConfig::new([2, 3]).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct GaussianBlurConfig => GaussianBlur {
         required {
             /// The width and height of the kernel in pixels, both odd.

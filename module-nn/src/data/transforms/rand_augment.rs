@@ -12,6 +12,23 @@ const OP: &str = "RandAugment";
 
 config! {
     /// The arguments of [`RandAugment`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::InterpolationMode;
+    /// use module_nn::data::transforms::{RandAugment, RandAugmentConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// let augment: RandAugment = RandAugmentConfig::new()
+    ///     .num_magnitude_bins(10)
+    ///     .magnitude(9)
+    ///     .interpolation(InterpolationMode::Bilinear)
+    ///     .fill([128.0])
+    ///     .build()?;
+    /// assert_eq!(augment.apply(&Tensor::ones([3, 4, 6], DType::U8)?)?.dtype(), DType::U8);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RandAugmentConfig => RandAugment {
         optional {
             /// The number of changes applied in sequence.

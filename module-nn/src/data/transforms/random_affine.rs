@@ -8,6 +8,26 @@ use crate::config::{Build, config};
 
 config! {
     /// The arguments of [`RandomRotation`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::InterpolationMode;
+    /// use module_nn::data::transforms::{RandomRotationConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// let image = Tensor::from([[[1_u8, 2, 3]]]);
+    /// let turn = RandomRotationConfig::new([90.0, 90.0]).expand(true).build()?;
+    /// assert_eq!(turn.apply(&image)?.to_vec::<u8>()?, [3, 2, 1]);
+    /// // Half a turn around the middle of the first pixel.
+    /// let turn = RandomRotationConfig::new([180.0, 180.0])
+    ///     .center([0.5, 0.5])
+    ///     .interpolation(InterpolationMode::Bilinear)
+    ///     .fill([9.0])
+    ///     .build()?;
+    /// assert_eq!(turn.apply(&image)?.to_vec::<u8>()?, [1, 9, 9]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RandomRotationConfig => RandomRotation {
         required {
             /// The smallest and largest angle in degrees, counterclockwise.
@@ -73,6 +93,29 @@ impl Transform for RandomRotation {
 
 config! {
     /// The arguments of [`RandomAffine`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::InterpolationMode;
+    /// use module_nn::data::transforms::{RandomAffine, RandomAffineConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// let affine: RandomAffine = RandomAffineConfig::new([0.0, 0.0])
+    ///     .shear_x([-20.0, 20.0])
+    ///     .shear_y([-20.0, 20.0])
+    ///     .interpolation(InterpolationMode::Bilinear)
+    ///     .fill([7.0])
+    ///     .build()?;
+    /// let image = Tensor::full([1, 8, 8], 7, DType::U8)?;
+    /// // Only at the edges does the fill mix with the image.
+    /// assert_eq!(affine.apply(&image)?.to_vec::<u8>()?[8 * 3 + 3], 7);
+    /// // Half a turn around the middle of the first pixel.
+    /// let turn = RandomAffineConfig::new([180.0, 180.0]).center([0.5, 0.5]).fill([9.0]).build()?;
+    /// assert_eq!(turn.apply(&Tensor::from([[[1_u8, 2, 3]]]))?.to_vec::<u8>()?, [1, 9, 9]);
+    /// assert!(RandomAffineConfig::new([0.0, 0.0]).shear_y([0.0, 1.0]).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RandomAffineConfig => RandomAffine {
         required {
             /// The smallest and largest angle in degrees, clockwise.

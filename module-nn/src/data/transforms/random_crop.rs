@@ -8,6 +8,23 @@ const OP: &str = "RandomCrop";
 
 config! {
     /// The arguments of [`RandomCrop`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::PaddingMode;
+    /// use module_nn::data::transforms::{RandomCrop, RandomCropConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// // An image smaller than the crop is padded on both sides.
+    /// let crop: RandomCrop = RandomCropConfig::new([1, 4]).pad_if_needed(true).fill([9.0]).build()?;
+    /// let part = crop.apply(&Tensor::from([[[1_u8, 2]]]))?.to_vec::<u8>()?;
+    /// assert!(part.ends_with(&[9]) || part.starts_with(&[9]));
+    /// let mirrored = RandomCropConfig::new([1, 4]).padding([1, 0, 1, 0]).padding_mode(PaddingMode::Reflect);
+    /// let whole = mirrored.build()?.apply(&Tensor::from([[[1_u8, 2]]]))?;
+    /// assert_eq!(whole.to_vec::<u8>()?, [2, 1, 2, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RandomCropConfig => RandomCrop {
         required {
             /// The height and width of the crop.

@@ -11,6 +11,25 @@ const ATTEMPTS: usize = 10;
 
 config! {
     /// The arguments of [`RandomResizedCrop`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::ResizeMode;
+    /// use module_nn::data::transforms::{RandomResizedCropConfig, Transform};
+    /// use module_nn::prelude::*;
+    ///
+    /// // The whole of a square image.
+    /// let crop = RandomResizedCropConfig::new([1, 1])
+    ///     .scale([1.0, 1.0])
+    ///     .ratio([1.0, 1.0])
+    ///     .interpolation(ResizeMode::Nearest)
+    ///     .build()?;
+    /// let image = Tensor::full([3, 4, 4], 7, DType::U8)?;
+    /// assert_eq!(crop.apply(&image)?.to_vec::<u8>()?, [7; 3]);
+    /// assert!(RandomResizedCropConfig::new([1, 1]).scale([0.5, 2.0]).build().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct RandomResizedCropConfig => RandomResizedCrop {
         required {
             /// The height and width of the result.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::inspect::summary::group_digits;
+use crate::inspect::units::group_digits;
 use crate::inspect::{Endpoint, TensorInfo, Trace};
 
 /// Nested boxes, and lines between the innermost ones. Node 0 contains all others.

@@ -13,6 +13,8 @@ use crate::layers::Linear;
 ///
 /// let attention = MultiheadAttention::new(4, 2)?;
 /// assert_eq!(attention.out_proj().linear().weight().shape().to_string(), "[4, 4]");
+/// let out_proj: &NonDynamicallyQuantizableLinear = attention.out_proj();
+/// assert_eq!(out_proj.bias().get().unwrap().tensor().to_vec::<f32>()?, [0.0; 4]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -38,6 +38,11 @@ use crate::layers::LayerNormConfig;
 /// let (tgt, memory) = (Tensor::randn([2, 5, 8], DType::F32)?, Tensor::randn([2, 7, 8], DType::F32)?);
 /// let y = decoder.call(TransformerDecoderInput::new(tgt.clone(), memory).tgt_is_causal(true))?;
 /// assert_eq!(y.shape(), tgt.shape());
+///
+/// // Layers of different widths, without a final normalization.
+/// let layer = |hidden: usize| TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(hidden).build();
+/// let decoder = TransformerDecoder::from_layers(vec![layer(16)?, layer(32)?], None::<LayerNorm>);
+/// assert_eq!(decoder.layers().len(), 2);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -51,6 +56,17 @@ pub struct TransformerDecoder {
 
 config! {
     /// The arguments of [`TransformerDecoder`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16);
+    /// let decoder: TransformerDecoder = TransformerDecoderConfig::new(layer, 2).norm(LayerNormConfig::new(8)).build()?;
+    /// assert_eq!(decoder.state_dict()?.get("norm.weight").unwrap().to_vec::<f32>()?, [1.0; 8]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerDecoderConfig => TransformerDecoder {
         required {
             /// The arguments of each layer.
@@ -94,6 +110,7 @@ input! {
     /// # Example
     ///
     /// ```
+    /// use module_nn::Tolerance;
     /// use module_nn::prelude::*;
     ///
     /// let layer = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true);
@@ -101,6 +118,21 @@ input! {
     /// let (tgt, memory) = (Tensor::randn([1, 3, 8], DType::F32)?, Tensor::randn([1, 5, 8], DType::F32)?);
     /// let input = TransformerDecoderInput::new(tgt, memory).tgt_is_causal(true);
     /// assert_eq!(decoder.call(input)?.shape().to_string(), "[1, 3, 8]");
+    ///
+    /// // Padding in the memory, and masks by hand instead of a causal one.
+    /// let (tgt, memory) = (Tensor::randn([1, 3, 8], DType::F32)?, Tensor::randn([1, 5, 8], DType::F32)?);
+    /// let later = |keys: usize| Tensor::ones([3, keys], DType::Bool)?.triu(1);
+    /// let input = TransformerDecoderInput::new(tgt.clone(), memory.clone())
+    ///     .tgt_mask(later(3)?)
+    ///     .memory_mask(later(5)?)
+    ///     .tgt_key_padding_mask(Tensor::from([[false, false, true]]))
+    ///     .memory_key_padding_mask(Tensor::from([[false, false, false, true, true]]));
+    /// decoder.eval();
+    /// let y = decoder.call(input)?;
+    /// // The same, because causal masks block all later elements.
+    /// let input = TransformerDecoderInput::new(tgt, memory).tgt_is_causal(true).memory_is_causal(true);
+    /// let causal = decoder.call(input)?;
+    /// assert!(y.narrow(1, 0..2)?.allclose(&causal.narrow(1, 0..2)?, Tolerance::new().atol(1e-5))?);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct TransformerDecoderInput {

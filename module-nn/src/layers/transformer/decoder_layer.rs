@@ -72,6 +72,23 @@ pub struct TransformerDecoderLayer {
 
 config! {
     /// The arguments of [`TransformerDecoderLayer`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let layer: TransformerDecoderLayer = TransformerDecoderLayerConfig::new(8, 2)
+    ///     .dim_feedforward(16)
+    ///     .dropout(0.0)
+    ///     .activation(TransformerActivation::Gelu)
+    ///     .layer_norm_eps(1e-6)
+    ///     .norm_first(true)
+    ///     .bias(false)
+    ///     .build()?;
+    /// assert!(!layer.state_dict()?.keys().any(|key| key.ends_with("bias")));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct TransformerDecoderLayerConfig => TransformerDecoderLayer {
         required {
             /// The size of inputs and outputs.
@@ -140,12 +157,28 @@ input! {
     /// # Example
     ///
     /// ```
+    /// use module_nn::Tolerance;
     /// use module_nn::prelude::*;
     ///
     /// let decoder = TransformerDecoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true).build()?;
     /// let (tgt, memory) = (Tensor::randn([1, 3, 8], DType::F32)?, Tensor::randn([1, 5, 8], DType::F32)?);
     /// let input = TransformerDecoderLayerInput::new(tgt, memory).tgt_is_causal(true);
     /// assert_eq!(decoder.call(input)?.shape().to_string(), "[1, 3, 8]");
+    ///
+    /// // Padding in the memory, and masks by hand instead of a causal one.
+    /// let (tgt, memory) = (Tensor::randn([1, 3, 8], DType::F32)?, Tensor::randn([1, 5, 8], DType::F32)?);
+    /// let later = |keys: usize| Tensor::ones([3, keys], DType::Bool)?.triu(1);
+    /// let input = TransformerDecoderLayerInput::new(tgt.clone(), memory.clone())
+    ///     .tgt_mask(later(3)?)
+    ///     .memory_mask(later(5)?)
+    ///     .tgt_key_padding_mask(Tensor::from([[false, false, true]]))
+    ///     .memory_key_padding_mask(Tensor::from([[false, false, false, true, true]]));
+    /// decoder.eval();
+    /// let y = decoder.call(input)?;
+    /// // The same, because causal masks block all later elements.
+    /// let input = TransformerDecoderLayerInput::new(tgt, memory).tgt_is_causal(true).memory_is_causal(true);
+    /// let causal = decoder.call(input)?;
+    /// assert!(y.narrow(1, 0..2)?.allclose(&causal.narrow(1, 0..2)?, Tolerance::new().atol(1e-5))?);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct TransformerDecoderLayerInput {

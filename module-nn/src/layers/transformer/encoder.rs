@@ -40,6 +40,12 @@ use crate::layers::LayerNormConfig;
 ///
 /// let padding = Tensor::from([[false, false, false, true, true], [false; 5]]);
 /// encoder.call(TransformerEncoderInput::new(x).src_key_padding_mask(padding))?;
+///
+/// // No element attends to later ones.
+/// let x = Tensor::randn([2, 5, 8], DType::F32)?;
+/// let later = Tensor::ones([5, 5], DType::Bool)?.triu(1)?;
+/// encoder.call(TransformerEncoderInput::new(x).mask(later).is_causal(true))?;
+/// assert_eq!(encoder.layers().len(), 3);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -38,6 +38,7 @@ use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionIn
 /// # Example
 ///
 /// ```
+/// use module_nn::Tolerance;
 /// use module_nn::prelude::*;
 ///
 /// let layer = TransformerEncoderLayerConfig::new(8, 2).dim_feedforward(16).batch_first(true).build()?;
@@ -45,6 +46,15 @@ use crate::layers::{Dropout, LayerNorm, MultiheadAttention, MultiheadAttentionIn
 /// assert_eq!(layer.call(x.clone())?.shape(), x.shape());
 /// let causal = TransformerEncoderLayerInput::new(x).is_causal(true);
 /// layer.call(causal)?;
+///
+/// // A mask by hand, in a layer that normalizes first.
+/// let config = TransformerEncoderLayerConfig::new(8, 2).dim_feedforward(16).norm_first(true);
+/// let layer = config.dropout(0.0).layer_norm_eps(1e-6).bias(false).build()?;
+/// let x = Tensor::randn([5, 8], DType::F32)?;
+/// let later = Tensor::ones([5, 5], DType::Bool)?.triu(1)?;
+/// let y = layer.call(TransformerEncoderLayerInput::new(x.clone()).src_mask(later))?;
+/// let causal = layer.call(TransformerEncoderLayerInput::new(x).is_causal(true))?;
+/// assert!(y.allclose(&causal, Tolerance::new().atol(1e-5))?);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

@@ -1,6 +1,18 @@
 use super::proto::Message;
 
 /// The value of a hyperparameter.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::log::HParam;
+///
+/// let hparams: [(&str, HParam); 3] = [("lr", 0.1.into()), ("optimizer", "SGD".into()), ("nesterov", true.into())];
+/// assert_eq!(hparams[0].1, HParam::Number(0.1));
+/// assert_eq!(hparams[1].1, HParam::Text("SGD".to_owned()));
+/// assert_eq!(hparams[2].1, HParam::Bool(true));
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum HParam {

@@ -32,6 +32,11 @@ use crate::log::logger::check_names;
 /// writer.add_histogram("weights", &Tensor::randn([100], DType::F32)?, 2)?;
 /// writer.add_text("note", "a *small* run", 2)?;
 /// writer.flush()?;
+/// // Losses of several runs in one chart, and an image, after a crash at step 2.
+/// let mut writer = SummaryWriter::resume(writer.log_dir(), 2)?;
+/// writer.add_scalars("loss", &[("train", 0.3), ("validation", 0.4)], 2)?;
+/// writer.add_image("input", &Tensor::rand([3, 8, 8], DType::F32)?, 2)?;
+/// assert!(writer.log_dir().join("loss_train").is_dir());
 /// # std::fs::remove_dir_all(runs).unwrap();
 /// # Ok::<(), Error>(())
 /// ```

@@ -7,6 +7,22 @@ use module_core::error::{passage, quote};
 /// [`downcast_ref`](Error::downcast_ref).
 ///
 /// Tensors that are missing, unexpected or have other shapes are [`LoadProblems`](module_core::LoadProblems).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::lora::{PeftConfig, PeftError};
+///
+/// let json = r#"{"peft_type": "LORA", "target_modules": ["query"], "use_magic": true}"#;
+/// let error = PeftConfig::from_json(json).unwrap_err();
+/// match error.downcast_ref::<PeftError>() {
+///     Some(PeftError::Field { field, value, .. }) => {
+///         assert_eq!((field.as_str(), value.as_str()), ("use_magic", "true"));
+///     }
+///     _ => unreachable!("{error}"),
+/// }
+/// # Ok::<(), module_nn::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeftError {

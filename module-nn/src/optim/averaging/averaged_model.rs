@@ -112,6 +112,8 @@ pub trait AveragingRule: Clone + Serialize + DeserializeOwned {
 /// // In a model of its own.
 /// let averaged = Linear::new(2, 1)?;
 /// averaged.load_state_dict(&ema.state_dict())?;
+/// let averages: AveragedModel<EMAConfig> = ema;
+/// assert_eq!(averages.rule().decay, 0.9);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct AveragedModel<R: AveragingRule> {

@@ -63,6 +63,15 @@ config! {
     /// let ema = EMAConfig::new(0.9999).use_warmup(true).use_buffers(true).build(&model)?;
     /// assert_eq!(ema.n_averaged(), 0);
     /// assert!(EMAConfig::new(1.5).build(&model).is_err());
+    ///
+    /// // A warm-up: the decay of the second update is 1 - 1/(1 + 1/2)², but no less than 0.6.
+    /// let model = [Parameter::new(Tensor::from([0.0_f64]))?];
+    /// let config = EMAConfig::new(0.99).use_warmup(true).warmup_gamma(2.0).warmup_power(2.0);
+    /// let mut ema = config.min_decay(0.6).build(&model)?;
+    /// ema.update(&model)?;
+    /// model[0].set(Tensor::from([1.0_f64]))?;
+    /// ema.update(&model)?;
+    /// assert!((ema.state_dict().get("0").unwrap().item::<f64>()? - 0.4).abs() < 1e-12);
     /// # Ok::<(), Error>(())
     /// ```
     pub struct EMAConfig {

@@ -4,6 +4,21 @@ use module_core::Error;
 use module_core::error::quote;
 
 /// Errors of averages; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::AveragingError;
+/// use module_nn::prelude::*;
+///
+/// let mut ema = EMA::new(&Linear::new(2, 1)?, 0.9)?;
+/// let error = ema.update(&LinearConfig::new(2, 1).bias(false).build()?).unwrap_err();
+/// match error.downcast_ref::<AveragingError>() {
+///     Some(AveragingError::Tensors { keys, .. }) => assert_eq!(keys, &["bias"]),
+///     _ => unreachable!("{error}"),
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AveragingError {

@@ -65,6 +65,29 @@ pub enum LineSearchFn {
 
 config! {
     /// The arguments of [`LBFGS`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::optim::LBFGSConfig;
+    /// use module_nn::prelude::*;
+    ///
+    /// // The maximum of -(x - 3)², from 0.
+    /// let model = [Parameter::new(Tensor::from([0.0_f64]))?];
+    /// let config = LBFGSConfig::new(0.5)
+    ///     .max_iter(50)
+    ///     .max_eval(60)
+    ///     .tolerance_grad(1e-9)
+    ///     .tolerance_change(1e-12)
+    ///     .history_size(10)
+    ///     .maximize(true);
+    /// let mut optimizer = config.build(&model)?;
+    /// let first = optimizer.step(&model, || model[0].tensor().sub(3.0)?.square()?.neg()?.sum(..))?;
+    /// assert!((model[0].detach().item::<f64>()? - 3.0).abs() < 1e-6);
+    /// optimizer.set_lr(0.1)?;
+    /// assert_eq!(optimizer.lr(), 0.1);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct LBFGSConfig {
         required {
             /// The learning rate, which scales the first trial of a step; PyTorch's is 1 if none is given.

@@ -30,6 +30,11 @@ use crate::optim::Optimizer;
 ///     optimizer.step(&model)?;
 ///     schedule.step(&mut optimizer)?;
 /// }
+///
+/// // The same schedule from the start, from the rates before the first one.
+/// assert_eq!(schedule.last_lrs(), [0.0625]);
+/// schedule.restart(&mut optimizer)?;
+/// assert_eq!(optimizer.lr(), 0.5);
 /// # Ok::<(), Error>(())
 /// ```
 #[doc(alias = "LRScheduler")]

@@ -22,7 +22,7 @@ use crate::optim::Optimizer;
 ///
 /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
 /// let config = ConstantLRConfig::new().factor(0.5).total_iters(2_usize);
-/// let mut schedule = config.build(&mut optimizer)?;
+/// let mut schedule: ConstantLR = config.build(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.25);
 /// schedule.step(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.25);

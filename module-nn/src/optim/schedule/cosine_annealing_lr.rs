@@ -40,6 +40,20 @@ config! {
     /// The arguments of [`CosineAnnealingLR`].
     ///
     /// No schedule is built with a `t_max` of 0.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+    /// let mut schedule = CosineAnnealingLRConfig::new(10).eta_min(0.1).build(&mut optimizer)?;
+    /// for _ in 0..10 {
+    ///     schedule.step(&mut optimizer)?;
+    /// }
+    /// assert_eq!(optimizer.lr(), 0.1);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct CosineAnnealingLRConfig {
         required {
             /// The number of epochs from the maximum learning rate to the minimum: PyTorch's `T_max`.

@@ -53,6 +53,20 @@ config! {
     /// The arguments of [`CosineAnnealingWarmRestarts`].
     ///
     /// No schedule is built with a `t_0` or `t_mult` of 0.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+    /// let config = CosineAnnealingWarmRestartsConfig::new(2).eta_min(0.1);
+    /// let mut schedule: CosineAnnealingWarmRestarts = config.build(&mut optimizer)?;
+    /// schedule.step(&mut optimizer)?; // Half of the period.
+    /// assert!((optimizer.lr() - 0.3).abs() < 1e-12);
+    /// assert_eq!((schedule.last_epoch(), schedule.config().t_mult), (1, 1));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct CosineAnnealingWarmRestartsConfig {
         required {
             /// The epochs to the first restart: PyTorch's `T_0`.

@@ -46,6 +46,19 @@ pub struct CyclicLR {
 }
 
 /// How the cycles of [`CyclicLR`] change.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::prelude::*;
+///
+/// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&Linear::new(2, 1)?)?;
+/// let config = CyclicLRConfig::new(0.0, 1.0).step_size_up(1).mode(CyclicLRMode::ExpRange).gamma(0.5);
+/// let mut schedule = config.build(&mut optimizer)?;
+/// schedule.step(&mut optimizer)?;
+/// assert_eq!(optimizer.lr(), 0.5); // 0.5¹
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CyclicLRMode {
@@ -71,6 +84,35 @@ config! {
     /// The arguments of [`CyclicLR`].
     ///
     /// No schedule is built with a `step_size_up` of 0, or with a number of values that differs from the groups.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&Linear::new(2, 1)?)?;
+    /// let config = CyclicLRConfig::new(0.0, 1.0)
+    ///     .step_size_up(1)
+    ///     .step_size_down(2)
+    ///     .mode(CyclicLRMode::Triangular2)
+    ///     .base_momentum(0.5)
+    ///     .max_momentum(0.75);
+    /// let mut schedule: CyclicLR = config.build(&mut optimizer)?;
+    /// let mut lrs = Vec::new();
+    /// for _ in 0..4 {
+    ///     schedule.step(&mut optimizer)?;
+    ///     lrs.push((100.0 * optimizer.lr()).round());
+    /// }
+    /// assert_eq!(lrs, [100.0, 50.0, 0.0, 50.0]); // The second cycle is half as high.
+    /// // Without momentum, and with the number of the step for a function of your own.
+    /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.1)?;
+    /// let config = CyclicLRConfig::new(0.0, 1.0).step_size_up(1).cycle_momentum(false);
+    /// let config = config.scale_mode(CyclicScaleMode::Iterations);
+    /// let mut schedule = config.build_scaled(&mut optimizer, |step| 1.0 / (1.0 + step))?;
+    /// schedule.step(&mut optimizer)?;
+    /// assert_eq!(optimizer.lr(), 0.5);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct CyclicLRConfig {
         required {
             /// The minimum learning rate, or one for each group.

@@ -27,6 +27,17 @@ pub type ExponentialLR = RuleSchedule<ExponentialLRConfig>;
 
 config! {
     /// The arguments of [`ExponentialLR`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+    /// let schedule = ExponentialLRConfig::new(0.9).build(&mut optimizer)?;
+    /// assert_eq!(schedule.rule().gamma, 0.9);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ExponentialLRConfig {
         required {
             /// The factor of the learning rates.

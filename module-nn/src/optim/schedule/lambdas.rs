@@ -2,6 +2,22 @@ use module_core::{Error, Result};
 
 /// A factor as a function of the epoch, for [`LambdaLR`](super::LambdaLR) and
 /// [`MultiplicativeLR`](super::MultiplicativeLR).
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::LRLambda;
+/// use module_nn::prelude::*;
+///
+/// let model = [Linear::new(2, 2)?, Linear::new(2, 1)?];
+/// let config = SGDConfig::new(0.5).group("0", |options| options);
+/// let mut optimizer = config.build(&model)?;
+/// let (fixed, halved): (LRLambda, LRLambda) = (Box::new(|_| 1.0), Box::new(|epoch| 0.5_f64.powf(epoch as f64)));
+/// let mut schedule = LambdaLR::each(&mut optimizer, vec![fixed, halved])?;
+/// schedule.step(&mut optimizer)?;
+/// assert_eq!(optimizer.group_lrs(), [0.5, 0.25]);
+/// # Ok::<(), Error>(())
+/// ```
 pub type LRLambda = Box<dyn Fn(usize) -> f64 + Send>;
 
 /// One function for all groups, or one for each. They are not saved with the state.

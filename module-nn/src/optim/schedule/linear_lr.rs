@@ -26,6 +26,12 @@ use crate::optim::Optimizer;
 /// assert_eq!(optimizer.lr(), 0.5);
 /// schedule.step(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.75);
+/// // A cool-down, to a tenth.
+/// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 1.0)?;
+/// let config = LinearLRConfig::new().start_factor(1.0).end_factor(0.1).total_iters(1);
+/// let mut schedule: LinearLR = config.build(&mut optimizer)?;
+/// schedule.step(&mut optimizer)?;
+/// assert!((optimizer.lr() - 0.1).abs() < 1e-12);
 /// # Ok::<(), Error>(())
 /// ```
 pub type LinearLR = RuleSchedule<LinearLRConfig>;

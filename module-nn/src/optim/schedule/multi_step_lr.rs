@@ -20,7 +20,7 @@ use crate::optim::Optimizer;
 /// use module_nn::prelude::*;
 ///
 /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
-/// let mut schedule = MultiStepLRConfig::new([1, 3]).gamma(0.5).build(&mut optimizer)?;
+/// let mut schedule: MultiStepLR = MultiStepLRConfig::new([1, 3]).gamma(0.5).build(&mut optimizer)?;
 /// let mut lrs = Vec::new();
 /// for _ in 0..4 {
 ///     schedule.step(&mut optimizer)?;

@@ -67,6 +67,36 @@ config! {
     ///
     /// No schedule is built with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are not above 0 or are
     /// infinite, or a number of values that differs from the groups.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut optimizer = AdamW::new(&Linear::new(2, 1)?, 0.1)?;
+    /// // Up in two of ten steps, down in as many, and further down in the rest.
+    /// let config = OneCycleLRConfig::new(1.0, 10)
+    ///     .pct_start(0.3)
+    ///     .anneal_strategy(AnnealStrategy::Linear)
+    ///     .three_phase(true)
+    ///     .div_factor(2.0)
+    ///     .final_div_factor(50.0)
+    ///     .base_momentum(0.5)
+    ///     .max_momentum(0.75);
+    /// let mut schedule: OneCycleLR = config.build(&mut optimizer)?;
+    /// let mut lrs = Vec::new();
+    /// for _ in 0..9 {
+    ///     schedule.step(&mut optimizer)?;
+    ///     lrs.push((100.0 * optimizer.lr()).round());
+    /// }
+    /// assert_eq!((lrs[1], lrs[3], lrs[8]), (100.0, 50.0, 1.0));
+    /// assert_eq!(optimizer.group_momentums(), [Some(0.75)]);
+    /// // An optimizer without momentum.
+    /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.1)?;
+    /// let schedule = OneCycleLRConfig::new(1.0, 10).cycle_momentum(false).build(&mut optimizer)?;
+    /// assert_eq!((schedule.config().total_steps, schedule.last_epoch()), (10, 0));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct OneCycleLRConfig {
         required {
             /// The maximum learning rate, or one for each group.

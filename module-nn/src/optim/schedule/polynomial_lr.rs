@@ -21,7 +21,7 @@ use crate::optim::Optimizer;
 ///
 /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 1.0)?;
 /// let config = PolynomialLRConfig::new().total_iters(2_usize).power(2.0);
-/// let mut schedule = config.build(&mut optimizer)?;
+/// let mut schedule: PolynomialLR = config.build(&mut optimizer)?;
 /// schedule.step(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.25);
 /// schedule.step(&mut optimizer)?;

@@ -72,6 +72,34 @@ config! {
     /// The arguments of [`ReduceLROnPlateau`].
     ///
     /// No schedule is built with a factor of 1 or more, or a number of values that differs from the groups.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+    /// // An accuracy, which should rise by more than 0.01.
+    /// let config = ReduceLROnPlateauConfig::new()
+    ///     .mode(PlateauMode::Max)
+    ///     .threshold(0.01)
+    ///     .threshold_mode(ThresholdMode::Abs)
+    ///     .factor(0.5)
+    ///     .patience(0)
+    ///     .cooldown(1)
+    ///     .min_lr(0.2)
+    ///     .eps(0.0);
+    /// let mut schedule: ReduceLROnPlateau = config.build(&mut optimizer)?;
+    /// let mut lrs = Vec::new();
+    /// for accuracy in [0.5, 0.505, 0.506, 0.507, 0.9] {
+    ///     schedule.step(accuracy, &mut optimizer)?;
+    ///     lrs.push(optimizer.lr());
+    /// }
+    /// // The epoch after a change does not count.
+    /// assert_eq!(lrs, [0.5, 0.25, 0.25, 0.2, 0.2]);
+    /// assert_eq!((schedule.best(), schedule.last_lrs()), (0.9, &[0.2][..]));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub struct ReduceLROnPlateauConfig {
         optional {
             /// Whether higher or lower is better.

@@ -90,11 +90,13 @@ impl<R: ScheduleRule> Formula for ByRule<'_, R> {
 /// # Example
 ///
 /// ```
+/// use module_nn::optim::RuleSchedule;
 /// use module_nn::prelude::*;
 ///
 /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
 /// let schedule = StepLRConfig::new(30_usize).gamma(0.5).build(&mut optimizer)?;
 /// assert_eq!((schedule.rule().step_size, schedule.last_epoch()), (30, 0));
+/// let schedule: RuleSchedule<StepLRConfig> = schedule; // This is `StepLR`.
 /// # Ok::<(), Error>(())
 /// ```
 pub struct RuleSchedule<R: ScheduleRule> {

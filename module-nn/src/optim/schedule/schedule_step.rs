@@ -1,4 +1,35 @@
 /// How a schedule reached the epoch of a [`ScheduleStep`].
+///
+/// # Example
+///
+/// ```
+/// use module_nn::optim::{ScheduleRule, ScheduleStep, StepKind};
+/// use module_nn::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// /// Half of the rate at every step, whatever has changed it meanwhile.
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct Halving;
+///
+/// impl ScheduleRule for Halving {
+///     const NAME: &'static str = "Halving";
+///
+///     fn lr(&self, at: &ScheduleStep) -> Result<f64> {
+///         Ok(match at.kind {
+///             StepKind::First => at.lr,
+///             StepKind::Next => at.lr / 2.0,
+///             StepKind::Restart => at.base_lr,
+///         })
+///     }
+/// }
+///
+/// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
+/// let mut schedule = Halving.build(&mut optimizer)?;
+/// optimizer.set_lr(0.25)?;
+/// schedule.step(&mut optimizer)?;
+/// assert_eq!(optimizer.lr(), 0.125);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// It was built or restarted; the optimizer has its previous learning rates.

@@ -29,7 +29,7 @@ use crate::optim::range::at_least_0;
 ///
 /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
 /// let config = SWALRConfig::new(0.1).anneal_epochs(2_usize).anneal_strategy(AnnealStrategy::Linear);
-/// let mut schedule = config.build(&mut optimizer)?;
+/// let mut schedule: SWALR = config.build(&mut optimizer)?;
 /// schedule.step(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.3);
 /// schedule.step(&mut optimizer)?;

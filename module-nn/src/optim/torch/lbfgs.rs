@@ -322,6 +322,24 @@ impl LBFGS {
     ///
     /// Those of [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is
     /// unchanged.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::optim::LBFGS;
+    /// use module_nn::prelude::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-lbfgs-{}.pt", std::process::id()));
+    /// let model = [Parameter::new(Tensor::from([1.0_f64]))?];
+    /// let mut optimizer = LBFGS::new(&model, 0.5)?;
+    /// optimizer.step(&model, || model[0].tensor().square()?.sum(..))?;
+    /// optimizer.save_torch(&path)?;
+    /// let mut resumed = LBFGS::new(&model, 1.0)?;
+    /// resumed.load_torch(&path)?;
+    /// assert_eq!(resumed.lr(), 0.5);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(feature = "fs")]
     pub fn save_torch(&self, path: impl AsRef<Path>) -> Result<()> {
         self.torch_state_dict()?.save(path)

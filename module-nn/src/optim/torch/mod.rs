@@ -47,7 +47,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     /// optimizer.step(&model)?;
     ///
     /// // What a training script of PyTorch saves.
-    /// let saved = TorchObject::from_iter([
+    /// let saved = TorchObject::dict([
     ///     ("model", model.state_dict()?.into()),
     ///     ("optimizer", optimizer.torch_state_dict()?),
     ///     ("epoch", 3.into()),
@@ -116,7 +116,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     /// let path = std::env::temp_dir().join(format!("doc-torch-{}.pt", std::process::id()));
     /// let model = Linear::new(2, 1)?;
     /// let mut optimizer = SGDConfig::new(0.1).momentum(0.9).build(&model)?;
-    /// TorchObject::from_iter([("optimizer", optimizer.torch_state_dict()?)]).save(&path)?;
+    /// TorchObject::dict([("optimizer", optimizer.torch_state_dict()?)]).save(&path)?;
     ///
     /// let error = optimizer.load_torch(&path).unwrap_err();
     /// assert!(error.to_string().contains("name the entry"));
@@ -139,6 +139,21 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     ///
     /// Those of [`torch_state_dict`](Self::torch_state_dict), and a file that cannot be written; then the old one is
     /// unchanged.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::prelude::*;
+    ///
+    /// let path = std::env::temp_dir().join(format!("doc-sgd-{}.pt", std::process::id()));
+    /// let model = Linear::new(2, 1)?;
+    /// SGDConfig::new(0.1).momentum(0.9).build(&model)?.save_torch(&path)?;
+    /// let mut resumed = SGD::new(&model, 0.2)?;
+    /// let report = resumed.load_torch(&path)?;
+    /// assert_eq!(report.to_string(), "restored; lr was 0.2 and is 0.1, momentum was 0.0 and is 0.9");
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg(feature = "fs")]
     pub fn save_torch(&self, path: impl AsRef<Path>) -> Result<()> {
         self.torch_state_dict()?.save(path)

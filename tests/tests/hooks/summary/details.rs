@@ -46,7 +46,7 @@ Forward/backward pass size (MB): 0.00
 Params size (MB): 0.00
 Estimated Total Size (MB): 0.00
 ===========================================================================================================================
-All parameters and buffers (MB): 0.00
+All parameters and buffers: 92 bytes
 Mode: training
 Frozen: right.bias
 Ties: left.weight = right.weight

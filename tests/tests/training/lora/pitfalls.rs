@@ -12,7 +12,10 @@ fn pitfall_43_a_selection_that_adapts_nothing_or_too_little() {
     let before = snapshot(&net);
     for (select, message) in [
         ("qury", "`qury` selects nothing; did you mean `query`?"),
-        ("encoder.**", "`encoder.**` selects nothing"),
+        (
+            "encoder.**",
+            "`encoder.**` selects nothing; there are `query`, `value`, `norm`, `head`",
+        ),
     ] {
         let error = lora::add_adapter(&mut net, "default", select, &LoraConfig::new()).unwrap_err();
         assert!(matches!(

@@ -5,6 +5,26 @@ use super::sample_places::{InterpolationMode, sample_places};
 
 options! {
     /// The options of [`affine`], with torchvision's names.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::{AffineOptions, InterpolationMode, affine};
+    /// use module_nn::prelude::*;
+    ///
+    /// // Twice as large around the upper left corner.
+    /// let image = Tensor::from([[[1_u8, 2], [3, 4]]]);
+    /// let options = AffineOptions::new().scale(2.0).center([0.0, 0.0]);
+    /// assert_eq!(affine(&image, &options)?.to_vec::<u8>()?, [1; 4]);
+    /// // A shear of 45 degrees moves a row by its distance from the center.
+    /// let image = Tensor::from([[[1_u8, 2, 3], [4, 5, 6], [7, 8, 9]]]);
+    /// let sheared = affine(&image, &AffineOptions::new().shear([45.0, 0.0]))?;
+    /// assert_eq!(sheared.to_vec::<u8>()?[3..6], [4, 5, 6]);
+    /// // A turn by 45 degrees, interpolated, around the pixel in the center, which stays.
+    /// let options = AffineOptions::new().angle(45.0).interpolation(InterpolationMode::Bilinear);
+    /// assert_eq!(affine(&image, &options)?.to_vec::<u8>()?[4], 5);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Debug, PartialEq)]
     pub struct AffineOptions {
         optional {
@@ -28,6 +48,24 @@ options! {
 
 options! {
     /// The options of [`rotate`], with torchvision's names.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::data::transforms::functional::{InterpolationMode, RotateOptions, rotate};
+    /// use module_nn::prelude::*;
+    ///
+    /// let image = Tensor::from([[[1_u8, 2, 3]]]);
+    /// let whole = rotate(&image, 90.0, &RotateOptions::new().expand(true))?;
+    /// assert_eq!(whole.to_vec::<u8>()?, [3, 2, 1]);
+    /// // Half a turn around the middle of the first pixel.
+    /// let options = RotateOptions::new()
+    ///     .center([0.5, 0.5])
+    ///     .interpolation(InterpolationMode::Bilinear)
+    ///     .fill(vec![9.0]);
+    /// assert_eq!(rotate(&image, 180.0, &options)?.to_vec::<u8>()?, [1, 9, 9]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[derive(Clone, Debug, PartialEq)]
     pub struct RotateOptions {
         optional {

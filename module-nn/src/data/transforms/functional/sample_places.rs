@@ -5,6 +5,18 @@ use module_core::{DType, Element, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 /// The interpolation of rotated and sheared images.
+///
+/// # Example
+///
+/// ```
+/// use module_nn::data::transforms::RandomRotationConfig;
+/// use module_nn::data::transforms::functional::InterpolationMode;
+///
+/// let config = RandomRotationConfig::new([0.0, 90.0]).interpolation(InterpolationMode::Bilinear);
+/// assert_eq!(serde_json::to_value(&config)?["interpolation"], "bilinear");
+/// assert_eq!(InterpolationMode::default(), InterpolationMode::Nearest);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterpolationMode {

@@ -151,9 +151,10 @@ fn speed() -> String {
         line[start.len()..].trim().to_owned()
     };
     let mut text = format!(
-        "{processor}), one thread, {date}; {versions}. A ratio is the other's\n\
-         time divided by ours: above 1, this library is faster. All rows beside PyTorch: {}.\n\
-         All rows beside candle: {}. Twelve of them, faster and slower:\n\n\
+        "{processor}), one thread, {date}; {versions}. A ratio is the other\n\
+         library's time divided by ours: above 1, this library is faster. The goal of a row is the ratio that it should reach.\n\
+         All rows, compared with PyTorch: {}.\n\
+         All rows, compared with candle: {}. Twelve of the rows:\n\n\
          | | ours, µs | PyTorch, µs | ratio | candle's ratio |\n|---|---|---|---|---|\n",
         said("PyTorch:"),
         said("candle:"),

@@ -123,7 +123,7 @@ fn the_readme_shows_what_is_in_the_files_and_what_programs_print() {
         "another picture; {WRITE}=1 writes it"
     );
 
-    check("<!-- table: speed -->\n", "\nThe whole tables", &speed());
+    check("<!-- table: speed -->\n", "\nThe full tables", &speed());
 }
 
 /// A picture without the times of its calls.

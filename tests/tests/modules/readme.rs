@@ -352,7 +352,11 @@ fn every_file_of_tests_is_a_module() {
             let path = file.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap();
             let named = text.lines().any(|line| line == format!("mod {name};"));
-            assert!(name == "main" || named, "{} is no module", path.display());
+            assert!(
+                name == "main" || named,
+                "{} is not a module",
+                path.display()
+            );
             files += 1;
         }
     }

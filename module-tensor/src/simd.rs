@@ -4,7 +4,7 @@
 //! programs are built for the oldest processor. No level changes a result: the compiler neither fuses
 //! a product with a sum nor adds in another order, and what is written fused is fused at every level. The exception are
 //! loops of multiply-adds (depthwise convolutions, the tiles of products): without an instruction for them they round
-//! twice.
+//! twice; and products of `bf16`, which are added in another order by an instruction for pairs.
 //!
 //! The `unsafe` here is the call of a function that is compiled for a level: it needs a
 //! processor that has the instructions, which was checked just before.
@@ -37,6 +37,7 @@ macro_rules! avx512_numbers {
     };
 }
 
+mod bf16_tile;
 mod coded_blocks;
 mod half;
 mod int8_dot;
@@ -46,6 +47,7 @@ mod tile;
 mod transpose;
 mod window_tile;
 
+pub(crate) use bf16_tile::{Bf16Dot, COLUMNS as BF16_TILE_COLUMNS, Pair, ROWS as BF16_TILE_ROWS};
 pub use coded_blocks::CodeTables;
 pub(crate) use coded_blocks::{
     BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,

@@ -19,6 +19,7 @@ class Result:
     limits: dict
     rows: list
     times: dict
+    again: list = dataclasses.field(default_factory=list)
 
     def time(self, row, program):
         """The median microseconds of a program, or None."""
@@ -43,6 +44,34 @@ class Result:
         """Whether the ratio to PyTorch meets its goal; with two threads, 0.9 of the goal suffices."""
         ratio = self.ratio(row, "torch")
         return ratio is None or ratio[0] >= row.goal * (1.0 if self.threads == 1 else 0.9)
+
+
+@dataclasses.dataclass
+class Saved:
+    """What an earlier run of all rows has saved."""
+
+    machine: dict
+    runs: list
+
+    @classmethod
+    def read(cls, directory, machine):
+        """Reads `latest.json`, which must come from this processor with these versions."""
+        saved = json.loads((directory / "latest.json").read_text())
+        same = {key: value for key, value in machine.items() if key != "date"}
+        if any(saved["machine"].get(key) != value for key, value in same.items()):
+            raise SystemExit("latest.json is of another processor or other versions; save all rows, without --only")
+        return cls(saved["machine"], saved["runs"])
+
+    def with_rows(self, results, rows):
+        """The saved runs, with the rows of new ones with the same numbers of threads."""
+        return [self._with_rows(run, results, rows) for run in self.runs]
+
+    @staticmethod
+    def _with_rows(run, results, rows):
+        times = [result.times for result in results if result.threads == run["threads"]]
+        times = times[0] if times else {}
+        again = sorted({*run.get("again", []), *times})
+        return Result(run["threads"], run["limits"], rows, {**run["microseconds"], **times}, again)
 
 
 def cells(result, row):
@@ -136,6 +165,8 @@ def markdown(results, machine, limits):
         head, *rest = summary(result)
         lines += ["", f"## {head}", "", *(f"{line}  " for line in rest), "", table_line(HEADER), "|---" * len(HEADER) + "|"]
         lines += [table_line(cells(result, row)) for row in result.rows]
+        if result.again:
+            lines += ["", f"Measured again after the others, because their kernels have changed: {'; '.join(result.again)}."]
         lines += ["", "Below their goals, with the ratio and the goal of each:", "", *below_goals(result, limits)]
     return "\n".join(lines) + "\n"
 
@@ -147,7 +178,7 @@ def table_line(line):
 
 def as_json(results, machine):
     """All measurements."""
-    runs = [{"threads": r.threads, "limits": r.limits, "microseconds": r.times} for r in results]
+    runs = [{"threads": r.threads, "limits": r.limits, "microseconds": r.times, "again": r.again} for r in results]
     return json.dumps({"machine": machine, "runs": runs}, indent=1) + "\n"
 
 

@@ -1,11 +1,13 @@
 //! What hooks and the methods of a sharded model share: which units compute, and what a backward pass has reduced.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use module_nn::{Result, Tensor, no_grad};
 
 use super::group::{Group, lock};
 use super::member::{Member, MemberPass};
+use super::order::{Order, Phase};
 use super::{ShardingError, ShardingStage};
 use crate::{Comm, ReduceOp};
 
@@ -31,6 +33,9 @@ pub(super) struct Core {
     pub(super) stage: ShardingStage,
     pub(super) groups: Vec<Group>,
     pub(super) units: Vec<Unit>,
+    /// Whether the unit that follows is gathered while one computes.
+    pub(super) prefetches: AtomicBool,
+    order: Mutex<Order>,
     pass: Mutex<Pass>,
 }
 
@@ -51,13 +56,14 @@ impl Core {
         groups: Vec<Group>,
         units: Vec<Unit>,
     ) -> Self {
-        let pass = Mutex::default();
         Self {
             comm,
             stage,
             groups,
             units,
-            pass,
+            prefetches: AtomicBool::new(true),
+            order: Mutex::default(),
+            pass: Mutex::default(),
         }
     }
 
@@ -67,9 +73,31 @@ impl Core {
         groups.filter_map(|&group| self.groups.get(group))
     }
 
-    /// A unit is about to compute.
-    pub(super) fn acquire(&self, unit: usize) -> Result<()> {
-        no_grad(|| self.unit(unit).try_for_each(Group::acquire))
+    /// A unit is about to be called.
+    pub(super) fn begin_forward(&self, unit: usize) -> Result<()> {
+        let phase = match lock(&self.pass).running {
+            true => Phase::Recomputation,
+            false => Phase::Forward,
+        };
+        self.acquire(unit, phase)
+    }
+
+    /// A unit is about to compute. If it did before, the one that followed it then is gathered meanwhile.
+    fn acquire(&self, unit: usize, phase: Phase) -> Result<()> {
+        no_grad(|| {
+            self.unit(unit).try_for_each(Group::acquire)?;
+            let next = lock(&self.order).begin(phase, unit);
+            match next.filter(|_| self.prefetches.load(Ordering::Relaxed)) {
+                Some(next) => self.unit(next).try_for_each(Group::gather_ahead),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// A pass through the units has ended: what was gathered ahead is not needed.
+    fn end_order(&self) {
+        lock(&self.order).end();
+        self.groups.iter().for_each(Group::drop_ahead);
     }
 
     /// A unit has computed.
@@ -93,7 +121,7 @@ impl Core {
         };
         match held {
             true => Ok(()),
-            false => self.acquire(unit),
+            false => self.acquire(unit, Phase::Backward),
         }
     }
 
@@ -191,6 +219,7 @@ impl Core {
 
     /// Begins a backward pass.
     pub(super) fn begin_pass(&self) {
+        self.end_order();
         for member in self.groups.iter().flat_map(|group| &group.members) {
             *lock(&member.pass) = MemberPass::default();
         }
@@ -242,6 +271,7 @@ impl Core {
     /// Ends a backward pass on this rank alone.
     pub(super) fn stop_pass(&self) {
         lock(&self.pass).running = false;
+        self.end_order();
         for (number, unit) in self.units.iter().enumerate() {
             let pass = std::mem::take(&mut *lock(&unit.backward));
             if pass.holds {

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use module_nn::{Result, Tensor};
 
 use super::member::Member;
-use crate::{Comm, ReduceOp};
+use crate::{Comm, ReduceOp, Work};
 
 /// Parameters that are gathered and reduced together.
 pub(super) struct Group {
@@ -12,7 +12,16 @@ pub(super) struct Group {
     pub(super) units: Vec<usize>,
     /// How many units that compute now hold the values.
     held: Mutex<usize>,
+    /// The values that are on their way before a unit needs them.
+    ahead: Mutex<Option<Gathering>>,
     comm: Arc<dyn Comm>,
+}
+
+/// The values of a group that are being gathered.
+struct Gathering {
+    /// This rank's parts of them. While they are held here, a step cannot change them in place.
+    parts: Vec<Tensor>,
+    work: Work<Vec<Tensor>>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -22,11 +31,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Group {
     pub(super) fn new(members: Vec<Member>, units: Vec<usize>, comm: Arc<dyn Comm>) -> Self {
-        let held = Mutex::new(0);
         Self {
             members,
             units,
-            held,
+            held: Mutex::default(),
+            ahead: Mutex::default(),
             comm,
         }
     }
@@ -44,13 +53,37 @@ impl Group {
         for member in &self.members {
             member.check_value(self.comm.rank())?;
         }
-        let values = self.gather()?;
-        for (member, value) in self.members.iter().zip(values) {
+        let ahead = lock(&self.ahead).take();
+        let gathering = match ahead.filter(|ahead| self.is_current(ahead)) {
+            Some(gathering) => gathering,
+            None => self.start()?,
+        };
+        for (member, value) in self.members.iter().zip(self.finish(gathering.work)?) {
             if let Some(memory) = &*lock(&member.memory) {
                 memory.fill(&value)?;
             }
         }
         Ok(())
+    }
+
+    /// Starts to gather the values, unless they are held or on their way.
+    pub(super) fn gather_ahead(&self) -> Result<()> {
+        let mut ahead = lock(&self.ahead);
+        if ahead.is_none() && *lock(&self.held) == 0 {
+            *ahead = Some(self.start()?);
+        }
+        Ok(())
+    }
+
+    /// Drops values that were gathered ahead and not needed.
+    pub(super) fn drop_ahead(&self) {
+        *lock(&self.ahead) = None;
+    }
+
+    /// Whether the parts have not been changed since they were sent.
+    fn is_current(&self, ahead: &Gathering) -> bool {
+        let mut members = self.members.iter().zip(&ahead.parts);
+        members.all(|(member, part)| member.shard.detach().shares_memory_with(part))
     }
 
     /// Drops the values, if no other unit holds them.
@@ -70,13 +103,18 @@ impl Group {
 
     /// The whole values of the members, from the ranks' parts.
     pub(super) fn gather(&self) -> Result<Vec<Tensor>> {
-        let parts = self.members.iter().map(|member| member.shard.detach());
-        self.gather_parts(&parts.collect::<Vec<_>>())
+        self.finish(self.start()?.work)
     }
 
-    /// The whole tensors that have these parts on the ranks.
-    pub(super) fn gather_parts(&self, parts: &[Tensor]) -> Result<Vec<Tensor>> {
-        let gathered = self.comm.all_gather(&Tensor::cat(parts, 0)?)?;
+    fn start(&self) -> Result<Gathering> {
+        let parts = self.members.iter().map(|member| member.shard.detach());
+        let parts = parts.collect::<Vec<_>>();
+        let work = self.comm.start_all_gather(&Tensor::cat(&parts, 0)?)?;
+        Ok(Gathering { parts, work })
+    }
+
+    fn finish(&self, work: Work<Vec<Tensor>>) -> Result<Vec<Tensor>> {
+        let gathered = work.wait()?;
         let mut start = 0;
         let mut whole = Vec::with_capacity(self.members.len());
         for member in &self.members {

@@ -39,7 +39,7 @@ pub(super) fn gather_values<'m>(core: &Arc<Core>, units: &[FoundUnit<'m>]) -> Ho
         }
         let module = found.module;
         let own = core.clone();
-        let pre = module.register_forward_pre_hook_with(first, move |_| own.acquire(unit));
+        let pre = module.register_forward_pre_hook_with(first, move |_| own.begin_forward(unit));
         let own = core.clone();
         let post = module.register_forward_hook_with(always, move |_| own.release(unit));
         let own = core.clone();

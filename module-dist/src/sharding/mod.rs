@@ -11,6 +11,7 @@ mod group;
 mod hooks;
 mod member;
 mod optimizer_state;
+mod order;
 mod sharded;
 mod shards;
 mod stage;

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use module_nn::prelude::*;
@@ -150,6 +151,14 @@ impl<'m> Sharded<'m> {
             _reduce: hooks::reduce_grads(&core),
             core,
         })
+    }
+
+    /// Whether the parameters of a unit are gathered while the unit before it computes (the default): FSDP's prefetch. The
+    /// order is that of the last pass, and two units are held at a time. Without it, each is gathered when it is called.
+    ///
+    /// All ranks set the same.
+    pub fn set_prefetch(&self, enabled: bool) {
+        self.core.prefetches.store(enabled, Ordering::Relaxed);
     }
 
     /// What is divided.

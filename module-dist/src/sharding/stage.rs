@@ -9,7 +9,7 @@ use std::fmt;
 /// |---|---|---|---|
 /// | [`OptimizerState`](Self::OptimizerState) | `Ψ` | `Ψ` | `k·Ψ/N` |
 /// | [`Gradients`](Self::Gradients) | `Ψ` | `Ψ/N` and one unit's | `k·Ψ/N` |
-/// | [`Parameters`](Self::Parameters) | `Ψ/N` and the units in use | `Ψ/N` and one unit's | `k·Ψ/N` |
+/// | [`Parameters`](Self::Parameters) | `Ψ/N`, the units in use and the next one | `Ψ/N` and one unit's | `k·Ψ/N` |
 ///
 /// A step of the first two needs `Ψ/N` for the parts that it moves, for as long as it takes, and each collective a copy of
 /// what it exchanges.
@@ -23,8 +23,8 @@ pub enum ShardingStage {
     OptimizerState,
     /// Gradients are divided too (stage 2): each is reduced and freed as soon as those of its unit are computed.
     Gradients,
-    /// Parameters are divided too (stage 3): those of a unit are gathered before its `forward` and its backward pass, and
-    /// freed after both.
+    /// Parameters are divided too (stage 3): those of a unit are gathered before its `forward` and its backward pass, while
+    /// the unit before it computes, and freed after both.
     Parameters,
 }
 

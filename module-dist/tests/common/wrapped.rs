@@ -13,6 +13,8 @@ use module_nn::{Result, Tensor};
 pub trait Around: Send + Sync + 'static {
     fn before(&self) {}
 
+    fn all_gather(&self) {}
+
     fn all_reduce(&self, _: &Tensor, work: Work<Tensor>) -> Work<Tensor> {
         work
     }
@@ -78,6 +80,7 @@ impl<A: Around> Comm for Wrapped<A> {
 
     fn start_all_gather(&self, tensor: &Tensor) -> Result<Work<Vec<Tensor>>> {
         self.around.before();
+        self.around.all_gather();
         self.inner.start_all_gather(tensor)
     }
 

@@ -7,6 +7,7 @@ mod common;
 
 mod checkpoints;
 mod misuse;
+mod prefetch;
 
 use common::nets::{BATCH, Language, Net, Perceptron, Residual};
 use common::sharding::{STAGES, check, own_part, same_bits, train, whole_grads};

@@ -3,6 +3,7 @@
 
 use half::f16;
 
+use super::bf16_product::add_product;
 use super::bf16_rows::add_bf16_rows_by_vector;
 use super::cast::cast;
 use super::compute::{Compute, rounded};
@@ -10,6 +11,7 @@ use super::map::wide;
 use super::matmul::{addmm, matmul};
 use super::matrix_vector::add_half_rows_by_vector;
 use super::memory::filled;
+use super::simd::Bf16Dot;
 use super::threads::{Items, parallel_for};
 use super::view::{into_vec, to_row_major};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
@@ -23,6 +25,9 @@ const BLOCK: usize = 1 << 16;
 /// does not matter.
 const ROWS: usize = 64;
 
+/// The minimum number of elements of a `bf16` matrix for the instruction that multiplies pairs: its tiles are large.
+const MIN_PAIRED: usize = 1 << 11;
+
 /// `a · b`, plus a row if there is one.
 pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
     let is_half = matches!(a.storage.dtype(), DType::F16 | DType::BF16);
@@ -32,6 +37,14 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
             DType::F16 => by_rows(row, a, &b, add_half_rows_by_vector::<f16>),
             _ => by_rows(row, a, &b, add_bf16_rows_by_vector),
         };
+    }
+    if a.storage.dtype() == DType::BF16
+        && a.layout.rank() == 2
+        && b.layout.rank() == 2
+        && b.layout.shape().numel() >= MIN_PAIRED
+        && let Some(dot) = Bf16Dot::detect()
+    {
+        return by_pairs(dot, row, &a, &b);
     }
     let few = a.layout.rank() == 2 && (1..=ROWS).contains(&a.layout.shape()[0]);
     if is_half && few && b.layout.shape().numel() >= 2 * BLOCK {
@@ -79,6 +92,21 @@ fn by_rows<H: Element>(
         &mut out,
     )?;
     rounded(CpuStorage::wrap(out), dtype)
+}
+
+/// The product by the instruction for pairs of `bf16`.
+fn by_pairs(dot: Bf16Dot, row: Option<Operand>, a: &Operand, b: &Operand) -> Result<Storage> {
+    let (rows, columns) = (a.layout.shape()[0], b.layout.shape()[1]);
+    let mut out = filled(rows * columns, 0.0)?;
+    if let Some(row) = row {
+        let row = single(row)?;
+        let row = to_row_major::<f32>(&row)?;
+        for out in out.chunks_exact_mut(columns.max(1)) {
+            out.copy_from_slice(&row);
+        }
+    }
+    add_product(dot, a, b, &mut out)?;
+    rounded(CpuStorage::wrap(out), DType::BF16)
 }
 
 /// The product, some columns of `b` at a time.

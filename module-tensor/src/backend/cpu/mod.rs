@@ -5,6 +5,7 @@ mod as_strided_scatter;
 mod attention;
 mod attention_mask;
 mod backend;
+mod bf16_product;
 mod bf16_rows;
 mod blocks;
 mod carrier;

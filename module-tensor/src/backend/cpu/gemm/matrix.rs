@@ -107,7 +107,7 @@ impl<'a, T> Lines<'a, T> {
     }
 
     #[inline]
-    pub(super) fn line(&self, i: usize) -> &'a [T] {
+    pub(in super::super) fn line(&self, i: usize) -> &'a [T] {
         &self.data[i * self.step..][..self.len]
     }
 

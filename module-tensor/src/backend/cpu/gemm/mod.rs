@@ -235,7 +235,7 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
 }
 
 /// Splits a range into ranges of a given length.
-fn blocks(all: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn blocks(all: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
     let end = all.end;
     all.step_by(len)
         .map(move |start| start..end.min(start + len))

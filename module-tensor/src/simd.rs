@@ -12,14 +12,15 @@
 
 use std::sync::OnceLock;
 
-/// Calls a macro for each type of number in registers of AVX-512: the type, its numbers in a register, the name of a function,
-/// the register, and the intrinsics that make one of zeros and one of equal numbers, and multiply and add.
+/// Calls a macro for each type of number in registers of AVX-512: the type, its numbers in a register, the names of two
+/// functions, the register, and the intrinsics that make one of zeros and one of equal numbers, and multiply and add.
 macro_rules! avx512_numbers {
     ($make:ident) => {
         $make!(
             f32,
             16,
             tile_f32,
+            few_rows_f32,
             __m512,
             _mm512_setzero_ps,
             _mm512_set1_ps,
@@ -29,6 +30,7 @@ macro_rules! avx512_numbers {
             f64,
             8,
             tile_f64,
+            few_rows_f64,
             __m512d,
             _mm512_setzero_pd,
             _mm512_set1_pd,
@@ -54,7 +56,7 @@ pub(crate) use coded_blocks::{
 };
 pub(crate) use half::widen_f16;
 pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dot};
-pub(crate) use tile::{HighTile, ROWS as HIGH_TILE_ROWS};
+pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile};
 

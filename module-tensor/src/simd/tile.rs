@@ -1,10 +1,13 @@
 //! Tiles of a product of matrices that fill the registers of AVX-512.
 
 use super::Level;
-use crate::zip::zip_mut;
+use crate::zip::{zip, zip_mut};
 
 /// The number of rows of a tile.
 pub(crate) const ROWS: usize = 12;
+
+/// The number of columns of a panel for few rows.
+pub(crate) const PANEL: usize = 16;
 
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
@@ -14,11 +17,18 @@ pub(crate) trait HighTile: Sized {
         rows: &[&[Self]; ROWS],
         panel: &[[Self; COLUMNS]],
     ) -> [[Self; COLUMNS]; ROWS];
+
+    /// `sums[i][j] = Σ factors[p][i] · panel[p][j]`, in the same way, for up to as many rows as a multiply-add takes steps.
+    fn few_rows<const FEW: usize>(
+        level: Level,
+        factors: &[[Self; FEW]],
+        panel: &[[Self; PANEL]],
+    ) -> [[Self; PANEL]; FEW];
 }
 
 /// Numbers of one type, and how many are in a register.
 macro_rules! high_tile {
-    ($type:ident, $lanes:literal, $avx512:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
+    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
         impl HighTile for $type {
             #[inline(always)]
             #[allow(clippy::inline_always)]
@@ -43,6 +53,56 @@ macro_rules! high_tile {
                 }
                 one_by_one(rows, panel, |a: $type, b, sum| a.mul_add(b, sum))
             }
+
+            #[inline(always)]
+            #[allow(clippy::inline_always)]
+            fn few_rows<const FEW: usize>(
+                level: Level,
+                factors: &[[Self; FEW]],
+                panel: &[[Self; PANEL]],
+            ) -> [[Self; PANEL]; FEW] {
+                #[cfg(not(target_arch = "x86_64"))]
+                let _ = level;
+                #[cfg(target_arch = "x86_64")]
+                if level.0 == super::Instructions::Avx512 {
+                    // SAFETY: a level is only made where the processor has what the function was compiled for.
+                    return unsafe { $few(factors, panel) };
+                }
+                let mut sums = [[0.0; PANEL]; FEW];
+                for (line, factors) in zip(panel, factors) {
+                    for (sums, factor) in zip_mut(&mut sums, factors) {
+                        for (sum, &v) in zip_mut(sums, line) {
+                            *sum = factor.mul_add(v, *sum);
+                        }
+                    }
+                }
+                sums
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f")]
+        fn $few<const FEW: usize>(
+            factors: &[[$type; FEW]],
+            panel: &[[$type; PANEL]],
+        ) -> [[$type; PANEL]; FEW] {
+            use std::arch::x86_64::{$all, $fused, $register, $zero};
+            const COUNT: usize = PANEL / $lanes;
+            let mut sums = [[$zero(); COUNT]; FEW];
+            for (line, factors) in zip(panel, factors) {
+                let line: [$register; COUNT] = bytemuck::cast(*line);
+                for (sums, &factor) in zip_mut(&mut sums, factors) {
+                    let factor = $all(factor);
+                    for i in 0..COUNT {
+                        sums[i] = $fused(factor, line[i], sums[i]);
+                    }
+                }
+            }
+            let mut out = [[0.0; PANEL]; FEW];
+            for (out, sums) in zip_mut(&mut out, &sums) {
+                *out = bytemuck::cast(*sums);
+            }
+            out
         }
 
         #[cfg(target_arch = "x86_64")]

@@ -100,7 +100,7 @@ impl<T> WindowProduct<'_, T> {
 
 /// Numbers of one type, and how many are in a register.
 macro_rules! window_tile {
-    ($type:ident, $lanes:literal, $avx512:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
+    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
         impl WindowTile for $type {
             const LANES: usize = $lanes;
 

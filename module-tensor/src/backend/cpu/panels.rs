@@ -7,17 +7,19 @@
 use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::memory::filled;
-use super::simd::{Loop, run_at_best_level};
+use super::simd::{Level, Leveled, Loop, PANEL, run_at_best_level};
 use super::threads::{Items, parallel_for_again};
 use super::transpose::columns_of_lines;
 use crate::Result;
 use crate::zip::{zip, zip_mut};
 
 /// The number of columns that are summed side by side.
-const WIDE: usize = 16;
+const WIDE: usize = PANEL;
 
-/// The maximum number of rows that are summed at once.
+/// The maximum number of rows that are summed at once: as many sums as there are registers for, or as are added in the steps
+/// that a multiply-add takes. AVX-512 has twice the registers.
 const TALL: usize = 6;
+const TALL_AVX512: usize = 8;
 
 /// The panels that one row is multiplied with side by side, because each product waits for the sum before it.
 const SIDE_BY_SIDE: usize = 4;
@@ -81,7 +83,7 @@ impl<T: Float> Panels<T> {
             0 => return,
             1 => {}
             _ => {
-                return run_at_best_level(Product {
+                return Level::highest().run(Product {
                     panels,
                     a,
                     out,
@@ -128,7 +130,7 @@ impl<T: Float> Loop for RowProduct<'_, T> {
             }
             for (panel, out) in group.chunks_exact(len).zip(out.chunks_mut(WIDE)) {
                 let width = out.len();
-                tile::<T, 1>(panel.as_chunks().0, a, out, width, &(0..width));
+                tile::<T, false, 1>(panel.as_chunks().0, a, out, width, &(0..width));
             }
         }
     }
@@ -142,11 +144,28 @@ struct Product<'a, T: Float> {
     rows: usize,
 }
 
-impl<T: Float> Loop for Product<'_, T> {
+impl<T: Float> Leveled for Product<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run_avx512(self) {
+        self.run::<true, TALL_AVX512>();
+    }
+
+    #[inline(always)]
+    fn run_avx2(self) {
+        self.run::<false, TALL>();
+    }
+
+    #[inline(always)]
+    fn run_baseline(self) {
+        self.run::<false, TALL>();
+    }
+}
+
+impl<T: Float> Product<'_, T> {
+    #[inline(always)]
+    fn run<const AVX512: bool, const MOST: usize>(self) {
         let Self {
             panels,
             a,
@@ -158,7 +177,7 @@ impl<T: Float> Loop for Product<'_, T> {
         let mut tiles = Vec::with_capacity(rows * depth);
         let mut left = rows;
         while left > 0 {
-            let tall = tall(left);
+            let tall = tall(left, MOST);
             let first = &a[(rows - left) * depth..][..tall * depth];
             for p in 0..depth {
                 tiles.extend((0..tall).map(|row| first[row * depth + p]));
@@ -170,15 +189,17 @@ impl<T: Float> Loop for Product<'_, T> {
             let columns = i * WIDE..width.min((i + 1) * WIDE);
             let mut left = rows;
             while left > 0 {
-                let (tall, start) = (tall(left), rows - left);
+                let (tall, start) = (tall(left, MOST), rows - left);
                 let a = &tiles[start * depth..][..tall * depth];
                 let out = &mut out[start * width..][..tall * width];
                 match tall {
-                    2 => tile::<T, 2>(panel, a, out, width, &columns),
-                    3 => tile::<T, 3>(panel, a, out, width, &columns),
-                    4 => tile::<T, 4>(panel, a, out, width, &columns),
-                    5 => tile::<T, 5>(panel, a, out, width, &columns),
-                    _ => tile::<T, TALL>(panel, a, out, width, &columns),
+                    2 => tile::<T, AVX512, 2>(panel, a, out, width, &columns),
+                    3 => tile::<T, AVX512, 3>(panel, a, out, width, &columns),
+                    4 => tile::<T, AVX512, 4>(panel, a, out, width, &columns),
+                    5 => tile::<T, AVX512, 5>(panel, a, out, width, &columns),
+                    6 => tile::<T, AVX512, 6>(panel, a, out, width, &columns),
+                    7 if MOST > TALL => tile::<T, AVX512, 7>(panel, a, out, width, &columns),
+                    _ => tile::<T, AVX512, MOST>(panel, a, out, width, &columns),
                 }
                 left -= tall;
             }
@@ -188,8 +209,8 @@ impl<T: Float> Loop for Product<'_, T> {
 
 /// The number of rows of the next tile, if `rows` are left.
 #[inline(always)]
-fn tall(rows: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(TALL))
+fn tall(rows: usize, most: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most))
 }
 
 /// One row of `out` in the columns of some panels.
@@ -215,18 +236,24 @@ fn row<T: Float>(panels: &[[T; WIDE]], a: &[T], out: &mut [T]) {
 
 /// Some rows of `out` in some of their columns: as many sums as the processor has room for.
 #[inline(always)]
-fn tile<T: Float, const ROWS: usize>(
+fn tile<T: Float, const AVX512: bool, const ROWS: usize>(
     panel: &[[T; WIDE]],
     a: &[T],
     out: &mut [T],
     width: usize,
     columns: &std::ops::Range<usize>,
 ) {
+    let factors = a.as_chunks::<ROWS>().0;
     let mut sums = [[T::zero(); WIDE]; ROWS];
-    for (line, factors) in zip(panel, a.as_chunks::<ROWS>().0) {
-        for (sums, factor) in zip_mut(&mut sums, factors) {
-            for (sum, &v) in zip_mut(sums, line) {
-                *sum = factor.times_plus(v, *sum);
+    if AVX512 {
+        // The compiler would take one lane of each row for a vector.
+        sums = T::few_rows(Level::highest(), factors, panel);
+    } else {
+        for (line, factors) in zip(panel, factors) {
+            for (sums, factor) in zip_mut(&mut sums, factors) {
+                for (sum, &v) in zip_mut(sums, line) {
+                    *sum = factor.times_plus(v, *sum);
+                }
             }
         }
     }
@@ -269,7 +296,7 @@ mod tests {
                 Panels::new(&matrix, depth, width).unwrap(),
                 Panels::from_transposed(&turned, depth, width).unwrap(),
             ];
-            for rows in [0, 1, 2, 5, 8] {
+            for rows in [0, 1, 2, 5, 7, 8, 21] {
                 let (a, start) = (numbers(rows * depth), numbers(rows * width));
                 let element = |i: usize| {
                     let (row, column) = (i / width, i % width);

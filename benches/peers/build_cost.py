@@ -280,7 +280,7 @@ def main():
     names = options.builds or list(BUILDS)
     for name in names:
         if name not in BUILDS:
-            parser.error(f"`{name}` is no build; there are {', '.join(BUILDS)}")
+            parser.error(f"`{name}` is not a build; there are {', '.join(BUILDS)}")
 
     folder = Path(tempfile.mkdtemp(prefix="build-cost-"))
     try:

@@ -1,4 +1,4 @@
-//! PyTorch's `nn.Module` in Rust: layers, losses, initializers, optimizers, data loading and what training needs besides.
+//! PyTorch's `nn.Module` in Rust: layers, losses, initializers, optimizers, data loading and whatever else training needs.
 //!
 //! This is the crate to depend on. It re-exports [`module_core`] (parameters, modules, hooks, checkpoints), which re-exports
 //! `module_tensor` (tensors, gradients, devices).
@@ -48,9 +48,9 @@
 //! | save memory | [`autocast()`](autocast), [`activation_checkpoint`] |
 //! | save and load it | [`checkpoint`], [`StateDict`], [`LoadOptions`] |
 //! | change it afterwards | [`lora`] (adapters), [`quantize`], [`parametrize`], [`inspect`] (which also replaces parts) |
-//! | look into it | [`inspect`], [`hooks`], [`audit`] |
+//! | inspect it | [`inspect`], [`hooks`], [`audit`] |
 //! | use it | [`generate`] (texts), [`functional_call()`](functional_call) |
-//! | go below | [`module`], [`autograd`], [`backend`], [`rng`], [`error`], [`fused`] |
+//! | work below the level of layers | [`module`], [`autograd`], [`backend`], [`rng`], [`error`], [`fused`] |
 
 extern crate self as module_nn;
 

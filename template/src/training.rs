@@ -124,7 +124,7 @@ impl Run {
         self.epoch = checkpoint.epoch();
         println!("resumes after epoch {}", self.epoch);
         if !schedule.changed.is_empty() {
-            println!("the schedule was planned when the run began: {schedule}");
+            println!("the schedule still ends where it was planned to end: {schedule}");
         }
         Ok(())
     }

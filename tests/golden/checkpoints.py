@@ -14,7 +14,7 @@ FOLDER = DATA / "checkpoints"
 
 
 class Net(torch.nn.Module):
-    """Tied weights, buffers, and a state that is no tensor."""
+    """Tied weights, buffers, and a state that is not a tensor."""
 
     def __init__(self):
         super().__init__()

@@ -102,7 +102,7 @@ def blocks():
     for kind, (name, numel) in BLOCKS.items():
         x = generator.standard_normal((3, 2 * numel)).astype(numpy.float32)
         yield name.lower(), quantize(x, kind), kind
-        # Every byte there is, but for scales that are no numbers.
+        # Every byte there is, but for scales that are not numbers.
         raw = generator.integers(0, 256, quantize(x, kind).shape, numpy.uint8)
         size = gguf.GGML_QUANT_SIZES[kind][1]
         for start in range(0, raw.shape[1], size):

@@ -104,8 +104,22 @@ def cross_map_lrn2d(family):
     family.refuses(name, {"size": 0}, quotes=["size = 0"], accepted=True)
 
 
+def frozen_batch_norm2d(family):
+    name = "FrozenBatchNorm2d"
+    for kwargs, shape in (({"num_features": 3}, [2, 3, 4, 5]), ({"num_features": 1}, [3, 1, 1, 7]), ({"num_features": 5, "eps": 0.5}, [1, 5, 2, 3]),
+                          ({"num_features": 4, "eps": 0.0}, [2, 4, 1, 1]), ({"num_features": 7, "eps": 1e-3}, [1, 7, 3, 2])):
+        for mode in ("train", "eval"):
+            family.case(name, kwargs, [shape], mode=mode)
+    family.layouts(name, {"num_features": 3}, [2, 3, 4, 5], "transposed:1,3", "strided:2", "narrowed:1")
+    family.halves(name, {"num_features": 3}, [[2, 3, 4, 5]])
+    family.case(name, {"num_features": 3}, [[0, 3, 4, 5]])
+    family.refuses(name, {"num_features": 3}, [[2, 4, 4, 5]], quotes=["[batch, 3, height, width]", "[2, 4, 4, 5]"])
+    family.refuses(name, {"num_features": 3}, [[3, 4, 5]], quotes=["[batch, 3, height, width]", "[3, 4, 5]"], accepted=True)
+    family.refuses(name, {"num_features": 0}, quotes=["num_features = 0"], accepted=True)
+
+
 def write():
     family = Family("vision", modes=("train", "eval"))
-    for part in (stochastic_depth, permute, layer_norm2d, squeeze_excitation, conv_norm_activation, cross_map_lrn2d):
+    for part in (stochastic_depth, permute, layer_norm2d, squeeze_excitation, conv_norm_activation, cross_map_lrn2d, frozen_batch_norm2d):
         part(family)
     return family.write()

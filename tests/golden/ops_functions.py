@@ -31,6 +31,12 @@ def arcs():
     case("erfinv", "tails", torch.erfinv, [tails], dtype="f64")
 
 
+def tails():
+    variants("erfc", "", torch.erfc)
+    each("erfc", "range", torch.erfc, [torch.linspace(-6, 12, 97)], both=True)
+    each("erfc", "small", torch.erfc, [torch.tensor([1e-38, -1e-10, 1e-3, 0.84375, 1.25, 2.857, 9.19, -27.0, 27.0])], both=True)
+
+
 def hyperbolic():
     for name in ("sinh", "cosh", "asinh"):
         f = getattr(torch, name)
@@ -148,7 +154,7 @@ def limits():
 
 
 FILES = {
-    "ops_functions.safetensors": (arcs, hyperbolic, logarithms, gammas, rounding, signs),
+    "ops_functions.safetensors": (arcs, tails, hyperbolic, logarithms, gammas, rounding, signs),
     "ops_quotients.safetensors": (pairs, limits),
 }
 

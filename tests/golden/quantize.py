@@ -16,7 +16,7 @@ GROUP = 32
 
 
 def weights():
-    """A plain matrix; one with a row of zeros, an outlier and tiny numbers; one whose rows are no whole blocks."""
+    """A plain matrix; one with a row of zeros, an outlier and tiny numbers; one whose rows are not whole blocks."""
     plain = random([24, 128], 700, torch.float32, -1.0, 1.0)
     edges = random([6, 64], 701, torch.float32, -0.5, 2.0)
     edges[1] = 0.0

@@ -95,7 +95,7 @@ def write():
 
 
 def training(folder, params, opt):
-    """What a script saves, with a schedule and with an object that is no state. The rate of the optimizer stays."""
+    """What a script saves, with a schedule and with an object that is not a state. The rate of the optimizer stays."""
     rate = opt.param_groups[0]["lr"]
     scheduler = torch.optim.lr_scheduler.LambdaLR(opt, lambda epoch: 0.5)
     whole = {

@@ -3,7 +3,7 @@
 import torchvision
 from torch import nn
 from torchvision.models.convnext import LayerNorm2d
-from torchvision.ops import Permute, StochasticDepth
+from torchvision.ops import FrozenBatchNorm2d, Permute, StochasticDepth
 
 __all__ = ["Conv2dNormActivation", "LayerNorm2d", "Permute", "SqueezeExcitation", "StochasticDepth"]
 

@@ -77,7 +77,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     match plain && !name.contains(separates) && !name.ends_with(['.', ' ']) && !is_device(name) {
         true => Ok(()),
         false => Err(format!(
-            "\"{}\" is no name of a file in its directory",
+            "\"{}\" is not the name of a file in its directory",
             quote(name)
         )),
     }

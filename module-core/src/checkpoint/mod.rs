@@ -1,7 +1,7 @@
 //! Checkpoints: what is read and written, one file for each format, behind one trait.
 //!
 //! Most programs need only the methods of modules: [`save`](crate::ModuleExt::save), [`load`](crate::ModuleExt::load) and
-//! [`load_with`](crate::ModuleExt::load_with). This module is what they are made of.
+//! [`load_with`](crate::ModuleExt::load_with). These methods are built from what is here.
 //!
 //! | for | use |
 //! |---|---|

@@ -62,7 +62,7 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
     let cut = "it ends inside its header (truncated?); download or save it again";
     let rest = bytes
         .strip_prefix(b"\x93NUMPY")
-        .ok_or("it is no `.npy` file")?;
+        .ok_or("it is not a `.npy` file")?;
     let (&[major, minor], rest) = rest.split_first_chunk().ok_or(cut)?;
     let (length, rest) = match major {
         1 => rest

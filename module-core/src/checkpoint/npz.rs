@@ -62,7 +62,7 @@ impl Format for Npz {
             let Some(key) = name.strip_suffix(".npy") else {
                 let name = shorten(&name);
                 return Err(FormatError::Unsupported(format!(
-                    "the entry `{name}` is no array"
+                    "the entry `{name}` is not an array"
                 )));
             };
             let tensor =

@@ -67,10 +67,10 @@ impl TorchFile for TorchLegacy {
         let order = rest.pickle()?;
         let order = order
             .texts()
-            .ok_or("the keys of the storages are no list")?;
+            .ok_or("the keys of the storages are not a list")?;
         let mut places = HashMap::new();
         for key in order {
-            let key = key.ok_or("the key of a storage is no text")?;
+            let key = key.ok_or("the key of a storage is not text")?;
             let storage = pickle.storages().get(key);
             let storage =
                 storage.ok_or_else(|| format!("no tensor uses the storage `{}`", shorten(key)))?;

@@ -126,7 +126,7 @@ impl fmt::Display for ModuleError {
                 suggestion,
             } => write!(
                 f,
-                "`{}` in path `{}` is no member of {module}{}",
+                "`{}` in path `{}` is not a member of {module}{}",
                 quote(step),
                 quote(path),
                 did_you_mean(suggestion)

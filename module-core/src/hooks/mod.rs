@@ -1,8 +1,7 @@
 //! Hooks: what runs before and after a module's `forward`, without a field in any module.
 //!
-//! Hooks live in a registry of their thread, keyed by the identity of the module, for as long as
-//! their handle borrows it; those of a [`SharedHookSet`] in one of the program. A call in a program without
-//! hooks reads one number.
+//! A hook is in the registry of its thread, keyed by the identity of the module, for as long as its handle borrows the module;
+//! the hooks of a [`SharedHookSet`] are in a registry of the whole program. In a program without hooks, a call reads one number.
 //!
 //! | to | use |
 //! |---|---|

@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for SerialTensor<'_> {
         let fail = |problem: String| Err(de::Error::custom(problem));
         let known = DType::ALL.into_iter().find(|known| known.name() == dtype);
         let Some(dtype) = known else {
-            return fail(format!("`{dtype}` is no dtype"));
+            return fail(format!("`{dtype}` is not a dtype"));
         };
         let shape = Shape::from(shape);
         let size = dtype.size_in_bytes();

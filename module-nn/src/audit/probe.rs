@@ -253,7 +253,7 @@ impl Frame {
         let output = outputs.first()?;
         PROBING.set(true);
         let _probing = Probing;
-        // An operation without a gradient is no error here; the training's backward pass will report it.
+        // An operation without a gradient is not an error here; the training's backward pass will report it.
         let rows = match self.ties_rows {
             true => None,
             false => {

@@ -10,7 +10,7 @@
 //! | linear | [`Linear`], [`TransposedLinear`], [`Bilinear`], [`Identity`] |
 //! | convolution | [`Conv1d`], [`Conv2d`], [`Conv3d`] (all three: [`Conv`]); [`ConvTranspose1d`], [`ConvTranspose2d`], [`ConvTranspose3d`] ([`ConvTranspose`]); [`Conv2dNormActivation`]; [`Fold`], [`Unfold`] |
 //! | pooling | [`MaxPool1d`], [`MaxPool2d`], [`MaxPool3d`] ([`MaxPool`], with positions by [`WithIndices`]); [`MaxUnpool1d`], [`MaxUnpool2d`], [`MaxUnpool3d`] ([`MaxUnpool`]); [`FractionalMaxPool2d`], [`FractionalMaxPool3d`] ([`FractionalMaxPool`]); [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`], [`AdaptiveMaxPool3d`] ([`AdaptiveMaxPool`]); [`AvgPool1d`], [`AvgPool2d`], [`AvgPool3d`] ([`AvgPool`]); [`AdaptiveAvgPool1d`], [`AdaptiveAvgPool2d`], [`AdaptiveAvgPool3d`] ([`AdaptiveAvgPool`]); [`LPPool1d`], [`LPPool2d`], [`LPPool3d`] ([`LPPool`]) |
-//! | normalization | [`BatchNorm1d`], [`BatchNorm2d`], [`BatchNorm3d`] ([`BatchNorm`]), over several processes by [`SyncBatchNorm`] and [`convert_sync_batchnorm`](convert_sync_batchnorm()); [`InstanceNorm1d`], [`InstanceNorm2d`], [`InstanceNorm3d`] ([`InstanceNorm`]); [`LayerNorm`], [`LayerNorm2d`], [`RMSNorm`], [`GroupNorm`], [`LocalResponseNorm`], [`CrossMapLRN2d`]; one of several by [`NormLayer`] |
+//! | normalization | [`BatchNorm1d`], [`BatchNorm2d`], [`BatchNorm3d`] ([`BatchNorm`]), over several processes by [`SyncBatchNorm`] and [`convert_sync_batchnorm`](convert_sync_batchnorm()), with constant statistics [`FrozenBatchNorm2d`]; [`InstanceNorm1d`], [`InstanceNorm2d`], [`InstanceNorm3d`] ([`InstanceNorm`]); [`LayerNorm`], [`LayerNorm2d`], [`RMSNorm`], [`GroupNorm`], [`LocalResponseNorm`], [`CrossMapLRN2d`]; one of several by [`NormLayer`] |
 //! | activation | [`ReLU`], [`ReLU6`], [`LeakyReLU`], [`PReLU`], [`RReLU`], [`ELU`], [`CELU`], [`SELU`], [`GELU`], [`SiLU`], [`Mish`], [`GLU`], [`Sigmoid`], [`LogSigmoid`], [`Tanh`], [`Hardsigmoid`], [`Hardswish`], [`Hardtanh`], [`Hardshrink`], [`Softshrink`], [`Tanhshrink`], [`Softplus`], [`Softsign`], [`Threshold`]; one of several by [`ActivationLayer`] |
 //! | softmax | [`Softmax`], [`Softmax2d`], [`Softmin`], [`LogSoftmax`], [`AdaptiveLogSoftmaxWithLoss`] |
 //! | dropout | [`Dropout`], [`Dropout1d`], [`Dropout2d`], [`Dropout3d`], [`AlphaDropout`], [`FeatureAlphaDropout`], [`StochasticDepth`] |
@@ -64,6 +64,7 @@ mod feature_alpha_dropout;
 mod flatten;
 mod fold;
 mod fractional_max_pool;
+mod frozen_batch_norm2d;
 mod gelu;
 mod glu;
 mod group_norm;
@@ -193,6 +194,7 @@ pub use fractional_max_pool::{
     FractionalMaxPool, FractionalMaxPool2d, FractionalMaxPool2dConfig, FractionalMaxPool3d,
     FractionalMaxPool3dConfig, FractionalMaxPoolConfig,
 };
+pub use frozen_batch_norm2d::{FrozenBatchNorm2d, FrozenBatchNorm2dConfig};
 pub use gelu::{Approximate, GELU, GELUConfig};
 pub use glu::{GLU, GLUConfig};
 pub use group_norm::{GroupNorm, GroupNormConfig};

@@ -1,7 +1,7 @@
 //! Losses, by what they compare. Each has PyTorch's name, arguments and defaults.
 //!
 //! A loss is made by `new`, with PyTorch's defaults, or from its configuration; [`Loss::loss`] takes the output of a network
-//! and the target. Those of two tensors are modules too. Shapes that differ are an error, where PyTorch broadcasts.
+//! and the target. Losses of two tensors are modules too. Shapes that differ are an error, where PyTorch broadcasts.
 //!
 //! | of | losses |
 //! |---|---|

@@ -99,7 +99,7 @@ impl fmt::Display for MetricError {
         match self {
             Self::Empty { metric } => write!(
                 f,
-                "{metric}: nothing was seen that counts; call `update` before `compute`"
+                "{metric}: no data was counted; call `update` before `compute`"
             ),
             Self::Shapes {
                 metric,
@@ -124,11 +124,11 @@ impl fmt::Display for MetricError {
             } => write!(
                 f,
                 "{metric}: {what} has class {class}, and there are {num_classes} classes, counted from 0; raise \
-                 the number of classes, or set `ignore_index` if it marks what does not count"
+                 the number of classes, or set `ignore_index` if it marks what is not counted"
             ),
             Self::Probability { metric, value } => write!(
                 f,
-                "{metric}: preds has {value}, which is no probability; set `from_logits` to true if these are \
+                "{metric}: preds has {value}, which is not a probability; set `from_logits` to true if these are \
                  logits"
             ),
             Self::OneClass {

@@ -161,7 +161,7 @@ impl fmt::Display for OptimizerError {
             Self::NothingUnscaled => {
                 write!(
                     f,
-                    "update: no gradients were looked at since the last `update`; call `step` first"
+                    "update: no gradients were checked since the last `update`; call `step` first"
                 )
             }
             Self::HalfGradient { path } => {

@@ -3,7 +3,7 @@
 //! [`SGD`], [`AdamW`] and the others are update rules ([`UpdateRule`]) on one step loop ([`RuleOptimizer`]), and so is an
 //! optimizer of another crate: its options and one function. An optimizer that steps in another way keeps its states in
 //! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and takes a closure. There is no `SparseAdam`, because there are no
-//! sparse gradients: `Adam` moves every row of an embedding.
+//! sparse gradients: `Adam` updates every row of an embedding.
 //!
 //! Gradients accumulate over backward passes until they are cleared. To step over `n` micro-batches as if they were one
 //! batch, divide each loss by their number; the last step of an epoch may have fewer:

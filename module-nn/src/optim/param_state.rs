@@ -93,7 +93,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// There is no tensor with this name.
+    /// There is not a tensor with this name.
     pub fn take(&mut self, name: &str) -> Result<Tensor, String> {
         let found = self.take_optional(name);
         found.ok_or_else(|| format!("`{name}` is missing"))

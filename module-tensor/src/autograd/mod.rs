@@ -1,6 +1,6 @@
-//! Gradients: the engine that runs them backwards through the graph.
+//! Gradients: the engine that propagates them backward through the graph.
 //!
-//! [`Tensor::backward`](crate::Tensor::backward) adds the gradients of all leaves, as in PyTorch. The functions here do more:
+//! [`Tensor::backward`](crate::Tensor::backward) accumulates the gradients of all leaves, as in PyTorch. The functions here do more:
 //!
 //! | function | does |
 //! |---|---|

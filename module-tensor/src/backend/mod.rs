@@ -3,8 +3,8 @@
 //! A backend owns memory and kernels; it knows nothing about gradients, and nothing above it knows how it computes. An
 //! accelerator is another crate that implements [`Backend`].
 //!
-//! The kernels of fused families, such as [`NormKernels`], get operands in the dtypes that the tensors have, each in its
-//! own, and the dtype to compute in (`compute` of the geometry). Each device decides how to convert: the CPU widens half
+//! The kernels of fused families, such as [`NormKernels`], get each operand in the dtype of its tensor, and the dtype to
+//! compute in (`compute` of the geometry). Each device decides how to convert: the CPU widens half
 //! precision, computes, and rounds each result once. Outputs come back in the dtype of the input, gradients in the dtype of
 //! the tensor that they belong to. What a gradient needs from the forward pass is [`Saved`], whose form the device chooses
 //! and which nothing else reads.
@@ -14,7 +14,7 @@
 //! | a device | [`Device`], [`Backend`] and its optional families of fused kernels: [`NormKernels`], [`AttentionKernels`], [`CrossEntropyKernels`], [`RecurrentKernels`], [`SoftmaxKernels`], [`UpdateKernels`] |
 //! | memory | [`Storage`], [`StorageData`], [`Operand`], [`Element`], [`HostData`] |
 //! | operations, by family | [`UnaryOp`], [`BinaryOp`], [`CompareOp`], [`ReduceOp`], [`ArgReduceOp`], [`ConvOp`], [`UnfoldOp`], [`SoftmaxOp`], [`SampleOp`], [`LinearOp`] |
-//! | parameters of kernels | [`ConvGeometry`], [`PoolGeometry`], [`NormGeometry`], [`AttentionGeometry`] and the other types whose names end so |
+//! | parameters of kernels | [`ConvGeometry`], [`PoolGeometry`], [`NormGeometry`], [`AttentionGeometry`] and the other types whose names end in `Geometry` |
 //! | packed elements | [`Packed`], [`PackedRuns`], [`BlockFormat`] |
 //! | random numbers | [`DeviceGenerator`], [`Distribution`] |
 //! | formulas of optimizers | [`UpdateFormula`], [`Real`], [`Formula`] |

@@ -31,6 +31,8 @@ macro_rules! unary_ops {
         Expm1 "expm1" => map1(x, T::exp_m1);
         /// `2/√π · ∫₀ˣ e^(-t²) dt`
         Erf "erf" => map1_wide(x, erf);
+        /// `1 - erf(x)`
+        Erfc "erfc" => call(x, libm::erfc);
         /// `sin x`
         Sin "sin" => map1(x, T::sin);
         /// `cos x`

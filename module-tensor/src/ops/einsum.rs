@@ -32,7 +32,7 @@ impl Term {
             match c {
                 _ if c.is_ascii_alphabetic() => letters.push(c),
                 ' ' => {}
-                _ => return Err(format!("`{c}` in `{text}` is no letter")),
+                _ => return Err(format!("`{c}` in `{text}` is not a letter")),
             }
             rest = &rest[c.len_utf8()..];
         }

@@ -1,13 +1,36 @@
-//! The inverse error function, and the logarithm of the gamma function with its derivatives: `erfinv`,
+//! The complementary and the inverse error function, and the logarithm of the gamma function with its derivatives: `erfinv`,
 //! `lgamma`, `digamma`, `polygamma`.
 
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 use crate::Result;
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 
 impl Tensor {
+    /// `1 - erf(x)`, elementwise, of a floating-point tensor, with all digits where [`erf`](Self::erf) is almost 1.
+    ///
+    /// # Errors
+    ///
+    /// A dtype that is not floating-point.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::Tensor;
+    ///
+    /// let x = Tensor::from([0.0_f64, f64::INFINITY, 5.0]);
+    /// let y = x.erfc()?.to_vec::<f64>()?;
+    /// assert_eq!(y[..2], [1.0, 0.0]);
+    /// assert!((y[2] / 1.537_459_794_428_035e-12 - 1.0).abs() < 1e-15);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    pub fn erfc(&self) -> Result<Self> {
+        self.pointwise(UnaryOp::Erfc, |x| {
+            x.square()?.neg()?.exp()?.mul(-FRAC_2_SQRT_PI)
+        })
+    }
+
     /// The inverse of [`erf`](Self::erf), elementwise, of a floating-point tensor; NaN outside [-1, 1].
     ///
     /// # Errors

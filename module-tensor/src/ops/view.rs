@@ -178,7 +178,7 @@ impl Tensor {
         let shape = infer(NAME, self.shape(), sizes)?;
         if self.layout.reshape(&shape).is_none() {
             let problem = format!(
-                "is no view of shape {} with strides {:?}; use `reshape`, which copies",
+                "is not a view of shape {} with strides {:?}; use `reshape`, which copies",
                 self.shape(),
                 self.layout.strides()
             );

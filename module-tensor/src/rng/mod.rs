@@ -6,7 +6,7 @@
 //! while a closure runs. [`CpuGenerator`] is the engine behind it and fills slices with numbers of its distributions.
 //!
 //! A device may draw its own numbers ([`Backend::generator`](crate::backend::Backend::generator)). Draws for a device
-//! without a generator come from the CPU's, so that a seed gives the same values there.
+//! without a generator come from the CPU's, so a seed gives the same values there.
 //!
 //! # What depends on the platform
 //!

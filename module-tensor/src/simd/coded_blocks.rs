@@ -141,7 +141,7 @@ fn baseline_fused(a: f32, b: f32, c: f32) -> f32 {
 
 /// The sum of lanes in pairs.
 ///
-/// It is no part of the loop, which is made for it else: of lanes in pairs, not of whole vectors.
+/// It is not part of the loop, which is made for it else: of lanes in pairs, not of whole vectors.
 #[inline(never)]
 fn sum_of_lanes(lanes: &[f32; BYTES]) -> f32 {
     let mut sums = *lanes;

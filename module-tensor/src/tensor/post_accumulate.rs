@@ -164,7 +164,7 @@ impl Tensor {
             .as_ref()
             .ok_or(AutogradError::Untracked { op: NAME })?;
         if !edge.is_leaf() {
-            let problem = "is no leaf, and its gradient is not accumulated; use `register_hook`";
+            let problem = "is not a leaf, and its gradient is not accumulated; use `register_hook`";
             return Err(crate::Error::argument(
                 NAME,
                 "tensor",

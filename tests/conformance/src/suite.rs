@@ -45,7 +45,7 @@ pub fn suites() -> Vec<Suite> {
         suite("ops_counting", 543, counting::run, &[]),
         suite("ops_parts", 443, data::run, &[]),
         suite("ops_data", 492, data::run, &[]),
-        suite("ops_functions", 378, functions::run, functions::DIFFERENT),
+        suite("ops_functions", 394, functions::run, functions::DIFFERENT),
         suite("ops_quotients", 193, functions::run, &[]),
         suite("ops_grids", 109, grids::run, &[]),
         suite("ops_functional", 70, grids::run, &[]),

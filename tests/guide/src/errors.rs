@@ -157,7 +157,7 @@ fn message(source: &str, name: &str, variant: &str) -> Option<String> {
     let writes = arm.split("write").skip(1).filter(|rest| {
         rest.starts_with("!(") || rest.starts_with("_str(") || rest.starts_with("ln!(")
     });
-    // An argument that is no literal has none before the end of the call.
+    // An argument that is not a literal has none before the end of the call.
     let texts = writes
         .filter(|rest| !rest.starts_with("_str(p"))
         .filter_map(literal);

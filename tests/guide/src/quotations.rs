@@ -49,7 +49,7 @@ fn programs_that_must_not_compile_are_tests() {
                 let file = block.value("file").unwrap_or_default();
                 let (name, line) = (&page.name, block.line);
                 let is_test = block.is("rust") && file.starts_with("tests/derive/ui/fail/");
-                assert!(is_test, "docs/src/{name}.md:{line} is no test");
+                assert!(is_test, "docs/src/{name}.md:{line} is not a test");
             }
         }
     }

@@ -185,7 +185,7 @@ where
             let module = build(&read(name, kwargs)?)?;
             Ok(Box::new(Bound { module, run }))
         }),
-        layer: Box::new(move |_| Err(Error::custom(format!("{name} is no layer")))),
+        layer: Box::new(move |_| Err(Error::custom(format!("{name} is not a layer")))),
         round_trip: Box::new(move |kwargs| {
             let first: C = read(name, kwargs)?;
             let written = serde_json::to_value(&first).map_err(Error::custom)?;

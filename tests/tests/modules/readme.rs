@@ -123,7 +123,7 @@ fn the_readme_shows_what_is_in_the_files_and_what_programs_print() {
         "another picture; {WRITE}=1 writes it"
     );
 
-    check("<!-- table: speed -->\n", "\nThe whole tables", &speed());
+    check("<!-- table: speed -->\n", "\nThe full tables", &speed());
 }
 
 /// A picture without the times of its calls.
@@ -151,9 +151,10 @@ fn speed() -> String {
         line[start.len()..].trim().to_owned()
     };
     let mut text = format!(
-        "{processor}), one thread, {date}; {versions}. A ratio is the other's\n\
-         time divided by ours: above 1, this library is faster. All rows beside PyTorch: {}.\n\
-         All rows beside candle: {}. Twelve of them, faster and slower:\n\n\
+        "{processor}), one thread, {date}; {versions}. A ratio is the other\n\
+         library's time divided by ours: above 1, this library is faster. The goal of a row is the ratio that it should reach.\n\
+         All rows, compared with PyTorch: {}.\n\
+         All rows, compared with candle: {}. Twelve of the rows:\n\n\
          | | ours, µs | PyTorch, µs | ratio | candle's ratio |\n|---|---|---|---|---|\n",
         said("PyTorch:"),
         said("candle:"),
@@ -351,7 +352,11 @@ fn every_file_of_tests_is_a_module() {
             let path = file.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap();
             let named = text.lines().any(|line| line == format!("mod {name};"));
-            assert!(name == "main" || named, "{} is no module", path.display());
+            assert!(
+                name == "main" || named,
+                "{} is not a module",
+                path.display()
+            );
             files += 1;
         }
     }

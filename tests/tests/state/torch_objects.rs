@@ -11,7 +11,7 @@ use module_tests::golden::{self, Tolerance, assert_close};
 fn tensor(object: &TorchObject) -> &Tensor {
     match object {
         TorchObject::Tensor(tensor) => tensor,
-        other => panic!("{other} is no tensor"),
+        other => panic!("{other} is not a tensor"),
     }
 }
 

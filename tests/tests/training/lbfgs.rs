@@ -291,7 +291,7 @@ fn states_that_do_not_fit_are_refused_and_change_nothing() {
         "{error}"
     );
     for (wrong, text) in [
-        (TorchObject::Int(3), "is no `optimizer.state_dict()`"),
+        (TorchObject::Int(3), "is not an `optimizer.state_dict()`"),
         (without(&good, "t"), "`t`: it is missing"),
         (without(&good, "lr"), "`lr`: it is missing"),
         (with(&good, "lr", (-1.0).into()), "`lr`: -1 is below 0"),

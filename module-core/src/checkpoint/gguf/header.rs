@@ -135,7 +135,7 @@ fn describe(cursor: &mut Cursor<'_>) -> Result<Described, Stop> {
         let row = shape.last().copied().unwrap_or(1);
         if !row.is_multiple_of(elements) {
             return Err(FormatError::Damaged(format!(
-                "its rows of {row} elements are no whole blocks of {elements}, as {kind} has them"
+                "its rows of {row} elements are not whole blocks of {elements}, as {kind} has them"
             )));
         }
         // The unpacked size must be countable too, even if other sizes are 0.

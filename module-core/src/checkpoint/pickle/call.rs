@@ -15,7 +15,7 @@ pub(super) fn call(
     }
     let Value::Global(global) = function else {
         let what = heap.describe(function);
-        return Err(format!("the pickle calls {what}, which is no function"));
+        return Err(format!("the pickle calls {what}, which is not a function"));
     };
     let (Value::Tuple(place), Some(values)) = (arguments, heap.tuple(arguments)) else {
         let what = heap.describe(arguments);

@@ -139,7 +139,11 @@ impl<'a> Machine<'a> {
                 let (name, module) = (self.pop()?, self.pop()?);
                 match (self.heap.text(module), self.heap.text(name)) {
                     (Some(module), Some(name)) => self.heap.global(module, name)?,
-                    _ => return Err("the pickle names a global by what is no text".to_owned()),
+                    _ => {
+                        return Err(
+                            "the pickle names a global by something that is not text".to_owned()
+                        );
+                    }
                 }
             }
             // A new object of a class is made the same way as by calling the class.

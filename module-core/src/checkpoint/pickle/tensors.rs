@@ -166,7 +166,7 @@ impl<'a> TensorBuilder<'a> {
         let size = storage
             .size()
             .filter(|size| size % dtype.size_in_bytes() == 0)
-            .ok_or_else(|| format!("{} elements are no size of a storage", storage.count))?;
+            .ok_or_else(|| format!("{} elements are not a size of a storage", storage.count))?;
         let layout = self.layout(offset, sizes, strides, dtype, size / dtype.size_in_bytes())?;
         let first = self.first.get(&(key, dtype, lazy)).copied();
         if let Some(first) = first.and_then(|place| self.state.tensor_at(place)) {

@@ -113,7 +113,7 @@ fn pitfall_61_a_part_is_a_name_on_loading_and_on_saving() {
     }
     for file in HOSTILE.into_iter().chain([outside]) {
         let message = load(&index("model", file)).unwrap_err().to_string();
-        assert!(message.contains("is no name of a file"), "{message}");
+        assert!(message.contains("is not the name of a file"), "{message}");
     }
     // In some directories, names that differ only in case are the same.
     let two = index("model", "model.0.safetensors");

@@ -163,7 +163,7 @@ impl Targets {
         let (is_below, is_above) = (least < -ROUNDING, greatest > 1.0 + ROUNDING);
         if meaning == Meaning::Probabilities && (is_below || is_above) {
             let message =
-                format!("targets of `{loss}` from {least} to {greatest} are no probabilities");
+                format!("targets of `{loss}` from {least} to {greatest} are not probabilities");
             let finding = error(message)
                 .cause("the loss falls without a bound in such targets")
                 .cure("divide masks of bytes by 255, count classes from 0, or use another loss");

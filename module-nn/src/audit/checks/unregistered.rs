@@ -44,7 +44,7 @@ impl Check for UnregisteredParameter {
             let finding = match used.made_here {
                 _ if module.is_none() => finding
                     .message(format!(
-                        "{count} tensor(s) beside the model get a gradient and are no parameters of it (first used by \
+                        "{count} tensor(s) beside the model get a gradient and are not parameters of it (first used by \
                          `{}`)",
                         used.op
                     ))
@@ -60,7 +60,7 @@ impl Check for UnregisteredParameter {
                     ),
                 false => finding
                     .message(format!(
-                        "{count} tensor(s) used in {name} get a gradient and are no parameters of the model \
+                        "{count} tensor(s) used in {name} get a gradient and are not parameters of the model \
                          (first used by `{}`{})",
                         used.op, used.within
                     ))

@@ -140,7 +140,7 @@ impl fmt::Display for ReaderError {
             ),
             Self::TooLong { format, expected } => write!(
                 f,
-                "{format}: bytes follow the {expected} that its header speaks of; it is not one file of this format"
+                "{format}: bytes follow the {expected} that its header states; it is not one file of this format"
             ),
             Self::Label {
                 format,

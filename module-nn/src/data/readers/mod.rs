@@ -1,7 +1,7 @@
 //! Readers of the files in which data sets are published.
 //!
-//! Headers are checked before memory is allocated for what they claim, and elements are read as they come, so that a small
-//! file costs little, whatever it claims.
+//! Headers are checked before memory is allocated for what they claim, and elements are read as they come: a small
+//! file costs little memory, whatever it claims.
 
 mod cifar;
 mod csv;

@@ -150,7 +150,7 @@ impl LBFGS {
             (object.get("state"), object.get("param_groups"))
         else {
             return Err(format!(
-                "{object} is no `optimizer.state_dict()`, which has `state` and `param_groups`"
+                "{object} is not an `optimizer.state_dict()`, which has `state` and `param_groups`"
             ));
         };
         let [group] = groups.as_slice() else {

@@ -34,7 +34,7 @@ pub(super) fn read<R: UpdateRule>(
         (object.get("state"), object.get("param_groups"))
     else {
         return fail::<R, _>(format!(
-            "{object} is no `optimizer.state_dict()`, which has `state` and `param_groups`; name the entry that \
+            "{object} is not an `optimizer.state_dict()`, which has `state` and `param_groups`; name the entry that \
              is one by `ReadOptions::entry`"
         ));
     };

@@ -21,7 +21,7 @@ pub(super) fn to_json(object: &TorchObject) -> Result<Value, String> {
             let json = Number::from_f64(number).map(Value::Number);
             json.ok_or_else(|| format!("{number} is not finite, and cannot be kept"))
         }
-        other => Err(format!("{other} is no option")),
+        other => Err(format!("{other} is not an option")),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn steps(object: &TorchObject) -> Result<i64, String> {
     // Above 2⁵³ `f64` cannot represent every integer.
     match number.fract() == 0.0 && (0.0..=9.007_199_254_740_992e15).contains(&number) {
         true => Ok(number as i64),
-        false => Err(format!("{number} is no number of steps")),
+        false => Err(format!("{number} is not a number of steps")),
     }
 }
 

@@ -106,7 +106,7 @@ fn its_error_names_the_line_that_registered_it() {
         .mul(2.0)
         .unwrap()
         .register_post_accumulate_grad_hook(|_| Ok(()));
-    assert!(refused.unwrap_err().to_string().contains("is no leaf"));
+    assert!(refused.unwrap_err().to_string().contains("is not a leaf"));
     let untracked = x.detach().register_post_accumulate_grad_hook(|_| Ok(()));
     assert!(matches!(
         untracked.unwrap_err().kind(),

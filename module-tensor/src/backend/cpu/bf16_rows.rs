@@ -101,7 +101,7 @@ fn sums(rows: [&[bf16]; ROWS], factors: &[EvenAndOdd]) -> [EvenAndOdd; ROWS] {
 
 /// The sum of sums, by halves, and of the products of the last elements.
 ///
-/// It is no part of the loop: its registers would be those of the loop.
+/// It is not part of the loop: its registers would be those of the loop.
 #[inline(never)]
 fn total(sums: &EvenAndOdd, row: &[bf16], factors: &[f32]) -> f32 {
     let [mut sums, odd] = *sums;

@@ -22,7 +22,7 @@ use crate::{DType, Result};
 const FEW: usize = 4;
 
 /// `a · b`, plus a row if there is one, in the dtype of `a`; `None` if `b` is not packed, or not in rows or columns
-/// that can be unpacked in runs, or if `a` is no factor that is computed as `F32`.
+/// that can be unpacked in runs, or if `a` is not a factor that is computed as `F32`.
 pub(super) fn packed_matmul(
     row: Option<&Operand>,
     a: &Operand,

@@ -112,8 +112,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "pointwise::Pointwise",
         &[
-            "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "digamma", "erfinv", "exp2",
-            "lgamma", "log10", "log2", "sinh", "tan",
+            "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "digamma", "erfc", "erfinv",
+            "exp2", "lgamma", "log10", "log2", "sinh", "tan",
         ],
     ),
     (

@@ -191,7 +191,7 @@ fn a_view_is_no_copy() {
     let message = x.t().unwrap().view([-1]).unwrap_err().to_string();
     assert_eq!(
         message,
-        "view: shape = [24]: is no view of shape [6, 4] with strides [1, 6]; use `reshape`, which copies"
+        "view: shape = [24]: is not a view of shape [6, 4] with strides [1, 6]; use `reshape`, which copies"
     );
     let message = x.slice(0, .., -1).unwrap_err().to_string();
     assert_eq!(
@@ -229,10 +229,10 @@ fn errors_quote_what_was_asked_for() {
         ),
         ("ij->ik", "has `k` in the output only"),
         ("ij->ii", "has `i` twice in the output"),
-        ("i1", "`1` in `i1` is no letter"),
-        ("i.j", "`.` in `i.j` is no letter"),
+        ("i1", "`1` in `i1` is not a letter"),
+        ("i.j", "`.` in `i.j` is not a letter"),
         ("......", "`......` has more than one ellipsis"),
-        ("ij->i->j", "`-` in `i->j` is no letter"),
+        ("ij->i->j", "`-` in `i->j` is not a letter"),
     ] {
         assert_eq!(
             message(Tensor::einsum(equation, &[&x])),

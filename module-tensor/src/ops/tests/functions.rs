@@ -36,6 +36,7 @@ fn elements() {
     check_unary("log2", |x| above(x, 0.5)?.log2());
     check_unary("log10", |x| above(x, 0.5)?.log10());
     check_unary("exp2", Tensor::exp2);
+    check_unary("erfc", Tensor::erfc);
     check_unary("erfinv", |x| inside(x)?.erfinv());
     check_unary("lgamma", |x| above(x, 0.5)?.lgamma());
     check_unary("digamma", |x| above(x, 0.5)?.digamma());

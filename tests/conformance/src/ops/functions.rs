@@ -66,6 +66,7 @@ fn elementwise(x: &Tensor, case: &Case) -> Option<Result<Tensor>> {
         "log2" => x.log2(),
         "log10" => x.log10(),
         "exp2" => x.exp2(),
+        "erfc" => x.erfc(),
         "erfinv" => x.erfinv(),
         "lgamma" => x.lgamma(),
         "digamma" => x.digamma(),

@@ -125,11 +125,11 @@ fn a_path_that_names_nothing_suggests_the_nearest_name() {
     let net = net();
     assert_error(
         net.get_submodule("layer1.conv3").map(drop),
-        "`conv3` in path `layer1.conv3` is no member of Block; did you mean `conv1`?",
+        "`conv3` in path `layer1.conv3` is not a member of Block; did you mean `conv1`?",
     );
     assert_error(
         net.get_parameter("layer1.conv1.wieght").map(drop),
-        "`wieght` in path `layer1.conv1.wieght` is no member of Conv2d; did you mean `weight`?",
+        "`wieght` in path `layer1.conv1.wieght` is not a member of Conv2d; did you mean `weight`?",
     );
     assert_error(
         net.get_buffer("layer1.conv1.weight").map(drop),
@@ -137,6 +137,6 @@ fn a_path_that_names_nothing_suggests_the_nearest_name() {
     );
     assert_error(
         net.get_submodule("list.7").map(drop),
-        "`7` in path `list.7` is no member of ModuleList",
+        "`7` in path `list.7` is not a member of ModuleList",
     );
 }

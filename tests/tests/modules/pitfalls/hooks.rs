@@ -178,7 +178,7 @@ fn pitfall_17_a_name_that_matches_nothing_is_an_error_with_the_nearest_one() {
     let error = model.get_submodule("haed").map(drop).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`haed` in path `haed` is no member of Net; did you mean `head`?"
+        "`haed` in path `haed` is not a member of Net; did you mean `head`?"
     );
     let error = HookSet::forward(&model, ["hidden", "haed"], |_| ()).unwrap_err();
     assert_eq!(

@@ -281,7 +281,7 @@ fn bombs_do_not_go_off() {
     let mut zeros = deflated(stream, size);
     zeros.crc = Some(crc(&vec![0; size]));
     let message = attempt.refuse("a true stream of zeros", &archive(&[zeros.clone()]));
-    assert!(message.contains("no `.npy` file"), "{message}");
+    assert!(message.contains("not a `.npy` file"), "{message}");
     zeros.size = Some(u32::MAX - 1);
     attempt.refuse("four gigabytes", &archive(&[zeros.clone()]));
     // Each alone is small enough.

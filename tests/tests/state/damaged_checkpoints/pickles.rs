@@ -74,7 +74,7 @@ fn the_same_programs_without_harm_load() {
         .load("Python 2", &zip(&program(&[&ordered.concat()])), None)
         .unwrap();
     assert_eq!(state.keys().collect::<Vec<_>>(), ["w"]);
-    // The oldest function, and extra state that is no tensor.
+    // The oldest function, and extra state that is not a tensor.
     let old = [
         global("torch._utils", "_rebuild_tensor"),
         tuple(&[storage("0", 2), int(1), ints(&[]), ints(&[])]),

@@ -110,9 +110,9 @@ fn crafted_tensors_are_refused() {
     attempt.refuse(&one(&[16], 99, 0), "`x`: the type 99 is not supported");
     attempt.refuse(
         &one(&[16], 2, 0),
-        "its rows of 16 elements are no whole blocks of 32, as Q4_0 has them",
+        "its rows of 16 elements are not whole blocks of 32, as Q4_0 has them",
     );
-    attempt.refuse(&one(&[32, 2], 12, 0), "no whole blocks of 256");
+    attempt.refuse(&one(&[32, 2], 12, 0), "not whole blocks of 256");
     attempt.refuse(&one(&[], 2, 0), "its rows of 1 elements");
     attempt.refuse(
         &one(&[16], 0, 32),

@@ -10,7 +10,7 @@ use super::function::{COUNTS, Function, MANY, double};
 /// The bounds of values: ½ where the function is one rounded operation, or computed in `f64` and rounded (with a little for
 /// the error in `f64`); 1 for those of the standard library; 2 as `vector.rs` documents. The bounds of gradients count the
 /// roundings of the formula that is named.
-static FUNCTIONS: [Function; 34] = [
+static FUNCTIONS: &[Function] = &[
     Function::new(
         "neg",
         Tensor::neg,
@@ -106,6 +106,16 @@ static FUNCTIONS: [Function; 34] = [
         erf,
         |x| FRAC_2_SQRT_PI * (-x * x).exp(),
         [2.0, 7.0],
+    )
+    .slope_scale(|x| (1.0 + x * x) * (-x * x).exp() * FRAC_2_SQRT_PI),
+    // -g 2/√π exp(-x²), as for erf
+    Function::new(
+        "erfc",
+        Tensor::erfc,
+        [-4.0, 9.0],
+        |x| double(x, Tensor::erfc),
+        |x| -FRAC_2_SQRT_PI * (-x * x).exp(),
+        [0.501, 7.0],
     )
     .slope_scale(|x| (1.0 + x * x) * (-x * x).exp() * FRAC_2_SQRT_PI),
     // g cos x

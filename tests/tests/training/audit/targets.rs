@@ -306,7 +306,7 @@ fn a_target_is_out_of_range_by_more_than_a_rounding() {
             assert!([low, high].contains(&value), "{value} {low} {high}");
             let outside =
                 format!("2 of 32 targets of `mse_loss` are outside of [{least}, {greatest}]");
-            let none = format!("from {low} to {high} are no probabilities");
+            let none = format!("from {low} to {high} are not probabilities");
             assert!(
                 message.starts_with(&outside) || message.ends_with(&none),
                 "{message}"

@@ -39,7 +39,7 @@ impl Field {
     fn number(&self) -> u64 {
         match self {
             Self::Varint(number) => *number,
-            _ => panic!("{self:?} is no integer"),
+            _ => panic!("{self:?} is not an integer"),
         }
     }
 

@@ -27,7 +27,7 @@ fn wrong_predictions_are_refused_and_change_nothing() {
     assert_eq!(
         error.to_string(),
         "Accuracy: target has class -1, and there are 3 classes, counted from 0; raise the number of classes, or \
-         set `ignore_index` if it marks what does not count"
+         set `ignore_index` if it marks what is not counted"
     );
     let logits = Tensor::zeros([2, 4], DType::F32).unwrap();
     let error = accuracy.update(&logits, &classes).unwrap_err();

@@ -152,6 +152,6 @@ fn fresh(kind: &str) -> Result<Box<dyn Model>> {
             cell: GRUCell::new(4, 5)?,
             head: Linear::new(5, 3)?,
         }),
-        kind => panic!("{kind} is no model"),
+        kind => panic!("{kind} is not a model"),
     })
 }

@@ -12,7 +12,7 @@ fn an_entry_of_a_training_checkpoint_is_loaded_with_the_rates_of_its_schedule() 
 
     let error = optimizer.load_torch(&path).unwrap_err().to_string();
     assert!(
-        error.contains("a dict is no `optimizer.state_dict()`"),
+        error.contains("a dict is not an `optimizer.state_dict()`"),
         "{error}"
     );
     assert!(error.contains("ReadOptions::entry"), "{error}");

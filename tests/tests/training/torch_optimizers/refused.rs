@@ -50,7 +50,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         ),
         (
             changed(&state, false, "step", Some(TorchObject::Float(1.5))),
-            "state of `p0`: `step`: 1.5 is no number of steps",
+            "state of `p0`: `step`: 1.5 is not a number of steps",
         ),
         (
             changed(&state, false, "max_exp_avg_sq", Some(tensor(&[3, 5]))),
@@ -108,7 +108,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
             "`decoupled_weight_decay` of group 0 is False",
         ),
         (recorded.case("sgd").torch_state(), "has no `betas`"),
-        (TorchObject::None, "None is no `optimizer.state_dict()`"),
+        (TorchObject::None, "None is not an `optimizer.state_dict()`"),
     ];
     for (state, problem) in refused {
         let error = optimizer

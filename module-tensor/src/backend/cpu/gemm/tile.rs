@@ -328,7 +328,7 @@ fn write<T: Tile>(out: &mut [T], sums: &[T], add: bool) {
 
 /// Writes the first rows of a tile as columns of `out`.
 ///
-/// It is no part of the loop, so that sums are read from memory and not taken out of registers one by one.
+/// It is not part of the loop, so that sums are read from memory and not taken out of registers one by one.
 #[inline(never)]
 fn write_transposed<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     level: Level,

@@ -60,9 +60,9 @@ fn calls_of_what_is_allowed_with_wrong_arguments_are_refused() {
         &repeated(b")R", 100),
     ]
     .concat();
-    refuse_value(&mut attempt, "chain", "no function", &chain);
+    refuse_value(&mut attempt, "chain", "not a function", &chain);
     let chain = [&global("torch", "device")[..], &repeated(b")R", 100_000)].concat();
-    refuse_value(&mut attempt, "chain", "no function", &chain);
+    refuse_value(&mut attempt, "chain", "not a function", &chain);
     for object in [
         b"]".to_vec(),
         b")".to_vec(),

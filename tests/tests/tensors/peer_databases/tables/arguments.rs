@@ -89,7 +89,7 @@ impl<'a> Call<'a> {
             Value::Null => Ok(None),
             value => match self.tensor_of(value) {
                 Some(tensor) => Ok(Some(tensor)),
-                None => not_ours(format!("{name} that is no tensor")),
+                None => not_ours(format!("{name} that is not a tensor")),
             },
         }
     }
@@ -198,7 +198,7 @@ impl<'a> Call<'a> {
             value => match (value.as_i64(), float(value)) {
                 (Some(value), _) => Ok(Scalar::Int(value)),
                 (None, Some(value)) => Ok(Scalar::Float(value)),
-                _ => not_ours(format!("{name} that is no number")),
+                _ => not_ours(format!("{name} that is not a number")),
             },
         }
     }

@@ -6,7 +6,7 @@ pub(crate) type Different = (&'static str, &'static str, &'static str, &'static 
 
 const FLOATS: &str =
     "functions of floating-point numbers take no integers and truth values, which are cast first";
-const NUMBERS: &str = "truth values are no numbers: they are cast first";
+const NUMBERS: &str = "truth values are not numbers: they are cast first";
 const TIES: &str = "of equal elements PyTorch takes any, ours the first";
 const NUMBER: &str = "ours also takes a number";
 const ARGUMENT: &str = "ours has no such argument";
@@ -80,7 +80,7 @@ pub(crate) const DIFFERENT: &[Different] = &[
     (
         "masked_fill",
         "*",
-        "value that is no number",
+        "value that is not a number",
         "ours takes numbers: `where_` takes tensors",
     ),
     ("nonzero", "*", "as_tuple", ARGUMENT),

@@ -24,7 +24,7 @@ pub(crate) const OPS: &[Op] = &[
                 let list = |i: usize| serde_json::from_value(pair[i].clone()).ok();
                 match (list(0), list(1)) {
                     (Some(a), Some(b)) => TensordotDims::Pairs(a, b),
-                    _ => return not_ours("dims that are no lists"),
+                    _ => return not_ours("dims that are not lists"),
                 }
             }
             _ => TensordotDims::Count(c.need(2, "dims")?),

@@ -49,7 +49,7 @@ pub(crate) const OPS: &[Op] = &[
         let mut out = x.clone();
         for (shift, dim) in shifts.iter().zip(&dims) {
             let (Some(shift), Some(dim)) = (shift.as_i64(), dim.as_i64()) else {
-                return not_ours("shifts that are no numbers");
+                return not_ours("shifts that are not numbers");
             };
             out = out.roll(shift as isize, dim as isize)?;
         }

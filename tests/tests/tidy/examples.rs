@@ -12,8 +12,11 @@ use items::Public;
 use shown::{Example, Shown};
 use source::{Item, Kind, WRITTEN};
 
+/// A method that so many types have, such as `config` of layers, is the same on each, and shown on one of them.
+const MANY: usize = 20;
+
 /// The crates whose public items are checked.
-const CRATES: [&str; 2] = ["module-tensor", "module-core"];
+const CRATES: [&str; 3] = ["module-tensor", "module-core", "module-nn"];
 
 #[test]
 fn every_public_item_has_an_example() {
@@ -50,8 +53,10 @@ fn is_shown(item: &Item, public: &Public, shown: &Shown) -> bool {
                     || makers.iter().any(|maker| example.looks_at(maker))
             })
         }
-        Kind::Method { owner } => examples
-            .any(|example| example.calls_method(name) && has_type(example, item, owner, public)),
+        Kind::Method { owner } => examples.any(|example| {
+            let is_of_many = public.owners(name) >= MANY;
+            example.calls_method(name) && (is_of_many || has_type(example, item, owner, public))
+        }),
         Kind::TraitMethod { owner } => examples.any(|example| {
             let implements = example.has(&["fn", name]);
             (example.calls_method(name) || implements) && has_type(example, item, owner, public)

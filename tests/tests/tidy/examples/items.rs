@@ -74,6 +74,16 @@ impl Public {
         std::iter::once(name).chain(aliases.map(|(alias, _)| &**alias))
     }
 
+    /// The number of types that have a method of a name.
+    pub(crate) fn owners(&self, method: &str) -> usize {
+        let methods = self.items.iter().filter(|item| item.name == method);
+        let owners = methods.filter_map(|item| match &item.kind {
+            Kind::Method { owner } => Some(owner),
+            Kind::TraitMethod { .. } | Kind::Type | Kind::Function | Kind::Macro => None,
+        });
+        owners.collect::<BTreeSet<_>>().len()
+    }
+
     /// Functions whose result contains a type.
     pub(crate) fn returning(&self, name: &str) -> Vec<&str> {
         let returns = |item: &&Item| {

@@ -35,6 +35,15 @@ impl fmt::Display for Severity {
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// The problems that an [`Audit`](super::Audit) looks for. A kind prints as a name such as `unreached-parameter`.
+        ///
+        /// # Example
+        ///
+        /// ```
+        /// use module_nn::audit::FindingKind;
+        ///
+        /// assert_eq!(FindingKind::CutGraph.name(), "cut-graph");
+        /// assert!(FindingKind::ALL.contains(&FindingKind::DeadUnits));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum FindingKind {

@@ -18,6 +18,7 @@ use crate::{DType, Result, Tensor, default_dtype};
 /// let text = serde_json::to_string(&weights)?;
 /// assert_eq!(text, "[0.5,2.0]");
 /// assert_eq!(serde_json::from_str::<Weights>(&text)?, weights);
+/// assert_eq!(weights.tensor().numel(), 2);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug)]

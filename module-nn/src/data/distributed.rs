@@ -24,6 +24,8 @@ use super::{Sampler, draw};
 /// let dataset: Vec<i64> = (0..5).collect();
 /// let sampler = Arc::new(DistributedSampler::new(dataset.len(), 2, 1)?.shuffle(false));
 /// assert_eq!(sampler.indices()?, [1, 3, 0]);
+/// let shuffled = DistributedSampler::new(5, 2, 0)?.seed(7).drop_last(true);
+/// assert_eq!(shuffled.len(), 2);
 /// let loader = DataLoaderConfig::new().sampler(sampler.clone()).build(dataset)?;
 /// for epoch in 0..2 {
 ///     sampler.set_epoch(epoch);

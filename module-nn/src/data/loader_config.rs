@@ -34,6 +34,7 @@ const PREFETCH_FACTOR: usize = 2;
 /// ```
 /// use module_nn::data::DataLoaderConfig;
 /// use module_nn::data::{BatchSampler, SequentialSampler};
+/// use module_nn::Generator;
 /// use module_nn::prelude::*;
 ///
 /// let sum = |samples: Vec<i32>| Ok(samples.iter().sum::<i32>());
@@ -47,6 +48,12 @@ const PREFETCH_FACTOR: usize = 2;
 /// let config = DataLoaderConfig::new().batch_sampler(pairs).num_workers(2).prefetch_factor(3);
 /// let loader = config.collate_fn(sum).build(vec![1, 2, 3, 4, 5])?;
 /// assert_eq!(loader.iter().collect::<Result<Vec<i32>>>()?, [3, 7, 5]);
+/// // The same order each time that the generator has the same state.
+/// let order = || -> Result<Vec<i32>> {
+///     let config = DataLoaderConfig::new().shuffle(true).generator(Generator::new(0));
+///     config.collate_fn(sum).build(vec![1, 2, 3, 4, 5])?.iter().collect()
+/// };
+/// assert_eq!(order()?, order()?);
 /// # Ok::<(), Error>(())
 /// ```
 #[must_use]

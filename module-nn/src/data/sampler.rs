@@ -35,6 +35,10 @@ use module_core::{Error, Result};
 /// for batch in &loader {
 ///     assert_eq!(batch?.to_vec::<i64>()?, [10, 12, 14]);
 /// }
+/// // It has no state, and refuses that of another sampler.
+/// let sampler = Even(5);
+/// assert!(!sampler.is_empty() && sampler.get_state().is_empty());
+/// assert!(Even(5).set_state(&[1, 2, 3]).is_err());
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Sampler: Send + Sync {

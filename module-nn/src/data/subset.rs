@@ -12,6 +12,7 @@ use super::{DataError, Dataset};
 ///
 /// let subset = Subset::new(vec!["a", "b", "c"], [2, 2, 0])?;
 /// assert_eq!((subset.len(), subset.get(1)?), (3, "c"));
+/// assert_eq!(subset.indices(), [2, 2, 0]);
 /// assert!(Subset::new(vec!["a"], [1]).is_err());
 /// # Ok::<(), Error>(())
 /// ```

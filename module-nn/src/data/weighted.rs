@@ -15,6 +15,9 @@ use super::{Sampler, draw};
 ///
 /// let sampler = WeightedRandomSampler::new([0.0, 0.5, 2.0], 4)?.generator(Generator::new(0));
 /// assert!(sampler.indices()?.iter().all(|&i| i == 1 || i == 2));
+/// let mut once = WeightedRandomSampler::new([1.0, 0.5, 2.0], 3)?.replacement(false)?.indices()?;
+/// once.sort();
+/// assert_eq!(once, [0, 1, 2]);
 /// assert!(WeightedRandomSampler::new([0.0, -1.0], 4).is_err());
 /// # Ok::<(), module_nn::Error>(())
 /// ```

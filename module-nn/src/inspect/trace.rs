@@ -21,6 +21,8 @@ use crate::TensorId;
 /// assert_eq!(paths, ["", "0", "1"]);
 /// assert_eq!(trace.calls()[1].outputs[0].shape.to_string(), "[2, 8]");
 /// assert_eq!(trace.mult_adds(), 2 * (4 * 8 + 8));
+/// assert_eq!(trace.inputs()[0].shape.to_string(), "[2, 4]");
+/// assert_eq!(trace.outputs()[0].shape.to_string(), "[2, 8]");
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -34,6 +34,7 @@ use crate::config::{Build, config};
 ///     .build()?;
 /// let y = stem.call(Tensor::zeros([1, 3, 32, 32], DType::F32)?)?;
 /// assert_eq!(y.shape().to_string(), "[1, 16, 16, 16]");
+/// assert_eq!(stem.layers().len(), 3);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

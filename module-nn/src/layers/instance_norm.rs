@@ -112,6 +112,7 @@ config! {
     ///
     /// let norm = InstanceNorm2dConfig::new(8).affine(true).build()?;
     /// assert_eq!(norm.num_parameters(), 16);
+    /// assert!(norm.weight().is_present());
     ///
     /// // With running statistics, which evaluation uses: at first, mean 0 and variance 1.
     /// let config = InstanceNorm1dConfig::new(1).track_running_stats(true).momentum(0.5).eps(0.0);

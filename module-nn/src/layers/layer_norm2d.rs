@@ -32,6 +32,7 @@ use crate::config::{Build, config};
 /// let norm = LayerNorm2dConfig::new(3).eps(1e-6).build()?;
 /// let y = norm.call(Tensor::randn([2, 3, 4, 5], DType::F32)?)?;
 /// assert!(y.mean(1)?.abs()?.amax(..)?.item::<f32>()? < 1e-5);
+/// assert!(norm.weight().is_present());
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]

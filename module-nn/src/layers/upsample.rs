@@ -26,7 +26,7 @@ use crate::config::{Build, config};
 /// use module_nn::prelude::*;
 ///
 /// let x = Tensor::from([[[1.0_f32, 2.0]]]);
-/// let linear = UpsampleConfig::new().scale_factor(2.0).mode(InterpolateMode::Linear).build()?;
+/// let linear: Upsample = UpsampleConfig::new().scale_factor(2.0).mode(InterpolateMode::Linear).build()?;
 /// assert_eq!(linear.call(x)?.to_vec::<f32>()?, [1.0, 1.25, 1.75, 2.0]);
 ///
 /// let x = Tensor::from([[[1.0_f32, 2.0, 4.0]]]);

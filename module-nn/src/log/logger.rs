@@ -18,6 +18,7 @@ use module_core::{Error, error::quote};
 /// let mut loggers: Vec<Box<dyn Logger>> = vec![Box::new(JSONLinesLogger::new(&path)?)];
 /// for logger in &mut loggers {
 ///     logger.log(1, &[("loss", 0.5), ("lr", 1e-3)])?;
+///     logger.flush()?;
 /// }
 /// assert_eq!(std::fs::read_to_string(path).unwrap(), "{\"step\":1,\"loss\":0.5,\"lr\":0.001}\n");
 /// # Ok::<(), Error>(())

@@ -19,6 +19,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 ///     progress.show(&[("loss", loss)]);
 /// }
 /// progress.println("epoch 1 is over");
+/// // Without output, as in tests.
+/// let hidden = Progress::with_draw_target(indicatif::ProgressDrawTarget::hidden());
+/// assert_eq!(hidden.epoch("epoch 2", &loader).count(), 3);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

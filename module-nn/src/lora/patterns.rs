@@ -17,6 +17,10 @@ use crate::Argument;
 /// assert_eq!(config.scaling("layers.0.value").0, 2);
 /// assert_eq!(config.scaling("layers.0.query").0, 16);
 /// assert_eq!(config.scaling("layers.1.query").0, 8);
+///
+/// let ranks = Patterns::from_iter([("value".to_owned(), 2), ("query".to_owned(), 4)]);
+/// assert!(!ranks.is_empty());
+/// assert_eq!(ranks.iter().collect::<Vec<_>>(), [("value", &2), ("query", &4)]);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patterns<T>(IndexMap<String, T>);

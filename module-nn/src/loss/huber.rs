@@ -22,7 +22,7 @@ use crate::loss::defaults;
 /// ```
 /// use module_nn::prelude::*;
 ///
-/// let criterion = HuberLossConfig::new().delta(0.5).build()?;
+/// let criterion: HuberLoss = HuberLossConfig::new().delta(0.5).build()?;
 /// let loss = criterion.call((Tensor::from([2.0_f32]), Tensor::from([4.0_f32])))?;
 /// assert_eq!(loss.item::<f32>()?, 0.875);
 /// # Ok::<(), Error>(())

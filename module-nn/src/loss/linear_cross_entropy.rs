@@ -44,6 +44,7 @@ use crate::layers::{Linear, LinearConfig};
 /// let input = Tensor::zeros([4, 8], DType::F32)?;
 /// let loss = criterion.call((input, Tensor::from([1_i64, 2, 3, 4])))?;
 /// assert!((loss.item::<f32>()? - 50_000_f32.ln()).abs() < 1e-4);
+/// assert_eq!(criterion.linear().weight().shape().to_string(), "[50000, 8]");
 ///
 /// // Two labels for each input, of four classes, in chunks of two rows.
 /// let options = LinearCrossEntropyOptions::new().batch_chunk_size(2).chunking_method(None);

@@ -25,6 +25,13 @@ use super::totals::{Sums, Totals};
 /// loss.reset();
 /// loss.update(Tensor::from([1.0_f32, 3.0]))?;
 /// assert_eq!(loss.compute()?, 2.0);
+/// // What two workers have seen.
+/// let (mut first, mut second) = (MeanMetric::default(), MeanMetric::default());
+/// first.update(1.0)?;
+/// second.update(Tensor::from([4.0_f32, 4.0]))?;
+/// first.merge(&second);
+/// first.merge_state(&second.state()?)?;
+/// assert_eq!(first.compute()?, 3.4);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

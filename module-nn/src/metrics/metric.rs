@@ -22,6 +22,8 @@ use super::totals::Totals;
 /// there.update(&Tensor::from([5.0_f32]), &Tensor::from([0.0_f32]))?;
 /// here.merge_state(&there.state()?)?;
 /// assert_eq!(here.value()?, 2.0);
+/// here.merge(&there)?;
+/// assert_eq!(here.value()?, 2.75);
 /// // The next epoch.
 /// here.reset();
 /// assert!(here.compute().is_err());

@@ -54,6 +54,7 @@ config! {
     /// let config = AdadeltaConfig::new(1.0)
     ///     .rho(0.5)
     ///     .eps(0.01)
+    ///     .weight_decay(0.0)
     ///     .maximize(true);
     /// let mut optimizer = config.build(&model)?;
     /// for _ in 0..2 {

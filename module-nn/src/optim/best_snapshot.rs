@@ -30,6 +30,7 @@ const NAME: &str = "BestSnapshot";
 /// best.restore(&model)?;
 /// assert_eq!(model[0].detach().item::<f32>()?, 2.0);
 /// assert_eq!((best.best(), best.best_epoch()), (Some(0.9), Some(1)));
+/// assert_eq!(best.state_dict().map(|state| state.len()), Some(1));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

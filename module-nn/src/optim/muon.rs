@@ -90,6 +90,7 @@ config! {
     /// let config = MuonConfig::new(0.1)
     ///     .momentum(0.9)
     ///     .nesterov(false)
+    ///     .weight_decay(0.1)
     ///     .ns_coefficients((1.5, -0.5, 0.0))
     ///     .ns_steps(30_usize)
     ///     .eps(1e-6)

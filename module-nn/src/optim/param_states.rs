@@ -18,6 +18,8 @@ use super::step_parameters::{ParamInfo, StepParameters};
 ///
 /// let model = Linear::new(2, 1)?;
 /// let mut states: ParamStates<Tensor> = ParamStates::new(&model);
+/// assert!(!states.is_empty());
+/// assert_eq!((states.len(), states.paths().last()), (2, Some("bias")));
 /// model.call(Tensor::from([[1.0_f32, 2.0]]))?.sum(..)?.backward()?;
 /// states.step(&model, |parameter, value, grad, state| {
 ///     let lr = if parameter.path == "bias" { 0.2 } else { 0.1 };

@@ -38,6 +38,11 @@ use super::{Optimizer, OptimizerError, ParamGroup, ParamGroups, ParamState, Para
 ///         self.lr = lr;
 ///     }
 ///
+///     // Ranks may each move a part of a parameter.
+///     fn is_elementwise(&self) -> bool {
+///         true
+///     }
+///
 ///     fn update(&self, value: &Tensor, grad: &Tensor, _: &mut Option<()>) -> Result<Tensor> {
 ///         value.add_scaled(&grad.sign()?, -self.lr)
 ///     }

@@ -9,7 +9,7 @@ use module_core::{DType, Error, Result, Tensor};
 /// # Example
 ///
 /// ```
-/// use module_nn::Tensor;
+/// use module_nn::{DType, Tensor};
 /// use module_nn::rnn::{PackOptions, PackedSequence, pack_padded_sequence, pack_sequence};
 ///
 /// let packed = pack_sequence(&[Tensor::from([1_i64, 2, 3]), Tensor::from([4_i64, 5])])?;
@@ -24,6 +24,7 @@ use module_core::{DType, Error, Result, Tensor};
 /// assert_eq!(packed.unsorted_indices().unwrap().to_vec::<i64>()?, [1, 0]);
 /// let vectors = packed.with_data(packed.data().one_hot(5)?)?;
 /// assert_eq!(vectors.data().shape().to_string(), "[4, 5]");
+/// assert_eq!(vectors.to_dtype(DType::F64)?.data().dtype(), DType::F64);
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Debug)]

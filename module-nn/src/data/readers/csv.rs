@@ -39,6 +39,8 @@ const OP: &str = "csv";
 ///
 /// let broken = CsvConfig::new().read("a,b\n1,2\n3,\n".as_bytes()).unwrap_err();
 /// assert_eq!(broken.to_string(), "csv: line 3, column 1 (`b`): `` is empty; fill it in, or leave the row out");
+/// # #[cfg(feature = "fs")]
+/// assert!(CsvConfig::new().load("missing.csv").unwrap_err().to_string().contains("missing.csv"));
 /// # Ok::<(), module_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,8 @@ use super::trace::Trace;
 /// let trace = Trace::record_flows(&model, Tensor::randn([2, 4], DType::F32)?)?;
 /// let picture = Picture::new(&trace);
 /// assert!(picture.to_svg().starts_with("<svg"));
+/// // Modules deeper than the depth are drawn as a part of the one around them.
+/// assert!(Picture::new(&trace).depth(0).to_dot().len() < picture.to_dot().len());
 /// assert!(picture.to_dot().contains(r#"call1 -> call2 [label="[2, 8]"]"#));
 /// # Ok::<(), Error>(())
 /// ```

@@ -67,7 +67,7 @@ pub fn load_pretrained<M: Module + ?Sized>(
 /// # Example
 ///
 /// ```
-/// use module_nn::lora::{self, LoraConfig};
+/// use module_nn::lora::{self, LoraConfig, PeftAdapter};
 /// use module_nn::prelude::*;
 ///
 /// let mut net = Sequential::new().push(Linear::new(4, 8)?).push(Linear::new(8, 2)?);
@@ -75,6 +75,9 @@ pub fn load_pretrained<M: Module + ?Sized>(
 /// let folder = std::env::temp_dir().join(format!("doc-saved-adapter-{}", std::process::id()));
 /// lora::save_pretrained(&net, "default", &folder)?;
 /// assert!(folder.join("adapter_model.safetensors").exists());
+/// // The same in two steps, and back.
+/// PeftAdapter::of(&net, "default")?.save(&folder)?;
+/// assert_eq!(PeftAdapter::load(&folder)?.tensors.len(), 2);
 /// std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

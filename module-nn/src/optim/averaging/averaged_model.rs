@@ -28,6 +28,15 @@ use super::tensors::{Kept, Role, Tensors};
 /// impl AveragingRule for Greatest {
 ///     const NAME: &'static str = "Greatest";
 ///
+///     // No options to check, and running statistics are averaged too.
+///     fn check(&self) -> Result<()> {
+///         Ok(())
+///     }
+///
+///     fn use_buffers(&self) -> bool {
+///         true
+///     }
+///
 ///     fn average(&self, averaged: &Tensor, value: &Tensor, _: u64) -> Result<Tensor> {
 ///         averaged.maximum(value)
 ///     }

@@ -35,6 +35,10 @@ use crate::optim::Optimizer;
 /// assert_eq!(schedule.last_lrs(), [0.0625]);
 /// schedule.restart(&mut optimizer)?;
 /// assert_eq!(optimizer.lr(), 0.5);
+/// // From the rate that the optimizer has now.
+/// optimizer.set_lr(0.2)?;
+/// schedule.start(&mut optimizer)?;
+/// assert_eq!(schedule.last_lrs(), [0.2]);
 /// # Ok::<(), Error>(())
 /// ```
 #[doc(alias = "LRScheduler")]

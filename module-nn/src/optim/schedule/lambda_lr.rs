@@ -25,7 +25,7 @@ const NAME: &str = "LambdaLR";
 /// let mut optimizer = SGD::new(&Linear::new(2, 1)?, 0.5)?;
 /// let mut schedule = LambdaLR::new(&mut optimizer, |epoch| 1.0 / (1 + epoch) as f64)?;
 /// schedule.step(&mut optimizer)?;
-/// assert_eq!(optimizer.lr(), 0.25);
+/// assert_eq!((optimizer.lr(), schedule.last_epoch()), (0.25, 1));
 /// # Ok::<(), Error>(())
 /// ```
 pub struct LambdaLR {

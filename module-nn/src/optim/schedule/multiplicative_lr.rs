@@ -27,7 +27,11 @@ const NAME: &str = "MultiplicativeLR";
 /// let mut schedule = MultiplicativeLR::new(&mut optimizer, |_epoch| 0.5)?;
 /// schedule.step(&mut optimizer)?;
 /// schedule.step(&mut optimizer)?;
-/// assert_eq!(optimizer.lr(), 0.125);
+/// assert_eq!((optimizer.lr(), schedule.last_epoch()), (0.125, 2));
+///
+/// let mut schedule = MultiplicativeLR::each(&mut optimizer, vec![Box::new(|_epoch| 2.0)])?;
+/// schedule.step(&mut optimizer)?;
+/// assert_eq!(schedule.last_lrs(), [0.25]);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct MultiplicativeLR {

@@ -28,6 +28,11 @@ use crate::optim::Optimizer;
 /// impl ScheduleRule for InverseSqrt {
 ///     const NAME: &'static str = "InverseSqrt";
 ///
+///     // No argument can be outside its range.
+///     fn check(&self, _groups: usize) -> Result<()> {
+///         Ok(())
+///     }
+///
 ///     fn lr(&self, at: &ScheduleStep) -> Result<f64> {
 ///         Ok(at.base_lr / (1.0 + at.epoch as f64).sqrt())
 ///     }

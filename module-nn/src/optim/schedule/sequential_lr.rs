@@ -34,6 +34,7 @@ const NAME: &str = "SequentialLR";
 ///     lrs.push(optimizer.lr());
 /// }
 /// assert_eq!(lrs, [0.5, 0.75, 1.0, 0.5]);
+/// assert_eq!(schedule.last_epoch(), 3);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct SequentialLR {

@@ -248,7 +248,10 @@ pub(super) fn collectives_in_flight(comm: &dyn Comm) -> Result<()> {
 pub(super) fn wrong_arguments_are_refused(comm: &dyn Comm) -> Result<()> {
     let size = comm.size();
     let x = Tensor::from([1.0_f32]);
-    holds("a root that is not a rank", comm.broadcast(&x, size).is_err())?;
+    holds(
+        "a root that is not a rank",
+        comm.broadcast(&x, size).is_err(),
+    )?;
     holds(
         "a mean of integers",
         comm.all_reduce(&Tensor::from([1_i64]), ReduceOp::Mean)

@@ -62,7 +62,7 @@ pub(super) mod sealed {
         const NO_WORDS: Self::Words;
 
         /// Fills `out` with the next words.
-        #[expect(private_interfaces, reason = "the trait is sealed")]
+        #[allow(private_interfaces, reason = "the trait is sealed")]
         fn fill_words(engine: &mut Mt19937, out: &mut [Self::Words]);
         /// A uniform in `[0, 1)`: 24 bits of one word, or 53 bits of two.
         fn unit(words: Self::Words) -> Self;

@@ -105,7 +105,7 @@ impl Wide for f32 {
     type Words = u32;
     const NO_WORDS: u32 = 0;
 
-    #[expect(private_interfaces, reason = "the trait is sealed")]
+    #[allow(private_interfaces, reason = "the trait is sealed")]
     fn fill_words(engine: &mut Mt19937, out: &mut [u32]) {
         engine.fill(out);
     }
@@ -153,7 +153,7 @@ impl Wide for f64 {
     type Words = [u32; 2];
     const NO_WORDS: [u32; 2] = [0; 2];
 
-    #[expect(private_interfaces, reason = "the trait is sealed")]
+    #[allow(private_interfaces, reason = "the trait is sealed")]
     fn fill_words(engine: &mut Mt19937, out: &mut [[u32; 2]]) {
         engine.fill(out.as_flattened_mut());
     }

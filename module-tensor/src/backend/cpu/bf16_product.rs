@@ -9,9 +9,8 @@ use half::bf16;
 use half::slice::HalfFloatSliceExt;
 
 use super::aligned_vec::Workspace;
-use super::gemm::{Factor, Matrix, MatrixMut, blocks};
+use super::gemm::{Factor, Matrix, MatrixMut, SplitProduct, blocks};
 use super::simd::{BF16_TILE_COLUMNS, BF16_TILE_ROWS, Bf16Dot, Level, Pair};
-use super::threads::{SplitRows, parallel_for};
 use super::{Operand, elements};
 use crate::Result;
 use crate::zip::zip_mut;
@@ -31,7 +30,8 @@ pub(super) fn add_product(dot: Bf16Dot, a: &Operand, b: &Operand, out: &mut [f32
     let (shape, steps) = (b.layout.shape(), b.layout.strides());
     let columns = pairs(b, [shape[1], shape[0]], [steps[1], steps[0]], &mut b_copy)?.t();
     let product = Product { dot, rows, columns };
-    product.parallel_for(out)
+    product.parallel_for(out);
+    Ok(())
 }
 
 /// A factor whose elements are pairs of neighbors along the inner dimension, in its second place here, each in the bits of an
@@ -86,34 +86,21 @@ struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// Shares the longer side among threads, whole tiles to each.
-    fn parallel_for(&self, out: &mut [f32]) -> Result<()> {
+    fn parallel_for(&self, out: &mut [f32]) {
         let (m, depth, n) = (
             Factor::rows(&self.rows),
             Factor::columns(&self.rows),
             Factor::columns(&self.columns),
         );
-        let by_rows = m >= n;
-        let (items, len, other) = match by_rows {
-            true => (BF16_TILE_ROWS, m, n),
-            false => (BF16_TILE_COLUMNS, n, m),
+        let split = SplitProduct {
+            sizes: [m, n],
+            tile: [BF16_TILE_ROWS, BF16_TILE_COLUMNS],
+            transposed: false,
+            depth,
+            per_ns: 64,
         };
-        let part = SplitRows {
-            rows: MatrixMut::new(out, m).into_rows(),
-            items,
-            between_rows: by_rows,
-        };
-        // About 64 pairs are multiplied in a nanosecond.
-        let steps = (items * depth).saturating_mul(other) / 64;
-        parallel_for(len.div_ceil(items), steps, part, &|range, mut part| {
-            let range = range.start * items..(range.end * items).min(len);
-            let (rows, columns) = match by_rows {
-                true => (range, 0..n),
-                false => (0..m, range),
-            };
-            self.run(rows, columns, &mut part.rows);
-            Ok(())
-        })
+        let out = MatrixMut::new(out, m).into_rows();
+        split.run(out, &|rows, columns, out| self.run(rows, columns, out));
     }
 
     /// Some rows and columns, added to those of `out`, which has no others.

@@ -166,30 +166,14 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
     fn parallel_for(&self, out: Vec<&mut [T]>) {
         let shape = T::shape(self.level);
         let (m, k, n) = (self.left.rows(), self.left.columns(), self.right.columns());
-        // Columns are packed by each thread that reads them.
-        let by_rows = m >= n;
-        let (items, len, other) = match by_rows {
-            true => (shape.rows, m, n),
-            false => (shape.columns, n, m),
+        let split = SplitProduct {
+            sizes: [m, n],
+            tile: [shape.rows, shape.columns],
+            transposed: self.transposed,
+            depth: k,
+            per_ns: 32,
         };
-        let part = SplitRows {
-            rows: out,
-            items,
-            between_rows: by_rows != self.transposed,
-        };
-        // About 32 products are added in a nanosecond.
-        let steps = (items * k).saturating_mul(other) / 32;
-        let done = parallel_for(len.div_ceil(items), steps, part, &|range, mut part| {
-            let range = range.start * items..(range.end * items).min(len);
-            let (rows, columns) = match by_rows {
-                true => (range, 0..n),
-                false => (0..m, range),
-            };
-            self.run(rows, columns, &mut part.rows);
-            Ok(())
-        });
-        // The work above does not fail.
-        debug_assert!(done.is_ok());
+        split.run(out, &|rows, columns, out| self.run(rows, columns, out));
     }
 
     /// Some rows and columns, written to those of `out`, which has no others.
@@ -231,6 +215,52 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
                 }
             }
         }
+    }
+}
+
+/// How a product is shared among threads: the longer side, whole tiles to each. The other side is packed by each thread that
+/// reads it.
+pub(super) struct SplitProduct {
+    /// Rows and columns of the product, and of a tile.
+    pub(super) sizes: [usize; 2],
+    pub(super) tile: [usize; 2],
+    /// Whether rows of the product are columns of what it is written to.
+    pub(super) transposed: bool,
+    /// The terms of each element, and about how many are added in a nanosecond.
+    pub(super) depth: usize,
+    pub(super) per_ns: usize,
+}
+
+impl SplitProduct {
+    /// Does the work for some rows and columns, with those of `out`, in each thread.
+    pub(super) fn run<T: Send>(
+        self,
+        out: Vec<&mut [T]>,
+        work: &(dyn Fn(Range<usize>, Range<usize>, &mut [&mut [T]]) + Sync),
+    ) {
+        let [m, n] = self.sizes;
+        let by_rows = m >= n;
+        let (items, len, other) = match by_rows {
+            true => (self.tile[0], m, n),
+            false => (self.tile[1], n, m),
+        };
+        let part = SplitRows {
+            rows: out,
+            items,
+            between_rows: by_rows != self.transposed,
+        };
+        let item_ns = (items * self.depth).saturating_mul(other) / self.per_ns;
+        let done = parallel_for(len.div_ceil(items), item_ns, part, &|range, mut part| {
+            let range = range.start * items..(range.end * items).min(len);
+            let (rows, columns) = match by_rows {
+                true => (range, 0..n),
+                false => (0..m, range),
+            };
+            work(rows, columns, &mut part.rows);
+            Ok(())
+        });
+        // The work above does not fail.
+        debug_assert!(done.is_ok());
     }
 }
 

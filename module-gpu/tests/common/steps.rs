@@ -20,6 +20,14 @@ pub(crate) const STEPS: [(&str, BuildStep); 3] = [
     ("ResNet-18, 2 images of 32 × 32", resnet_18),
 ];
 
+/// Moves the parameters by the gradient of a loss, which it returns.
+fn descend(model: &dyn Module, optimizer: &mut dyn Optimizer, loss: Tensor) -> Result<Tensor> {
+    model.zero_grad();
+    loss.backward()?;
+    optimizer.step(model)?;
+    Ok(loss)
+}
+
 fn digits(device: Device) -> Result<Step> {
     let digits = Digits::read()?;
     manual_seed(0);
@@ -34,10 +42,7 @@ fn digits(device: Device) -> Result<Step> {
     let labels = digits.labels.narrow(0, 0..32)?.to_device(&device)?;
     Ok(Box::new(move || {
         let loss = criterion.loss(&model.call(images.clone())?, &labels)?;
-        model.zero_grad();
-        loss.backward()?;
-        optimizer.step(&model)?;
-        Ok(loss)
+        descend(&model, &mut optimizer, loss)
     }))
 }
 
@@ -62,10 +67,7 @@ fn gpt2_block(device: Device) -> Result<Step> {
         with_default_device(device, || {
             let logits = model.call(inputs.clone())?.flatten(0, 1)?;
             let loss = criterion.loss(&logits, &targets.flatten(0, 1)?)?;
-            model.zero_grad();
-            loss.backward()?;
-            optimizer.step(&model)?;
-            Ok(loss)
+            descend(&model, &mut optimizer, loss)
         })
     }))
 }
@@ -86,9 +88,6 @@ fn resnet_18(device: Device) -> Result<Step> {
     let criterion = CrossEntropyLoss::new();
     Ok(Box::new(move || {
         let loss = criterion.loss(&model.call(images.clone())?, &labels)?;
-        model.zero_grad();
-        loss.backward()?;
-        optimizer.step(&model)?;
-        Ok(loss)
+        descend(&model, &mut optimizer, loss)
     }))
 }

@@ -100,7 +100,7 @@ impl Product<'_> {
             per_ns: 64,
         };
         let out = MatrixMut::new(out, m).into_rows();
-        split.run(out, &|rows, columns, out| self.run(rows, columns, out));
+        split.run(out, |rows, columns, out| self.run(rows, columns, out));
     }
 
     /// Some rows and columns, added to those of `out`, which has no others.

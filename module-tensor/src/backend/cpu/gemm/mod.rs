@@ -173,7 +173,7 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
             depth: k,
             per_ns: 32,
         };
-        split.run(out, &|rows, columns, out| self.run(rows, columns, out));
+        split.run(out, |rows, columns, out| self.run(rows, columns, out));
     }
 
     /// Some rows and columns, written to those of `out`, which has no others.
@@ -236,7 +236,7 @@ impl SplitProduct {
     pub(super) fn run<T: Send>(
         self,
         out: Vec<&mut [T]>,
-        work: &(dyn Fn(Range<usize>, Range<usize>, &mut [&mut [T]]) + Sync),
+        work: impl Fn(Range<usize>, Range<usize>, &mut [&mut [T]]) + Sync,
     ) {
         let [m, n] = self.sizes;
         let by_rows = m >= n;

@@ -63,6 +63,7 @@ macro_rules! high_tile {
             ) -> [[Self; PANEL]; FEW] {
                 #[cfg(not(target_arch = "x86_64"))]
                 let _ = level;
+                // The compiler would take one lane of each row for a vector.
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 {
                     // SAFETY: a level is only made where the processor has what the function was compiled for.

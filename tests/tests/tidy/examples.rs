@@ -53,10 +53,12 @@ fn is_shown(item: &Item, public: &Public, shown: &Shown) -> bool {
                     || makers.iter().any(|maker| example.looks_at(maker))
             })
         }
-        Kind::Method { owner } => examples.any(|example| {
+        Kind::Method { owner } => {
             let is_of_many = public.owners(name) >= MANY;
-            example.calls_method(name) && (is_of_many || has_type(example, item, owner, public))
-        }),
+            examples.any(|example| {
+                example.calls_method(name) && (is_of_many || has_type(example, item, owner, public))
+            })
+        }
         Kind::TraitMethod { owner } => examples.any(|example| {
             let implements = example.has(&["fn", name]);
             (example.calls_method(name) || implements) && has_type(example, item, owner, public)

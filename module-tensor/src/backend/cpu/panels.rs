@@ -11,7 +11,7 @@ use super::simd::{Level, Leveled, Loop, PANEL, run_at_best_level};
 use super::threads::{Items, parallel_for_again};
 use super::transpose::columns_of_lines;
 use crate::Result;
-use crate::zip::{zip, zip_mut};
+use crate::zip::zip_mut;
 
 /// The number of columns that are summed side by side.
 const WIDE: usize = PANEL;
@@ -130,7 +130,7 @@ impl<T: Float> Loop for RowProduct<'_, T> {
             }
             for (panel, out) in group.chunks_exact(len).zip(out.chunks_mut(WIDE)) {
                 let width = out.len();
-                tile::<T, false, 1>(panel.as_chunks().0, a, out, width, &(0..width));
+                tile::<T, 1>(panel.as_chunks().0, a, out, width, &(0..width));
             }
         }
     }
@@ -149,23 +149,23 @@ impl<T: Float> Leveled for Product<'_, T> {
 
     #[inline(always)]
     fn run_avx512(self) {
-        self.run::<true, TALL_AVX512>();
+        self.run::<TALL_AVX512>();
     }
 
     #[inline(always)]
     fn run_avx2(self) {
-        self.run::<false, TALL>();
+        self.run::<TALL>();
     }
 
     #[inline(always)]
     fn run_baseline(self) {
-        self.run::<false, TALL>();
+        self.run::<TALL>();
     }
 }
 
 impl<T: Float> Product<'_, T> {
     #[inline(always)]
-    fn run<const AVX512: bool, const MOST: usize>(self) {
+    fn run<const MOST: usize>(self) {
         let Self {
             panels,
             a,
@@ -193,13 +193,13 @@ impl<T: Float> Product<'_, T> {
                 let a = &tiles[start * depth..][..tall * depth];
                 let out = &mut out[start * width..][..tall * width];
                 match tall {
-                    2 => tile::<T, AVX512, 2>(panel, a, out, width, &columns),
-                    3 => tile::<T, AVX512, 3>(panel, a, out, width, &columns),
-                    4 => tile::<T, AVX512, 4>(panel, a, out, width, &columns),
-                    5 => tile::<T, AVX512, 5>(panel, a, out, width, &columns),
-                    6 => tile::<T, AVX512, 6>(panel, a, out, width, &columns),
-                    7 if MOST > TALL => tile::<T, AVX512, 7>(panel, a, out, width, &columns),
-                    _ => tile::<T, AVX512, MOST>(panel, a, out, width, &columns),
+                    2 => tile::<T, 2>(panel, a, out, width, &columns),
+                    3 => tile::<T, 3>(panel, a, out, width, &columns),
+                    4 => tile::<T, 4>(panel, a, out, width, &columns),
+                    5 => tile::<T, 5>(panel, a, out, width, &columns),
+                    6 => tile::<T, 6>(panel, a, out, width, &columns),
+                    7 if MOST > TALL => tile::<T, 7>(panel, a, out, width, &columns),
+                    _ => tile::<T, MOST>(panel, a, out, width, &columns),
                 }
                 left -= tall;
             }
@@ -236,27 +236,14 @@ fn row<T: Float>(panels: &[[T; WIDE]], a: &[T], out: &mut [T]) {
 
 /// Some rows of `out` in some of their columns: as many sums as the processor has room for.
 #[inline(always)]
-fn tile<T: Float, const AVX512: bool, const ROWS: usize>(
+fn tile<T: Float, const ROWS: usize>(
     panel: &[[T; WIDE]],
     a: &[T],
     out: &mut [T],
     width: usize,
     columns: &std::ops::Range<usize>,
 ) {
-    let factors = a.as_chunks::<ROWS>().0;
-    let mut sums = [[T::zero(); WIDE]; ROWS];
-    if AVX512 {
-        // The compiler would take one lane of each row for a vector.
-        sums = T::few_rows(Level::highest(), factors, panel);
-    } else {
-        for (line, factors) in zip(panel, factors) {
-            for (sums, factor) in zip_mut(&mut sums, factors) {
-                for (sum, &v) in zip_mut(sums, line) {
-                    *sum = factor.times_plus(v, *sum);
-                }
-            }
-        }
-    }
+    let sums = T::few_rows(Level::highest(), a.as_chunks::<ROWS>().0, panel);
     for (out, sums) in out.chunks_exact_mut(width).zip(sums) {
         let out = &mut out[columns.clone()];
         match <&mut [T; WIDE]>::try_from(&mut *out) {

@@ -39,7 +39,8 @@ impl fmt::Display for Operations {
                 match all.len() - listed.len() {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
-                }
+                }?;
+                f.write_str(" (`Gpu::set_group_size(1)` finds which)")
             }
         }
     }

@@ -130,6 +130,26 @@ impl Gpu {
         self.pool.set_limit(bytes);
     }
 
+    /// How many launches are handed to the driver together, 64 unless it is set; 0 counts as 1.
+    ///
+    /// With 1, an error that arrives late names the one operation that asked for the work, as with PyTorch's
+    /// `CUDA_LAUNCH_BLOCKING=1`; larger groups cost less time.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_gpu::Gpu;
+    ///
+    /// if let Ok(device) = module_gpu::device(0)
+    ///     && let Some(gpu) = device.backend_as::<Gpu>()
+    /// {
+    ///     gpu.set_group_size(1); // while looking for an error
+    /// }
+    /// ```
+    pub fn set_group_size(&self, launches: usize) {
+        self.recorder().set_group_size(launches, &self.counters);
+    }
+
     /// The device under which this backend is registered.
     pub(crate) fn device(&self) -> Device {
         let find = || {

@@ -14,7 +14,7 @@ use crate::pipelines::Pipeline;
 use crate::stats::{Counters, add};
 use crate::wait::wait_for;
 
-/// Launches of a group.
+/// Launches of a group, unless a program sets another number.
 const GROUP: usize = 64;
 
 /// Bytes of the parameters of a group.
@@ -36,6 +36,8 @@ pub(crate) struct Recorder {
     buffer: Buffer,
     alignment: usize,
     launches: usize,
+    /// The launches after which a group is handed over.
+    group_size: usize,
     /// The operations of this group, for errors that the driver finds when it gets the group.
     operations: Operations,
     submitted: VecDeque<SubmissionIndex>,
@@ -60,10 +62,17 @@ impl Recorder {
             buffer,
             alignment: alignment.max(16) as usize,
             launches: 0,
+            group_size: GROUP,
             operations: Operations::default(),
             submitted: VecDeque::new(),
             failures,
         }
+    }
+
+    /// Hands over groups of this many launches from now on, the present one first.
+    pub(crate) fn set_group_size(&mut self, launches: usize, counters: &Counters) {
+        self.submit(counters);
+        self.group_size = launches.max(1);
     }
 
     fn encoder(&mut self) -> &mut CommandEncoder {
@@ -83,7 +92,7 @@ impl Recorder {
         counters: &Counters,
     ) {
         let start = self.parameters.len().next_multiple_of(self.alignment);
-        if start as u64 + pipeline.parameters > PARAMETERS || self.launches >= GROUP {
+        if start as u64 + pipeline.parameters > PARAMETERS || self.launches >= self.group_size {
             self.submit(counters);
         }
         asks_for(op);

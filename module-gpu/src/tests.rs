@@ -78,7 +78,25 @@ fn an_error_in_a_group_names_the_operations_of_the_group() -> Result<()> {
     x.tanh()?;
     device.synchronize()?;
     launch_too_much(device, "too_much")?;
-    assert_told(device, "one of full, too_much")
+    assert_told(
+        device,
+        "one of full, too_much (`Gpu::set_group_size(1)` finds which)",
+    )
+}
+
+#[test]
+fn an_error_in_a_group_of_one_names_the_operation() -> Result<()> {
+    let Some((_alone, device)) = alone() else {
+        return Ok(());
+    };
+    gpu(device).set_group_size(1);
+    let x = ones(device)?;
+    x.tanh()?;
+    launch_too_much(device, "too_much")?;
+    x.mul(2.0)?;
+    let told = assert_told(device, "too_much");
+    gpu(device).set_group_size(64);
+    told
 }
 
 #[test]
@@ -92,7 +110,10 @@ fn an_error_in_work_of_another_thread_names_its_operation() -> Result<()> {
         asked.join().unwrap()
     })?;
     ones(device)?.mul(3.0)?;
-    assert_told(device, "one of full, of_a_thread, mul")
+    assert_told(
+        device,
+        "one of full, of_a_thread, mul (`Gpu::set_group_size(1)` finds which)",
+    )
 }
 
 #[test]
@@ -121,7 +142,10 @@ fn memory_that_is_lost_before_it_is_used_is_told_with_the_operations() -> Result
     lost.add(&x)?.mul(2.0)?;
     memory_of(&lost).memory.buffer().destroy();
     std::mem::forget(lost);
-    assert_told(device, "one of add, mul")
+    assert_told(
+        device,
+        "one of add, mul (`Gpu::set_group_size(1)` finds which)",
+    )
 }
 
 #[test]
@@ -131,5 +155,6 @@ fn many_operations_are_counted() {
     for op in ["a", "b", "a", "c", "d", "e", "f", "g", "h", "i", "j"] {
         all.add(op);
     }
-    assert_eq!(all.to_string(), "one of a, b, c, d, e, f, g, h and 2 more");
+    let told = "one of a, b, c, d, e, f, g, h and 2 more (`Gpu::set_group_size(1)` finds which)";
+    assert_eq!(all.to_string(), told);
 }

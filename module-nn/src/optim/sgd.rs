@@ -152,10 +152,25 @@ fn step(
     buffer: &mut Option<Tensor>,
 ) -> Result<()> {
     let is_first = buffer.is_none();
-    let formula = Step { options, is_first };
     let done = match keep_if(buffer, options.momentum != 0.0, value)? {
-        Some(buffer) => update_elements([value, buffer], [grad], formula),
-        None => update_elements([value], [grad], formula),
+        Some(buffer) => {
+            let formula = WithMomentum { options, is_first };
+            update_elements([value, buffer], [grad], formula)
+        }
+        None => {
+            let &SGDConfig {
+                lr,
+                weight_decay,
+                maximize,
+                ..
+            } = options;
+            let formula = Plain {
+                lr,
+                weight_decay,
+                maximize,
+            };
+            update_elements([value], [grad], formula)
+        }
     };
     if is_first && done.is_err() {
         *buffer = None;
@@ -163,23 +178,31 @@ fn step(
     done
 }
 
+/// Without momentum. The numbers themselves: the loop, which waits for memory only, would read them again for each
+/// chunk if they were behind a reference.
 #[derive(Clone, Copy)]
-struct Step<'a> {
+struct Plain {
+    lr: f64,
+    weight_decay: f64,
+    maximize: bool,
+}
+
+impl UpdateFormula<1, 1> for Plain {
+    #[inline]
+    fn apply<T: Real>(self, [p]: [T; 1], [g]: [T; 1]) -> [T; 1] {
+        let g = decay_gradient(g, p, self.weight_decay, self.maximize);
+        [p.add_scaled(g, -self.lr)]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct WithMomentum<'a> {
     options: &'a SGDConfig,
     /// Whether the momentum starts with this gradient.
     is_first: bool,
 }
 
-impl UpdateFormula<1, 1> for Step<'_> {
-    #[inline]
-    fn apply<T: Real>(self, [p]: [T; 1], [g]: [T; 1]) -> [T; 1] {
-        let g = decay_gradient(g, p, self.options.weight_decay, self.options.maximize);
-        [p.add_scaled(g, -self.options.lr)]
-    }
-}
-
-/// With momentum.
-impl UpdateFormula<2, 1> for Step<'_> {
+impl UpdateFormula<2, 1> for WithMomentum<'_> {
     #[inline]
     fn apply<T: Real>(self, [p, b]: [T; 2], [g]: [T; 1]) -> [T; 2] {
         let SGDConfig {

@@ -113,6 +113,13 @@ pub(crate) struct Pieces<const N: usize> {
     most: usize,
 }
 
+impl<const N: usize> Pieces<N> {
+    /// The length of the runs, or of their pieces if they are longer.
+    pub(crate) fn length(&self) -> usize {
+        self.runs.length.min(self.most)
+    }
+}
+
 impl<const N: usize> Iterator for Pieces<N> {
     type Item = Run<N>;
 

@@ -2,10 +2,10 @@
 
 use super::dispatch::dispatch_moved;
 use super::full::full;
+use super::joined_runs::run;
 use super::map::{NumberKernel, by_width, run_number, through_wide};
 use super::memory::filled;
 use super::number::Number;
-use super::runs::run;
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
 use crate::layout::{Layout, Runs, Shape};
 use crate::{Result, Scalar};

@@ -15,9 +15,9 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    as_strided_scatter, blocks, cast, conv, elementwise, full, gather_along, half_product, index,
-    nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan, softmax, sort,
-    unary, unfold,
+    arg_reduce, as_strided_scatter, blocks, cast, conv, elementwise, full, gather_along,
+    half_product, index, nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan,
+    softmax, sort, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -170,7 +170,7 @@ impl Backend for CpuBackend {
     }
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
-        reduce::arg_reduce(op, x, dim)
+        arg_reduce::arg_reduce(op, x, dim)
     }
 
     fn cumsum(&self, x: Operand, dim: usize, reverse: bool) -> Result<Storage> {

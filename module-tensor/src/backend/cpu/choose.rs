@@ -1,8 +1,9 @@
 //! Choices between elements.
 
 use super::aligned_vec::AlignedVec;
+use super::joined_runs::{BLOCK, Group, Joined, next};
 use super::memory::scratch;
-use super::runs::{BLOCK, next, run};
+use super::runs::in_parts;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};
@@ -16,30 +17,47 @@ pub(super) enum Branch<'a, T> {
 }
 
 impl<'a, T: Element> Branch<'a, T> {
-    /// The memory that is read, its layout, and a buffer. A number is as many elements as a run has at
-    /// most, whose layout is not read.
-    fn memory(self, condition: &'a Operand) -> Result<(&'a [T], &'a Layout, Vec<T>)> {
+    /// The memory that is read, and its layout. That of a number is not read.
+    fn memory(self, condition: &'a Operand) -> Result<(Memory<'a, T>, &'a Layout)> {
         Ok(match self {
-            Self::Elements(x) => (elements(x)?, &x.layout, Vec::new()),
-            Self::Number(number) => {
-                let most = condition.layout.shape().numel().min(BLOCK);
-                (&[], &condition.layout, vec![number; most])
-            }
+            Self::Elements(x) => (Memory::Elements(elements(x)?), &x.layout),
+            Self::Number(number) => (Memory::Number(number), &condition.layout),
         })
     }
+}
 
-    /// The elements of a run.
-    fn run<'b>(
-        self,
-        data: &'b [T],
-        offset: usize,
-        step: usize,
-        length: usize,
-        buffer: &'b mut Vec<T>,
-    ) -> &'b [T] {
+#[derive(Clone, Copy)]
+enum Memory<'a, T> {
+    Elements(&'a [T]),
+    Number(T),
+}
+
+impl<'a, T: Element> Memory<'a, T> {
+    fn runs(self, group: Group, layout: &Layout, most: usize) -> BranchRuns<'a, T> {
         match self {
-            Self::Elements(_) => run(data, offset, step, length, buffer),
-            Self::Number(_) => buffer.get(..length).unwrap_or_default(),
+            Self::Elements(data) => BranchRuns::Elements(group.joined(data, layout)),
+            Self::Number(number) => BranchRuns::Number(vec![number; most]),
+        }
+    }
+}
+
+/// The elements of runs, or as many times a number as they have elements at most.
+enum BranchRuns<'a, T> {
+    Elements(Joined<'a, T>),
+    Number(Vec<T>),
+}
+
+impl<T: Element> BranchRuns<'_, T> {
+    fn add(&mut self, offset: usize, step: usize, length: usize) {
+        if let Self::Elements(runs) = self {
+            runs.add(offset, step, length);
+        }
+    }
+
+    fn take(&mut self, length: usize) -> &[T] {
+        match self {
+            Self::Elements(runs) => runs.take(length),
+            Self::Number(numbers) => numbers.get(..length).unwrap_or_default(),
         }
     }
 }
@@ -51,20 +69,33 @@ pub(super) fn choose<T: Element>(
     b: Branch<'_, T>,
 ) -> Result<AlignedVec<T>> {
     let mut values = scratch(condition.layout.shape().numel())?;
-    let (c_data, mut c_buffer) = (elements::<bool>(condition)?, Vec::new());
-    let (a_data, a_layout, mut a_buffer) = a.memory(condition)?;
-    let (b_data, b_layout, mut b_buffer) = b.memory(condition)?;
-    let mut rest = &mut *values;
-    let runs = Runs::new([&condition.layout, a_layout, b_layout]);
-    for r in runs.pieces(BLOCK) {
-        let c = run(c_data, r.offsets[0], r.steps[0], r.length, &mut c_buffer);
-        let a = a.run(a_data, r.offsets[1], r.steps[1], r.length, &mut a_buffer);
-        let b = b.run(b_data, r.offsets[2], r.steps[2], r.length, &mut b_buffer);
-        let out = next(&mut rest, r.length);
-        for (out, &c, &a, &b) in zip_mut3(out, c, a, b) {
-            // A branch would be mispredicted half of the time.
-            *out = std::hint::select_unpredictable(c, a, b);
+    let chosen = elements::<bool>(condition)?;
+    let (a, a_layout) = a.memory(condition)?;
+    let (b, b_layout) = b.memory(condition)?;
+    let most = values.len().min(BLOCK);
+    let layouts = [&condition.layout, a_layout, b_layout];
+    in_parts(layouts, 1, &mut values, &|[c, at, bt], mut out| {
+        let mut runs = Runs::new([&c, &at, &bt]).pieces(BLOCK);
+        let group = Group::of(&runs);
+        let mut c = group.joined(chosen, &c);
+        let (mut a, mut b) = (a.runs(group, &at, most), b.runs(group, &bt, most));
+        loop {
+            let mut length = 0;
+            for r in runs.by_ref().take(group.runs) {
+                c.add(r.offsets[0], r.steps[0], r.length);
+                a.add(r.offsets[1], r.steps[1], r.length);
+                b.add(r.offsets[2], r.steps[2], r.length);
+                length += r.length;
+            }
+            if length == 0 {
+                return;
+            }
+            let out = next(&mut out, length);
+            for (out, &c, &a, &b) in zip_mut3(out, c.take(length), a.take(length), b.take(length)) {
+                // A branch would be mispredicted half of the time.
+                *out = std::hint::select_unpredictable(c, a, b);
+            }
         }
-    }
+    })?;
     Ok(values)
 }

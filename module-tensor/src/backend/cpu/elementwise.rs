@@ -76,14 +76,10 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Add => operands.each_wide(T::plus),
             BinaryOp::Sub => operands.each_wide(T::minus),
             BinaryOp::Mul => operands.each_wide(T::times),
-            BinaryOp::Div => operands.each(|a: T, b: T| a.over(b).unwrap_or(a)),
+            BinaryOp::Div => operands.each_wide(|a: T, b: T| a.over(b).unwrap_or(a)),
             BinaryOp::Pow => operands.each(T::power),
-            BinaryOp::Maximum => {
-                operands.each(|a: T, b: T| if b.is_nan() { b } else { a.greater(b) })
-            }
-            BinaryOp::Minimum => {
-                operands.each(|a: T, b: T| if b.is_nan() { b } else { a.smaller(b) })
-            }
+            BinaryOp::Maximum => operands.each_wide(T::greater),
+            BinaryOp::Minimum => operands.each_wide(T::smaller),
             // Behind a pointer, so that they are one loop to compile.
             BinaryOp::FloorDivide => operands.each(T::floor_divided as fn(T, T) -> T),
             BinaryOp::Remainder => operands.each(T::remainder as fn(T, T) -> T),

@@ -1,10 +1,10 @@
 //! Reading and writing by index, and joining.
 
 use super::dispatch::dispatch_moved;
+use super::joined_runs::next;
 use super::map::{NumberKernel, by_width, run_number};
 use super::memory::{filled, scratch};
 use super::number::Number;
-use super::runs::next;
 use super::threads::{Items, parallel_for};
 use super::view::{into_vec, to_row_major};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};

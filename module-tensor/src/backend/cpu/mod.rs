@@ -1,6 +1,7 @@
 //! The CPU backend: host memory, and the kernels on it.
 
 mod aligned_vec;
+mod arg_reduce;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;
@@ -24,6 +25,7 @@ mod copy;
 mod cross_entropy;
 mod elementwise;
 mod float;
+mod fold;
 mod full;
 mod fused;
 mod gather_along;
@@ -33,6 +35,7 @@ mod half_product;
 mod index;
 mod int8_product;
 mod interleave;
+mod joined_runs;
 mod lane;
 mod lanes;
 mod lock;
@@ -54,6 +57,7 @@ mod pool;
 mod pool_windows;
 mod recurrent;
 mod reduce;
+mod reduced_lines;
 mod regular_windows;
 mod resample;
 mod resample_axes;
@@ -66,6 +70,7 @@ mod softmax;
 mod sort;
 mod special;
 mod storage;
+mod sum_columns;
 mod sum_loops;
 mod sum_passes;
 #[cfg(feature = "threads")]

@@ -129,7 +129,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     /// The greater, NaN if either is.
     #[inline]
     fn greater(self, other: Self) -> Self {
-        if self > other || self.is_nan() {
+        if (self > other) | self.is_nan() {
             self
         } else {
             other
@@ -139,7 +139,7 @@ pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
     /// The smaller, NaN if either is.
     #[inline]
     fn smaller(self, other: Self) -> Self {
-        if self < other || self.is_nan() {
+        if (self < other) | self.is_nan() {
             self
         } else {
             other

@@ -1,15 +1,16 @@
-//! Folds along dimensions.
-//!
-//! Every fold is one of two loops: over rows, where the reduced dimensions come last in memory, and
-//! down columns, where they come first. Any other order is copied into rows.
+//! Reductions along dimensions.
 
+use std::ops::Range;
+
+use super::fold::{extreme_of_line, fold_rows, product_of_line};
 use super::lanes::{sum, sum_of_squares};
-use super::map::{NumberKernel, run_number, widened};
+use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::view::{slice, to_row_major};
-use super::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
+use super::reduced_lines::Lines;
+use super::sum_columns::sum_columns;
+use super::threads::{Items, parallel_for};
+use super::{CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
-use crate::zip::zip_mut;
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
     run_number(x.storage.dtype(), Reduce(op, x, dims))
@@ -26,33 +27,32 @@ impl NumberKernel for Reduce<'_> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dims) = self;
-        let shape = x.layout.shape();
-        let kept = shape.reduced(dims, true).numel();
-        check_allocatable::<T>(kept)?;
-        if shape.contains(&0) {
-            let nothing = if op == ReduceOp::Prod {
-                T::one()
-            } else {
-                T::zero()
+        let Some(lines) = lines::<T>(&x, dims)? else {
+            let nothing = match op {
+                ReduceOp::Prod => T::one(),
+                _ => T::zero(),
             };
+            let kept = x.layout.shape().reduced(dims, true).numel();
             return Ok(CpuStorage::wrap(vec![nothing; kept]));
-        }
-        let columns = is_leading(dims) && kept > 1 && op == ReduceOp::Sum;
-        if let (true, Some(values)) = (columns, slice::<T>(&x)?) {
-            return Ok(CpuStorage::wrap(sum_columns(values, kept, |v| v)));
-        }
-        let width = dims.iter().map(|&dim| shape[dim]).product();
-        let x = reduced_last(&x, dims);
-        let values = to_row_major::<T>(&x)?;
-        let fold: fn(&[T]) -> T = match op {
-            ReduceOp::Sum => sum,
-            ReduceOp::Prod => |row| row.iter().fold(T::one(), |product, &v| product.times(v)),
-            ReduceOp::Max => |row| extreme(row, T::greater),
-            ReduceOp::Min => |row| extreme(row, T::smaller),
         };
-        Ok(CpuStorage::wrap(
-            values.chunks_exact(width).map(fold).collect::<Vec<_>>(),
-        ))
+        Ok(CpuStorage::wrap(match op {
+            ReduceOp::Sum => of_lines(&lines, &|line| Ok(sum(line)), &|rows, out| {
+                sum_columns(rows, |v| v, out)
+            }),
+            ReduceOp::Prod => of_lines(&lines, &product_of_line, &|rows, out| {
+                fold_rows(rows, T::times, out)
+            }),
+            ReduceOp::Max => of_lines(
+                &lines,
+                &|line| extreme_of_line(line, T::gt),
+                &|rows, out| fold_rows(rows, T::greater, out),
+            ),
+            ReduceOp::Min => of_lines(
+                &lines,
+                &|line| extreme_of_line(line, T::lt),
+                &|rows, out| fold_rows(rows, T::smaller, out),
+            ),
+        }?))
     }
 }
 
@@ -72,104 +72,61 @@ impl NumberKernel for SumSquares<'_> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(x, dims) = self;
-        let shape = x.layout.shape();
-        let width: usize = dims.iter().map(|&dim| shape[dim]).product();
-        let kept = shape.reduced(dims, true).numel();
-        check_allocatable::<T>(kept)?;
-        if width == 0 {
+        let Some(lines) = lines::<T>(&x, dims)? else {
+            let kept = x.layout.shape().reduced(dims, true).numel();
             return Ok(CpuStorage::wrap(vec![T::zero(); kept]));
-        }
-        if let (true, true, Some(values)) = (is_leading(dims), kept > 1, slice::<T>(&x)?) {
-            let sums = sum_columns(values, kept, |v| v.times(v));
-            return Ok(CpuStorage::wrap(sums));
-        }
-        let x = reduced_last(&x, dims);
-        let rows = to_row_major::<T>(&x)?;
-        let sums = rows.chunks_exact(width).map(sum_of_squares);
-        Ok(CpuStorage::wrap(sums.collect::<Vec<_>>()))
-    }
-}
-
-/// The same elements with the reduced dimensions after the others.
-fn reduced_last(x: &Operand, dims: &[usize]) -> Operand {
-    let kept = (0..x.layout.rank()).filter(|dim| !dims.contains(dim));
-    let order: Vec<usize> = kept.chain(dims.iter().copied()).collect();
-    Operand {
-        storage: x.storage.clone(),
-        layout: x.layout.permute(&order),
-    }
-}
-
-fn is_leading(dims: &[usize]) -> bool {
-    dims.iter().enumerate().all(|(i, &dim)| i == dim)
-}
-
-/// The sums of columns of what `f` makes of the elements, row after row, so that memory is read in order.
-fn sum_columns<T: Number>(values: &[T], width: usize, f: impl Fn(T) -> T) -> Vec<T> {
-    const ROWS: usize = 64;
-    let mut total = vec![T::zero(); width];
-    let mut partial = vec![T::zero(); width];
-    for rows in values.chunks(width * ROWS) {
-        partial.fill(T::zero());
-        for row in rows.chunks_exact(width) {
-            for (sum, &v) in zip_mut(&mut partial, row) {
-                *sum = sum.plus(f(v));
-            }
-        }
-        for (sum, &v) in zip_mut(&mut total, &partial) {
-            *sum = sum.plus(v);
-        }
-    }
-    total
-}
-
-/// Folds from the first element on, so that no start value is needed; callers refuse empty rows.
-fn extreme<T: Number>(row: &[T], better: impl Fn(T, T) -> T) -> T {
-    let first = row.first().copied().unwrap_or_else(T::zero);
-    row.iter().fold(
-        first,
-        |best, &v| if v.is_nan() { v } else { better(best, v) },
-    )
-}
-
-pub(super) fn arg_reduce(op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
-    let x = widened(&x)?;
-    run_number(x.storage.dtype(), ArgReduce(op, x, dim))
-}
-
-struct ArgReduce(ArgReduceOp, Operand, usize);
-
-impl NumberKernel for ArgReduce {
-    type Output = Storage;
-
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn run<T: Number>(self) -> Result<Storage> {
-        let Self(op, x, dim) = self;
-        let is_better: fn(&T, &T) -> bool = match op {
-            ArgReduceOp::Max => T::gt,
-            ArgReduceOp::Min => T::lt,
         };
-        let width = x.layout.shape()[dim];
-        let x = reduced_last(&x, &[dim]);
-        let values = to_row_major::<T>(&x)?;
-        let indices = values
-            .chunks_exact(width.max(1))
-            .map(|row| index_of_extremum(row, is_better));
-        Ok(CpuStorage::wrap(indices.collect::<Vec<_>>()))
+        let sums = of_lines(&lines, &|line| Ok(sum_of_squares(line)), &|rows, out| {
+            sum_columns(rows, |v: T| v.times(v), out)
+        })?;
+        Ok(CpuStorage::wrap(sums))
     }
 }
 
-/// The index of the first element that is at least as extreme as all others, or of the first NaN.
-fn index_of_extremum<T: Number>(row: &[T], is_better: fn(&T, &T) -> bool) -> i64 {
-    let mut best: Option<(i64, T)> = None;
-    for (i, &v) in (0_i64..).zip(row) {
-        match best {
-            Some((_, b)) if b.is_nan() || !(v.is_nan() || is_better(&v, &b)) => {}
-            _ => best = Some((i, v)),
-        }
+/// The lines along dimensions, if there are elements, and room for what becomes of them.
+fn lines<'a, T: Number>(x: &'a Operand, dims: &[usize]) -> Result<Option<Lines<'a, T>>> {
+    let shape = x.layout.shape();
+    check_allocatable::<T>(shape.reduced(dims, true).numel())?;
+    match shape.contains(&0) {
+        true => Ok(None),
+        false => Lines::along(x, dims).map(Some),
     }
-    best.map_or(0, |(i, _)| i)
 }
+
+type OfLine<'f, T> = &'f (dyn Fn(&[T]) -> Result<T> + Sync);
+type OfRows<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
+
+/// What becomes of each line: by `of_line` if its elements lie side by side, and else by `of_rows`, which makes one row
+/// of several.
+fn of_lines<T: Number>(
+    lines: &Lines<'_, T>,
+    of_line: OfLine<'_, T>,
+    of_rows: OfRows<'_, T>,
+) -> Result<Vec<T>> {
+    let Lines { count, inner, .. } = *lines;
+    let mut all = vec![T::zero(); lines.lines()];
+    let work = |range: Range<usize>, Items(out, _): Items<'_, T>| {
+        let blocks = lines.values[range.start * count * inner..].chunks_exact(count * inner);
+        if inner == 1 {
+            for (out, line) in out.iter_mut().zip(blocks) {
+                *out = of_line(line)?;
+            }
+            return Ok(());
+        }
+        for (out, rows) in out.chunks_exact_mut(inner).zip(blocks) {
+            of_rows(rows, out)?;
+        }
+        Ok(())
+    };
+    let outer = all.len() / inner;
+    // Eight elements in a nanosecond, about. A block alone is shared among threads by what reduces it.
+    let block_ns = match outer {
+        1 => 0,
+        _ => (count * inner).div_ceil(8),
+    };
+    parallel_for(outer, block_ns, Items(&mut all, inner), &work)?;
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

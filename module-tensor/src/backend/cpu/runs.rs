@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
+use super::joined_runs::{BLOCK, Group, next};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
@@ -11,40 +12,6 @@ use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};
 use crate::zip::{zip_mut, zip_mut2};
-
-/// Returns `length` elements of `data`, one every `step`; none if `data` is too short.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn every<T: Copy>(data: &[T], step: usize, length: usize) -> impl Iterator<Item = T> {
-    let data = data.get(..=length.saturating_sub(1) * step);
-    // A layout does not lead out of its storage.
-    let (data, length) = data.map_or((&[][..], 0), |data| (data, length));
-    (0..length).map(move |i| data[i * step])
-}
-
-/// The elements of a run side by side: where they lie, or gathered into `buffer`.
-pub(super) fn run<'a, T: Element>(
-    data: &'a [T],
-    offset: usize,
-    step: usize,
-    length: usize,
-    buffer: &'a mut Vec<T>,
-) -> &'a [T] {
-    let data = data.get(offset..).unwrap_or_default();
-    match (step, data) {
-        (1, data) => data.get(..length).unwrap_or_default(),
-        (0, &[first, ..]) => {
-            buffer.clear();
-            buffer.resize(length, first);
-            buffer
-        }
-        _ => {
-            buffer.clear();
-            buffer.extend(every(data, step, length));
-            buffer
-        }
-    }
-}
 
 /// `f` of each element, in row-major order.
 pub(super) fn map1<T: Element, U: Element>(
@@ -171,9 +138,6 @@ impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B,
     }
 }
 
-/// How many elements of a run are gathered at a time.
-pub(super) const BLOCK: usize = 4096;
-
 /// Fewer elements are not shared among threads.
 const FEW: usize = 256;
 
@@ -206,10 +170,19 @@ fn runs1<T: Element, U: Element>(
     }
     let data = elements::<T>(x)?;
     in_parts([&x.layout], steps, &mut values, &|[layout], mut out| {
-        let mut buffer = Vec::new();
-        for r in Runs::new([&layout]).pieces(BLOCK) {
-            let x = run(data, r.offsets[0], r.steps[0], r.length, &mut buffer);
-            f(x, next(&mut out, r.length));
+        let mut runs = Runs::new([&layout]).pieces(BLOCK);
+        let group = Group::of(&runs);
+        let mut x = group.joined(data, &layout);
+        loop {
+            let mut length = 0;
+            for r in runs.by_ref().take(group.runs) {
+                x.add(r.offsets[0], r.steps[0], r.length);
+                length += r.length;
+            }
+            if length == 0 {
+                return;
+            }
+            f(x.take(length), next(&mut out, length));
         }
     })?;
     Ok(values)
@@ -238,11 +211,20 @@ fn runs2<A: Element, B: Element, U: Element>(
     let (a_data, b_data) = (elements::<A>(a)?, elements::<B>(b)?);
     let layouts = [&a.layout, &b.layout];
     in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
-        let (mut a_buffer, mut b_buffer) = (Vec::new(), Vec::new());
-        for r in Runs::new([&a, &b]).pieces(BLOCK) {
-            let a = run(a_data, r.offsets[0], r.steps[0], r.length, &mut a_buffer);
-            let b = run(b_data, r.offsets[1], r.steps[1], r.length, &mut b_buffer);
-            f(a, b, next(&mut out, r.length));
+        let mut runs = Runs::new([&a, &b]).pieces(BLOCK);
+        let group = Group::of(&runs);
+        let (mut a, mut b) = (group.joined(a_data, &a), group.joined(b_data, &b));
+        loop {
+            let mut length = 0;
+            for r in runs.by_ref().take(group.runs) {
+                a.add(r.offsets[0], r.steps[0], r.length);
+                b.add(r.offsets[1], r.steps[1], r.length);
+                length += r.length;
+            }
+            if length == 0 {
+                return;
+            }
+            f(a.take(length), b.take(length), next(&mut out, length));
         }
     })?;
     Ok(values)
@@ -250,7 +232,7 @@ fn runs2<A: Element, B: Element, U: Element>(
 
 /// Calls `f` with parts of layouts of one shape, and with those of `values`, each of whose elements takes so many
 /// nanoseconds.
-fn in_parts<U: Send, const N: usize>(
+pub(super) fn in_parts<U: Send, const N: usize>(
     layouts: [&Layout; N],
     steps: usize,
     values: &mut [U],
@@ -276,9 +258,4 @@ fn slices_of<const N: usize>(
     range: Range<usize>,
 ) -> [Layout; N] {
     layouts.map(|layout| layout.slice(dim, range.start, range.len(), 1))
-}
-
-/// Takes the first elements off a slice.
-pub(super) fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] {
-    rest.split_off_mut(..length).unwrap_or_default()
 }

@@ -1,0 +1,119 @@
+//! Where the greatest and the smallest element of each line is.
+
+use std::ops::Range;
+
+use super::fold::extreme_of_line;
+use super::map::{NumberKernel, run_number, widened};
+use super::number::Number;
+use super::reduced_lines::Lines;
+use super::simd::{Loop, run_at_best_level};
+use super::threads::{Items, parallel_for};
+use super::{ArgReduceOp, CpuStorage, Operand, Storage};
+use crate::Result;
+
+/// The first element that is at least as extreme as all others, or the first NaN.
+pub(super) fn arg_reduce(op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
+    let x = widened(&x)?;
+    run_number(x.storage.dtype(), ArgReduce(op, x, dim))
+}
+
+struct ArgReduce(ArgReduceOp, Operand, usize);
+
+impl NumberKernel for ArgReduce {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(op, x, dim) = self;
+        let lines = Lines::along(&x, &[dim])?;
+        let indices = match op {
+            ArgReduceOp::Max => indices(&lines, T::gt),
+            ArgReduceOp::Min => indices(&lines, T::lt),
+        }?;
+        Ok(CpuStorage::wrap(indices))
+    }
+}
+
+fn indices<T: Number>(
+    lines: &Lines<'_, T>,
+    is_better: impl Fn(&T, &T) -> bool + Copy + Sync,
+) -> Result<Vec<i64>> {
+    let Lines { count, inner, .. } = *lines;
+    let mut indices = vec![0; lines.lines()];
+    if indices.is_empty() {
+        return Ok(indices);
+    }
+    if inner == 1 {
+        let work = |range: Range<usize>, Items(out, _): Items<'_, i64>| {
+            let lines = lines.values[range.start * count..].chunks_exact(count);
+            for (index, line) in out.iter_mut().zip(lines) {
+                *index = position(line, extreme_of_line(line, is_better)?);
+            }
+            Ok(())
+        };
+        parallel_for(indices.len(), count, Items(&mut indices, 1), &work)?;
+        return Ok(indices);
+    }
+    let work = |range: Range<usize>, Items(out, _): Items<'_, i64>| {
+        let blocks = lines.values[range.start * count * inner..].chunks_exact(count * inner);
+        for (indices, rows) in out.chunks_exact_mut(inner).zip(blocks) {
+            run_at_best_level(IndexRows {
+                rows,
+                indices,
+                is_better,
+            });
+        }
+        Ok(())
+    };
+    let outer = indices.len() / inner;
+    parallel_for(outer, count * inner, Items(&mut indices, inner), &work)?;
+    Ok(indices)
+}
+
+/// The index of the first element that equals a number of the line, or of the first NaN if the number is one.
+fn position<T: Number>(line: &[T], number: T) -> i64 {
+    const LANES: usize = 32;
+    let is_it = |&v: &T| (v == number) | (number.is_nan() & v.is_nan());
+    let holds = |chunk: &[T; LANES]| chunk.iter().fold(false, |any, v| any | is_it(v));
+    let (chunks, rest) = line.as_chunks();
+    let chunk = chunks.iter().position(holds);
+    let (start, found) = match chunk {
+        Some(chunk) => (chunk * LANES, chunks[chunk].iter().position(is_it)),
+        None => (chunks.len() * LANES, rest.iter().position(is_it)),
+    };
+    found.map_or(0, |at| (start + at) as i64)
+}
+
+/// The indices for columns, from one row to the next.
+struct IndexRows<'a, T, F> {
+    rows: &'a [T],
+    indices: &'a mut [i64],
+    is_better: F,
+}
+
+impl<T: Number, F: Fn(&T, &T) -> bool + Copy> Loop for IndexRows<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let Self {
+            rows,
+            indices,
+            is_better,
+        } = self;
+        let mut best: Vec<T> = rows[..indices.len()].to_vec();
+        indices.fill(0);
+        for (i, row) in (0_i64..).zip(rows.chunks_exact(indices.len())).skip(1) {
+            let columns = best.iter_mut().zip(row);
+            for (index, (best, &v)) in indices.iter_mut().zip(columns) {
+                let is_next = is_better(&v, best) | (v.is_nan() & !best.is_nan());
+                *best = if is_next { v } else { *best };
+                *index = if is_next { i } else { *index };
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+use super::super::arg_reduce::arg_reduce;
+use super::{reduce, sum_squares};
+use crate::backend::cpu::{ArgReduceOp, CpuStorage, Operand, ReduceOp, elements_of};
+use crate::layout::{Layout, Shape};
+use crate::set_num_threads;
+
+/// Whole numbers, so that sums are exact in any order, several of them equal, with some NaN if asked for.
+fn numbers(len: usize, with_nan: bool) -> Vec<f64> {
+    let number = |i: usize| match (i * 7919 + i / 13) % 251 {
+        5 if with_nan => f64::NAN,
+        other => other as f64 - 120.0,
+    };
+    (0..len).map(number).collect()
+}
+
+/// The lines of `[outer, count, inner]` elements, one after the other.
+fn lines(values: &[f64], [_, count, inner]: [usize; 3]) -> Vec<Vec<f64>> {
+    let line = |i: usize| {
+        let start = i / inner * count * inner + i % inner;
+        values[start..]
+            .iter()
+            .step_by(inner)
+            .take(count)
+            .copied()
+            .collect()
+    };
+    (0..values.len() / count).map(line).collect()
+}
+
+fn operand(values: &[f64], sizes: [usize; 3]) -> Operand {
+    Operand {
+        storage: CpuStorage::wrap(values.to_vec()),
+        layout: Layout::contiguous(Shape::from(&sizes[..])),
+    }
+}
+
+/// Equal, or both NaN.
+fn same(a: f64, b: f64) -> bool {
+    a == b || a.is_nan() && b.is_nan()
+}
+
+fn sizes() -> impl Iterator<Item = [usize; 3]> {
+    let counts: &[usize] = match cfg!(miri) {
+        true => &[1, 65],
+        false => &[1, 2, 7, 63, 64, 65, 130, 513],
+    };
+    let shapes = |&count: &usize| {
+        [1, 3, 8, 9, 70].into_iter().flat_map(move |inner| {
+            let outer = [1, 2, 3].into_iter();
+            outer.map(move |outer| [outer, count, inner])
+        })
+    };
+    // Long enough for several threads, and wide enough for them to share columns.
+    let large: &[[usize; 3]] = match cfg!(miri) {
+        true => &[],
+        false => &[
+            [1, 300_001, 1],
+            [1, 5000, 70],
+            [1, 400, 1030],
+            [700, 130, 9],
+        ],
+    };
+    counts.iter().flat_map(shapes).chain(large.iter().copied())
+}
+
+fn extreme(line: &[f64], is_better: fn(&f64, &f64) -> bool) -> (usize, f64) {
+    let better = |best: (usize, f64), (i, &v): (usize, &f64)| match () {
+        () if best.1.is_nan() => best,
+        () if v.is_nan() || is_better(&v, &best.1) => (i, v),
+        () => best,
+    };
+    line.iter().enumerate().fold((0, line[0]), better)
+}
+
+#[test]
+fn each_line_becomes_one_element_with_any_number_of_threads() {
+    for sizes in sizes() {
+        let values = numbers(sizes.iter().product(), false);
+        let lines = lines(&values, sizes);
+        let sums: Vec<f64> = lines.iter().map(|line| line.iter().sum()).collect();
+        let squares = lines.iter().map(|line| line.iter().map(|v| v * v).sum());
+        let squares: Vec<f64> = squares.collect();
+        for threads in [1, 3] {
+            set_num_threads(threads);
+            let sum = reduce(ReduceOp::Sum, operand(&values, sizes), &[1]).unwrap();
+            assert_eq!(elements_of::<f64>(&sum).unwrap(), sums, "{sizes:?}");
+            let norm = sum_squares(operand(&values, sizes), &[1]).unwrap();
+            assert_eq!(elements_of::<f64>(&norm).unwrap(), squares, "{sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn products_have_all_factors() {
+    for sizes in sizes() {
+        // Powers of two, whose product is exact.
+        let values = numbers(sizes.iter().product(), false);
+        let power = |v: &f64| if *v > 0.0 { 2.0 } else { 0.5 };
+        let values: Vec<f64> = values.iter().map(power).collect();
+        let product = |line: &Vec<f64>| line.iter().product();
+        let expected: Vec<f64> = lines(&values, sizes).iter().map(product).collect();
+        let products = reduce(ReduceOp::Prod, operand(&values, sizes), &[1]).unwrap();
+        assert_eq!(
+            elements_of::<f64>(&products).unwrap(),
+            expected,
+            "{sizes:?}"
+        );
+    }
+}
+
+#[test]
+fn the_extreme_is_the_first_and_nan_if_there_is_one() {
+    type IsBetter = fn(&f64, &f64) -> bool;
+    let greatest = (ReduceOp::Max, ArgReduceOp::Max, f64::gt as IsBetter);
+    let smallest = (ReduceOp::Min, ArgReduceOp::Min, f64::lt as IsBetter);
+    for sizes in sizes() {
+        for with_nan in [false, true] {
+            let values = numbers(sizes.iter().product(), with_nan);
+            let lines = lines(&values, sizes);
+            for (op, arg_op, is_better) in [greatest, smallest] {
+                let expected = lines.iter().map(|line| extreme(line, is_better));
+                let (at, best): (Vec<_>, Vec<_>) = expected.map(|(i, v)| (i as i64, v)).unzip();
+                set_num_threads(3);
+                let found = reduce(op, operand(&values, sizes), &[1]).unwrap();
+                let found = elements_of::<f64>(&found).unwrap();
+                let are_same = found.iter().zip(&best).all(|(&a, &b)| same(a, b));
+                assert!(are_same && found.len() == best.len(), "{sizes:?}");
+                let indices = arg_reduce(arg_op, operand(&values, sizes), 1).unwrap();
+                assert_eq!(elements_of::<i64>(&indices).unwrap(), at, "{sizes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn dimensions_that_are_no_neighbors_are_reduced_together() {
+    let values = numbers(6 * 5 * 9, false);
+    let sums = reduce(ReduceOp::Sum, operand(&values, [6, 5, 9]), &[0, 2]).unwrap();
+    let sum = |at: usize| -> f64 {
+        let rows = values.chunks(9).skip(at).step_by(5);
+        rows.flatten().sum()
+    };
+    let expected: Vec<f64> = (0..5).map(sum).collect();
+    assert_eq!(elements_of::<f64>(&sums).unwrap(), expected);
+}

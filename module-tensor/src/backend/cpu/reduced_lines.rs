@@ -1,0 +1,51 @@
+//! The elements of an operand as lines, each of which is reduced to one element.
+
+use super::copy::copy;
+use super::view::{RowMajor, to_row_major};
+use super::{Element, Operand};
+use crate::Result;
+
+/// With fewer elements side by side, a loop over rows is slower than copying each line into one piece.
+const FEW: usize = 8;
+
+/// Elements that are `[outer, count, inner]`; those that differ in their second index only are one line.
+pub(super) struct Lines<'a, T: Element> {
+    pub(super) values: RowMajor<'a, T>,
+    pub(super) count: usize,
+    pub(super) inner: usize,
+}
+
+impl<'a, T: Element> Lines<'a, T> {
+    /// The lines along these dimensions.
+    pub(super) fn along(x: &'a Operand, dims: &[usize]) -> Result<Self> {
+        let shape = x.layout.shape();
+        let count = dims.iter().map(|&dim| shape[dim]).product();
+        let start = dims.first().copied().unwrap_or(0);
+        let are_neighbors = dims.iter().zip(start..).all(|(&dim, at)| dim == at);
+        let inner = shape.iter().skip(start + dims.len()).product();
+        if are_neighbors && (inner == 1 || inner >= FEW || start == 0) {
+            let values = to_row_major(x)?;
+            return Ok(Self {
+                values,
+                count,
+                inner,
+            });
+        }
+        let kept = (0..shape.len()).filter(|dim| !dims.contains(dim));
+        let order: Vec<usize> = kept.chain(dims.iter().copied()).collect();
+        let moved = Operand {
+            storage: x.storage.clone(),
+            layout: x.layout.permute(&order),
+        };
+        Ok(Self {
+            values: RowMajor::Copied(copy(&moved)?),
+            count,
+            inner: 1,
+        })
+    }
+
+    /// The number of lines.
+    pub(super) fn lines(&self) -> usize {
+        self.values.len() / self.count.max(1)
+    }
+}

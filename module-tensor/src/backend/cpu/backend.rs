@@ -16,8 +16,8 @@ use super::{
 };
 use super::{
     arg_reduce, as_strided_scatter, blocks, cast, conv, elementwise, full, gather_along,
-    half_product, index, nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan,
-    softmax, sort, unary, unfold,
+    half_product, index, index_add, nonzero, number, packed_matmul, pool, reduce, resample, rng,
+    sample, scan, softmax, sort, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -278,7 +278,7 @@ impl Backend for CpuBackend {
         source: Operand,
     ) -> Result<Storage> {
         map::through_wide([x, source], |[x, source]| {
-            index::index_add(x, dim, &index, &source)
+            index_add::index_add(x, dim, &index, &source)
         })
     }
 

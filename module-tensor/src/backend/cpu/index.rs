@@ -9,18 +9,17 @@ use super::threads::{Items, parallel_for};
 use super::view::{into_vec, to_row_major};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::layout::{Layout, Shape};
-use crate::zip::zip_mut;
 use crate::{Result, ShapeError};
 
 /// A tensor as `[outer, size, inner]` around one dimension.
-struct Split {
+pub(super) struct Split {
     outer: usize,
-    size: usize,
-    inner: usize,
+    pub(super) size: usize,
+    pub(super) inner: usize,
 }
 
 impl Split {
-    fn new(shape: &Shape, dim: usize) -> Self {
+    pub(super) fn new(shape: &Shape, dim: usize) -> Self {
         Self {
             outer: shape[..dim].iter().product(),
             size: shape[dim],
@@ -30,7 +29,11 @@ impl Split {
 }
 
 /// The elements of an index tensor, each checked to be below `size`.
-fn checked_indices(op: &'static str, index: &Operand, size: usize) -> Result<Vec<usize>> {
+pub(super) fn checked_indices(
+    op: &'static str,
+    index: &Operand,
+    size: usize,
+) -> Result<Vec<usize>> {
     let index = to_row_major::<i64>(index)?;
     check_allocatable::<usize>(index.len())?;
     let check = |&index: &i64| {
@@ -296,45 +299,6 @@ fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storag
         })?;
     }
     Ok(CpuStorage::wrap(out))
-}
-
-pub(super) fn index_add(
-    x: Operand,
-    dim: usize,
-    index: &Operand,
-    source: &Operand,
-) -> Result<Storage> {
-    run_number(x.storage.dtype(), IndexAdd(x, dim, index, source))
-}
-
-struct IndexAdd<'a>(Operand, usize, &'a Operand, &'a Operand);
-
-impl NumberKernel for IndexAdd<'_> {
-    type Output = Storage;
-
-    fn name(&self) -> &'static str {
-        "index_add"
-    }
-
-    fn run<T: Number>(self) -> Result<Storage> {
-        let Self(x, dim, index, source) = self;
-        let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
-        let indices = checked_indices("index_add", index, size)?;
-        let (mut out, values) = (into_vec::<T>(x)?, to_row_major::<T>(source)?);
-        if values.is_empty() {
-            return Ok(CpuStorage::wrap(out));
-        }
-        let blocks = out.chunks_exact_mut(size * inner);
-        for (block, values) in blocks.zip(values.chunks_exact(indices.len() * inner)) {
-            for (index, row) in indices.iter().zip(values.chunks_exact(inner)) {
-                let slots = &mut block[index * inner..(index + 1) * inner];
-                for (slot, &v) in zip_mut(slots, row) {
-                    *slot = slot.plus(v);
-                }
-            }
-        }
-        Ok(CpuStorage::wrap(out))
-    }
 }
 
 pub(super) fn cat(parts: Vec<Operand>, dim: usize) -> Result<Storage> {

@@ -33,6 +33,7 @@ mod gemm;
 mod half_precision;
 mod half_product;
 mod index;
+mod index_add;
 mod int8_product;
 mod interleave;
 mod joined_runs;

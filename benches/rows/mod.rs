@@ -14,6 +14,7 @@ mod published;
 mod recurrent;
 mod row;
 mod small;
+mod tensor_operations;
 
 use std::io::{self, BufRead};
 
@@ -34,6 +35,7 @@ fn all() -> Rows {
     optimizers::add(&mut rows);
     networks::add(&mut rows);
     published::add(&mut rows);
+    tensor_operations::add(&mut rows);
     small::add(&mut rows);
     rows
 }

@@ -10,6 +10,7 @@ import sys
 import networks
 import operations
 import published
+import tensor_operations
 import torch
 from row import Rows
 
@@ -21,6 +22,7 @@ def main():
     operations.add(rows)
     networks.add(rows)
     published.add(rows)
+    tensor_operations.add(rows)
     rows.serve(rows.memory if "--memory" in sys.argv else rows.time)
 
 

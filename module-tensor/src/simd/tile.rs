@@ -18,12 +18,13 @@ pub(crate) trait HighTile: Sized {
         panel: &[[Self; COLUMNS]],
     ) -> [[Self; COLUMNS]; ROWS];
 
-    /// `sums[i][j] = Σ factors[p][i] · panel[p][j]`, in the same way, for up to as many rows as a multiply-add takes steps.
+    /// `sums[s][i][j] = Σ factors[p][i] · panels[s][p][j]`, in the same way, for up to as many rows as a multiply-add takes
+    /// steps. The second panel may be empty; its sums are then unspecified.
     fn few_rows<const FEW: usize>(
         level: Level,
         factors: &[[Self; FEW]],
-        panel: &[[Self; PANEL]],
-    ) -> [[Self; PANEL]; FEW];
+        panels: [&[[Self; PANEL]]; 2],
+    ) -> [[[Self; PANEL]; FEW]; 2];
 }
 
 /// Numbers of one type, and how many are in a register.
@@ -59,25 +60,19 @@ macro_rules! high_tile {
             fn few_rows<const FEW: usize>(
                 level: Level,
                 factors: &[[Self; FEW]],
-                panel: &[[Self; PANEL]],
-            ) -> [[Self; PANEL]; FEW] {
+                panels: [&[[Self; PANEL]]; 2],
+            ) -> [[[Self; PANEL]; FEW]; 2] {
                 #[cfg(not(target_arch = "x86_64"))]
                 let _ = level;
                 // The compiler would take one lane of each row for a vector.
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 {
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    return unsafe { $few(factors, panel) };
+                    return unsafe { $few(factors, panels) };
                 }
-                let mut sums = [[0.0; PANEL]; FEW];
-                for (line, factors) in zip(panel, factors) {
-                    for (sums, factor) in zip_mut(&mut sums, factors) {
-                        for (sum, &v) in zip_mut(sums, line) {
-                            *sum = factor.mul_add(v, *sum);
-                        }
-                    }
-                }
-                sums
+                let [first, second] = panels;
+                let fused = |a: $type, b, sum| a.mul_add(b, sum);
+                [few(factors, first, fused), few(factors, second, fused)]
             }
         }
 
@@ -85,22 +80,35 @@ macro_rules! high_tile {
         #[target_feature(enable = "avx512f")]
         fn $few<const FEW: usize>(
             factors: &[[$type; FEW]],
-            panel: &[[$type; PANEL]],
-        ) -> [[$type; PANEL]; FEW] {
+            panels: [&[[$type; PANEL]]; 2],
+        ) -> [[[$type; PANEL]; FEW]; 2] {
             use std::arch::x86_64::{$all, $fused, $register, $zero};
             const COUNT: usize = PANEL / $lanes;
-            let mut sums = [[$zero(); COUNT]; FEW];
-            for (line, factors) in zip(panel, factors) {
-                let line: [$register; COUNT] = bytemuck::cast(*line);
-                for (sums, &factor) in zip_mut(&mut sums, factors) {
-                    let factor = $all(factor);
-                    for i in 0..COUNT {
-                        sums[i] = $fused(factor, line[i], sums[i]);
+            // One length for all, so that it is checked once.
+            let [first, second] = panels;
+            let second = if second.is_empty() { first } else { second };
+            let panels = [first, second].map(|panel| &panel[..factors.len()]);
+            let mut sums = [[[$zero(); COUNT]; FEW]; 2];
+            // Both panels side by side for each factor, if there are registers for all sums.
+            let together: [&[usize]; 2] = match COUNT {
+                1 => [&[0, 1], &[]],
+                _ => [&[0], &[1]],
+            };
+            for sides in together {
+                for (p, factors) in factors.iter().enumerate() {
+                    for &side in sides {
+                        let line: [$register; COUNT] = bytemuck::cast(panels[side][p]);
+                        for (sums, &factor) in zip_mut(&mut sums[side], factors) {
+                            let factor = $all(factor);
+                            for i in 0..COUNT {
+                                sums[i] = $fused(factor, line[i], sums[i]);
+                            }
+                        }
                     }
                 }
             }
-            let mut out = [[0.0; PANEL]; FEW];
-            for (out, sums) in zip_mut(&mut out, &sums) {
+            let mut out = [[[0.0; PANEL]; FEW]; 2];
+            for (out, sums) in zip_mut(out.as_flattened_mut(), sums.as_flattened()) {
                 *out = bytemuck::cast(*sums);
             }
             out
@@ -132,6 +140,24 @@ macro_rules! high_tile {
 }
 
 avx512_numbers!(high_tile);
+
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn few<T: Copy + Default, const FEW: usize>(
+    factors: &[[T; FEW]],
+    panel: &[[T; PANEL]],
+    fused: impl Fn(T, T, T) -> T,
+) -> [[T; PANEL]; FEW] {
+    let mut sums = [[T::default(); PANEL]; FEW];
+    for (line, factors) in zip(panel, factors) {
+        for (sums, &factor) in zip_mut(&mut sums, factors) {
+            for (sum, &v) in zip_mut(sums, line) {
+                *sum = fused(factor, v, *sum);
+            }
+        }
+    }
+    sums
+}
 
 fn one_by_one<T: Copy + Default, const COLUMNS: usize>(
     rows: &[&[T]; ROWS],

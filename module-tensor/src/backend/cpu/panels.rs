@@ -174,32 +174,30 @@ impl<T: Float> Product<'_, T> {
         } = self;
         let (depth, width) = (panels.depth, panels.width);
         // Rows of about one number in every tile, the elements of a column side by side.
-        let mut tiles = Vec::with_capacity(rows * depth);
+        let mut tiles = vec![T::zero(); rows * depth];
         let mut left = rows;
         while left > 0 {
             let tall = tall(left, MOST);
-            let first = &a[(rows - left) * depth..][..tall * depth];
-            for p in 0..depth {
-                tiles.extend((0..tall).map(|row| first[row * depth + p]));
-            }
+            let part = (rows - left) * depth..(rows - left + tall) * depth;
+            columns_of_lines(a[part.clone()].chunks_exact(depth), &mut tiles[part], tall);
             left -= tall;
         }
-        for (i, panel) in panels.data.chunks_exact(depth * WIDE).enumerate() {
-            let panel = panel.as_chunks().0;
-            let columns = i * WIDE..width.min((i + 1) * WIDE);
+        for (i, pair) in panels.data.chunks(2 * depth * WIDE).enumerate() {
+            let pair = pair.as_chunks().0;
+            let columns = 2 * i * WIDE..width.min(2 * (i + 1) * WIDE);
             let mut left = rows;
             while left > 0 {
                 let (tall, start) = (tall(left, MOST), rows - left);
                 let a = &tiles[start * depth..][..tall * depth];
                 let out = &mut out[start * width..][..tall * width];
                 match tall {
-                    2 => tile::<T, 2>(panel, a, out, width, &columns),
-                    3 => tile::<T, 3>(panel, a, out, width, &columns),
-                    4 => tile::<T, 4>(panel, a, out, width, &columns),
-                    5 => tile::<T, 5>(panel, a, out, width, &columns),
-                    6 => tile::<T, 6>(panel, a, out, width, &columns),
-                    7 if MOST > TALL => tile::<T, 7>(panel, a, out, width, &columns),
-                    _ => tile::<T, MOST>(panel, a, out, width, &columns),
+                    2 => tile::<T, 2>(pair, a, out, width, &columns),
+                    3 => tile::<T, 3>(pair, a, out, width, &columns),
+                    4 => tile::<T, 4>(pair, a, out, width, &columns),
+                    5 => tile::<T, 5>(pair, a, out, width, &columns),
+                    6 => tile::<T, 6>(pair, a, out, width, &columns),
+                    7 if MOST > TALL => tile::<T, 7>(pair, a, out, width, &columns),
+                    _ => tile::<T, MOST>(pair, a, out, width, &columns),
                 }
                 left -= tall;
             }
@@ -234,21 +232,25 @@ fn row<T: Float>(panels: &[[T; WIDE]], a: &[T], out: &mut [T]) {
     }
 }
 
-/// Some rows of `out` in some of their columns: as many sums as the processor has room for.
+/// Some rows of `out` in the columns of one or two panels: as many sums as the processor has room for.
 #[inline(always)]
 fn tile<T: Float, const ROWS: usize>(
-    panel: &[[T; WIDE]],
+    panels: &[[T; WIDE]],
     a: &[T],
     out: &mut [T],
     width: usize,
     columns: &std::ops::Range<usize>,
 ) {
-    let sums = T::few_rows(Level::highest(), a.as_chunks::<ROWS>().0, panel);
-    for (out, sums) in out.chunks_exact_mut(width).zip(sums) {
-        let out = &mut out[columns.clone()];
-        match <&mut [T; WIDE]>::try_from(&mut *out) {
-            Ok(out) => add(out, sums),
-            Err(_) => add(out, sums),
+    let factors = a.as_chunks::<ROWS>().0;
+    let (first, second) = panels.split_at(factors.len());
+    let sums = T::few_rows(Level::highest(), factors, [first, second]);
+    for (i, out) in out.chunks_exact_mut(width).enumerate() {
+        let parts = out[columns.clone()].chunks_mut(WIDE);
+        for (out, sums) in parts.zip(&sums) {
+            match <&mut [T; WIDE]>::try_from(&mut *out) {
+                Ok(out) => add(out, sums[i]),
+                Err(_) => add(out, sums[i]),
+            }
         }
     }
 }

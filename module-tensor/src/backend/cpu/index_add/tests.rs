@@ -1,3 +1,5 @@
+//! Rows that are added by index, compared with a plain loop.
+
 use super::index_add;
 use crate::backend::cpu::{CpuStorage, Operand, elements_of};
 use crate::layout::{Layout, Shape};

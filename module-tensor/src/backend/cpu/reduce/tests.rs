@@ -1,3 +1,5 @@
+//! Reductions of lines of any length, compared with plain loops.
+
 use super::super::arg_reduce::arg_reduce;
 use super::{reduce, sum_squares};
 use crate::backend::cpu::{ArgReduceOp, CpuStorage, Operand, ReduceOp, elements_of};

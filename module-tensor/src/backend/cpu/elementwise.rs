@@ -2,21 +2,54 @@
 
 use super::aligned_vec::AlignedVec;
 use super::choose::{Branch, choose};
+use super::float::Float;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
 use super::runs::{map1, map1_wide, map2, map2_wide};
 use super::threads::{Items, parallel_for};
+use super::vector::single;
 use super::view::{owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 
 pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
-    run_number(a.storage.dtype(), Binary(op, Pair(a, b)))
+    run(op, a.storage.dtype(), Pair(a, b))
 }
 
 pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
-    run_number(x.storage.dtype(), Binary(op, WithNumber(x, number)))
+    let dtype = x.storage.dtype();
+    match (op, dtype) {
+        (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
+        (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
+        _ => run(op, dtype, WithNumber(x, number)),
+    }
+}
+
+/// A power of floating-point numbers. Common exponents cost no logarithm, and those of ½ have the values of roots, as in
+/// PyTorch, which shows at infinities.
+fn power<T: Float>(x: &Operand, exponent: Scalar) -> Result<Storage> {
+    let rounded = T::from_scalar(exponent).to_f64();
+    Ok(CpuStorage::wrap(match rounded {
+        1.0 => map1(x, |v: T| v),
+        2.0 => map1(x, |v: T| v * v),
+        3.0 => map1(x, |v: T| v * v * v),
+        0.5 => map1_wide(x, |v: T| v.sqrt()),
+        -0.5 => map1_wide(x, |v: T| v.sqrt().recip()),
+        -1.0 => map1(x, |v: T| v.recip()),
+        -2.0 => map1(x, |v: T| (v * v).recip()),
+        _ => return run(BinaryOp::Pow, T::DTYPE, WithNumber(x, exponent)),
+    }?))
+}
+
+fn run(op: BinaryOp, dtype: DType, operands: impl Operands) -> Result<Storage> {
+    let elements = match (op, dtype) {
+        (BinaryOp::Pow, DType::F32) => operands.each_wide(single::pow),
+        (BinaryOp::Atan2, DType::F32) => operands.each_wide(single::atan2),
+        (BinaryOp::Hypot, DType::F32) => operands.each_wide(single::hypot),
+        _ => return run_number(dtype, Binary(op, operands)),
+    };
+    Ok(CpuStorage::wrap(elements?))
 }
 
 /// What a binary operation is applied to.

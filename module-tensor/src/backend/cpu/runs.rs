@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
+use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::{is_read_whole, or_copy, slice};
@@ -86,6 +87,48 @@ pub(super) trait Steps<T>: Copy + Sync {
 /// [`map1_wide`] of such a function.
 pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<AlignedVec<T>> {
     runs1(x, 2, &|x, out| run_at_best_level(EachOf { x, out, steps }))
+}
+
+/// How many numbers are looked through for large ones while they are in the cache.
+const PIECE: usize = 1024;
+
+/// [`map1_wide`] of a function of numbers whose magnitude is at most `most`; `beyond` is that of larger ones, which are
+/// few.
+pub(super) fn map1_within<T: Number>(
+    x: &Operand,
+    f: impl Fn(T) -> T + Copy + Sync,
+    most: T,
+    beyond: fn(T) -> T,
+) -> Result<AlignedVec<T>> {
+    runs1(x, 2, &|x, out| {
+        for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
+            run_at_best_level(Each { x, out, f });
+            if run_at_best_level(Exceed { x, most }) {
+                for (out, &v) in zip_mut(out, x) {
+                    if v.magnitude() > most {
+                        *out = beyond(v);
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Whether any number is of a magnitude above `most`.
+struct Exceed<'a, T> {
+    x: &'a [T],
+    most: T,
+}
+
+impl<T: Number> Loop for Exceed<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> bool {
+        let exceeds = |v: &T| v.magnitude() > self.most;
+        self.x.iter().fold(false, |any, v| any | exceeds(v))
+    }
 }
 
 struct EachOf<'a, T, S> {

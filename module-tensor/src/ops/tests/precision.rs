@@ -228,3 +228,30 @@ fn what_another_kernel_saved_is_refused() {
     let message = backward(&Saved::new([single.clone(), single]));
     assert!(message.contains("float32"), "{message}");
 }
+
+/// Large angles are rare, and computed by another function; the numbers around them must not notice.
+#[test]
+fn angles_of_any_size_are_reduced() {
+    type Functions = (fn(&Tensor) -> Result<Tensor>, fn(f64) -> f64);
+    let functions: [Functions; 3] = [
+        (Tensor::sin, f64::sin),
+        (Tensor::cos, f64::cos),
+        (Tensor::tan, f64::tan),
+    ];
+    let numbers = |x: &Tensor| x.to_dtype(DType::F64)?.to_vec::<f64>();
+    let mut angles = vec![0.7_f64; 3000];
+    for (place, large) in [(0, 1e22), (1023, -3e38), (1024, 3e8), (2999, -6.8e7)] {
+        angles[place] = large;
+    }
+    for (function, exact) in functions {
+        for (dtype, most) in [(DType::F32, 1e-7), (DType::F64, 4e-16)] {
+            let x = Tensor::from(angles.clone()).to_dtype(dtype).unwrap();
+            let got = numbers(&function(&x).unwrap()).unwrap();
+            for (x, got) in numbers(&x).unwrap().into_iter().zip(got) {
+                let exact = exact(x);
+                let error = (got - exact).abs() / exact.abs();
+                assert!(error <= most, "{x}: {got} and not {exact}");
+            }
+        }
+    }
+}

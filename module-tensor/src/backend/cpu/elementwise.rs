@@ -8,7 +8,7 @@ use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
 use super::runs::{map1, map1_wide, map2, map2_wide};
 use super::threads::{Items, parallel_for};
-use super::vector::single;
+use super::vector::{double, single};
 use super::view::{owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
@@ -36,20 +36,21 @@ fn power<T: Float>(x: &Operand, exponent: Scalar) -> Result<Storage> {
         3.0 => map1(x, |v: T| v * v * v),
         0.5 => map1_wide(x, |v: T| v.sqrt()),
         -0.5 => map1_wide(x, |v: T| v.sqrt().recip()),
-        -1.0 => map1(x, |v: T| v.recip()),
-        -2.0 => map1(x, |v: T| (v * v).recip()),
+        -1.0 => map1_wide(x, |v: T| v.recip()),
+        -2.0 => map1_wide(x, |v: T| (v * v).recip()),
         _ => return run(BinaryOp::Pow, T::DTYPE, WithNumber(x, exponent)),
     }?))
 }
 
 fn run(op: BinaryOp, dtype: DType, operands: impl Operands) -> Result<Storage> {
-    let elements = match (op, dtype) {
-        (BinaryOp::Pow, DType::F32) => operands.each_wide(single::pow),
-        (BinaryOp::Atan2, DType::F32) => operands.each_wide(single::atan2),
-        (BinaryOp::Hypot, DType::F32) => operands.each_wide(single::hypot),
-        _ => return run_number(dtype, Binary(op, operands)),
-    };
-    Ok(CpuStorage::wrap(elements?))
+    Ok(match (op, dtype) {
+        (BinaryOp::Pow, DType::F32) => CpuStorage::wrap(operands.each_wide(single::pow)?),
+        (BinaryOp::Pow, DType::F64) => CpuStorage::wrap(operands.each_wide(double::pow)?),
+        (BinaryOp::Hypot, DType::F32) => CpuStorage::wrap(operands.each_wide(single::hypot)?),
+        (BinaryOp::Hypot, DType::F64) => CpuStorage::wrap(operands.each_wide(double::hypot)?),
+        (BinaryOp::Atan2, DType::F32) => CpuStorage::wrap(operands.each_wide(single::atan2)?),
+        _ => run_number(dtype, Binary(op, operands))?,
+    })
 }
 
 /// What a binary operation is applied to.

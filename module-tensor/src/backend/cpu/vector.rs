@@ -20,14 +20,19 @@ macro_rules! polynomial {
 }
 
 mod arc;
+mod base_2;
 mod error_function;
 mod exponential;
 mod logarithm;
-mod power;
+mod pow;
+
 mod trigonometric;
 
 pub(super) mod single {
     pub(in super::super) use super::arc::single::{acos, asin, atan, atan2, hypot};
+    pub(in super::super) use super::base_2::single::{
+        acosh, asinh, atanh, cosh, erfc, log2, log10, sinh,
+    };
     pub(in super::super) use super::error_function::single::{erf, gelu, gelu_grad};
     #[cfg(test)]
     pub(super) use super::exponential::single::exp_of_positive;
@@ -35,14 +40,15 @@ pub(super) mod single {
         exp, exp_m1, exp_of_negative, exp2, tanh,
     };
     pub(in super::super) use super::logarithm::single::{ln, ln_1p};
-    pub(in super::super) use super::power::single::{
-        acosh, asinh, atanh, cosh, erfc, log2, log10, pow, sinh,
-    };
+    pub(in super::super) use super::pow::single::pow;
     pub(in super::super) use super::trigonometric::single::{MOST_TURNED, cos, sin, tan};
 }
 
 pub(super) mod double {
-    pub(in super::super) use super::arc::double::{acos, asin, atan};
+    pub(in super::super) use super::arc::double::{acos, asin, atan, hypot};
+    pub(in super::super) use super::base_2::double::{
+        acosh, asinh, atanh, cosh, erfc, log2, log10, sinh,
+    };
     pub(in super::super) use super::error_function::double::{erf, gelu, gelu_grad};
     #[cfg(test)]
     pub(super) use super::exponential::double::exp_of_positive;
@@ -50,9 +56,7 @@ pub(super) mod double {
         exp, exp_m1, exp_of_negative, exp2, tanh,
     };
     pub(in super::super) use super::logarithm::double::{ln, ln_1p};
-    pub(in super::super) use super::power::double::{
-        acosh, asinh, atanh, cosh, erfc, log2, log10, sinh,
-    };
+    pub(in super::super) use super::pow::double::pow;
     pub(in super::super) use super::trigonometric::double::{MOST_TURNED, cos, sin, tan};
 }
 

@@ -92,4 +92,28 @@ pub(super) mod double {
     pub(in super::super::super) fn acos(x: f64) -> f64 {
         x.acos()
     }
+
+    /// `√(x² + y²)`, of numbers that are scaled by a power of two, so that no square is infinite or 0.
+    #[inline(always)]
+    pub(in super::super::super) fn hypot(x: f64, y: f64) -> f64 {
+        let (x, y) = (x.abs(), y.abs());
+        let (larger, smaller) = if x > y { (x, y) } else { (y, x) };
+        // The exponent, of those whose inverses are there too.
+        let bits = larger.to_bits() & 0x7ff0_0000_0000_0000;
+        let bits = if larger < f64::MIN_POSITIVE {
+            1 << 52
+        } else {
+            bits
+        };
+        let bits = if larger >= 2.0_f64.powi(1023) {
+            2045 << 52
+        } else {
+            bits
+        };
+        let inverse = f64::from_bits((2046_u64 << 52).wrapping_sub(bits));
+        let (a, b) = (larger * inverse, smaller * inverse);
+        let root = a.mul_add(a, b * b).sqrt() * f64::from_bits(bits);
+        let infinite = (x == f64::INFINITY) | (y == f64::INFINITY);
+        if infinite { f64::INFINITY } else { root }
+    }
 }

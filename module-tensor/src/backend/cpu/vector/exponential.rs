@@ -195,26 +195,44 @@ pub(super) mod double {
             );
             2.0 * (p / (q - p))
         },
-        |r: f64| {
-            // Interpolated at Chebyshev nodes within 2^-57.8.
-            let p = polynomial!(
-                r,
-                1.611_649_651_437_154_8E-10,
-                2.096_295_581_597_607_6E-9,
-                2.505_194_670_972_162E-8,
-                2.755_707_663_664_272_5E-7,
-                2.755_731_943_362_024E-6,
-                2.480_158_761_614_541_4E-5,
-                1.984_126_984_114_699_3E-4,
-                1.388_888_888_870_455E-3,
-                8.333_333_333_333_36E-3,
-                4.166_666_666_666_706E-2,
-                1.666_666_666_666_666_6E-1,
-                0.5
-            );
-            (r * r).mul_add(p, r)
-        }
+        near_zero
     );
+
+    /// `eʳ - 1` for `r` of at most ½.
+    #[inline(always)]
+    fn near_zero(r: f64) -> f64 {
+        // Interpolated at Chebyshev nodes within 2^-57.8.
+        let p = polynomial!(
+            r,
+            1.611_649_651_437_154_8E-10,
+            2.096_295_581_597_607_6E-9,
+            2.505_194_670_972_162E-8,
+            2.755_707_663_664_272_5E-7,
+            2.755_731_943_362_024E-6,
+            2.480_158_761_614_541_4E-5,
+            1.984_126_984_114_699_3E-4,
+            1.388_888_888_870_455E-3,
+            8.333_333_333_333_36E-3,
+            4.166_666_666_666_706E-2,
+            1.666_666_666_666_666_6E-1,
+            0.5
+        );
+        (r * r).mul_add(p, r)
+    }
+
+    /// `e^(x + rest)` for a rest that is less than the last place of `x`, within one unit in the last place.
+    #[inline(always)]
+    pub(in super::super) fn exp_of_sum(x: f64, rest: f64) -> f64 {
+        // The first 42 bits of ln 2, whose product with an exponent is exact, and the next ones.
+        const LN_2: [f64; 2] = [0.693_147_180_559_890_3, 5.497_923_018_708_371E-14];
+
+        bounded(x, (-746.0, 710.0), |x| {
+            let shifted = shifted(x);
+            let n = shifted - MAGIC;
+            let r = (-n).mul_add(LN_2[0], x) + (-n).mul_add(LN_2[1], rest);
+            (near_zero(r) + 1.0, shifted)
+        })
+    }
 
     /// `tanh x`
     #[inline(always)]

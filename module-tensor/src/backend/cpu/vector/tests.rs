@@ -83,6 +83,9 @@ fn no_level_changes_a_result() {
         tanh: double::tanh;
         sin: double::sin;
         cos: double::cos;
+        pow: |x| double::pow(x, -1.7);
+        exponent: |y| double::pow(0.3, y);
+        hypot: |x| double::hypot(x, 0.7);
     }
 }
 
@@ -247,9 +250,11 @@ fn functions_of_two_numbers_are_true_to_the_last_places() {
         }
     };
     for x in SPECIAL {
-        SPECIAL.map(|y| check(x as f32, y as f32));
-        all_over().step_by(97).for_each(|y| check(x as f32, y));
-        all_over().step_by(97).for_each(|y| check(y, x as f32));
+        let x = x as f32;
+        for y in all_over().step_by(97).chain(SPECIAL.map(|y| y as f32)) {
+            check(x, y);
+            check(y, x);
+        }
     }
     // Any two, and such as have powers that are neither 0 nor infinite.
     let mut bits = 1_u32;
@@ -282,5 +287,46 @@ fn double_precision_is_true_to_the_last_places() {
     assert_accuracy! { turned, double_units,
         sin 2.0: double::sin, libm::sin;
         cos 2.0: double::cos, libm::cos;
+    }
+}
+
+#[test]
+fn functions_of_two_doubles_are_true_to_the_last_places() {
+    let check = |x: f64, y: f64| {
+        for (name, got, exact) in [
+            ("pow", double::pow(x, y), libm::pow(x, y)),
+            ("hypot", double::hypot(x, y), libm::hypot(x, y)),
+        ] {
+            assert!(
+                double_units(got, exact) <= 2.0,
+                "{name} {x:e} {y:e}: {got:e} and not {exact:e}"
+            );
+        }
+    };
+    // The largest odd numbers, and their neighbors.
+    let whole = [
+        4_503_599_627_370_497.0,
+        9_007_199_254_740_991.0,
+        9_007_199_254_740_994.0,
+    ];
+    for x in SPECIAL.into_iter().chain(whole) {
+        for y in SPECIAL.into_iter().chain(whole.map(|y| -y)) {
+            check(x, y);
+        }
+    }
+    let mut bits = 1_u64;
+    for i in 0..300_000_u32 {
+        bits = bits
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let (x, place) = (f64::from_bits(bits), f64::from(i) * 1e-4);
+        check(x, f64::from_bits(bits.rotate_left(29)));
+        // A power within the range, and the power of a number near 1.
+        check(x.abs(), (place - 15.0) * 49.0 / x.abs().ln().abs().max(0.1));
+        check(
+            1.0 + (place - 15.0) * 1e-4,
+            (f64::from(i % 2003) - 1001.0) * 470.0,
+        );
+        check(place - 15.0, f64::from(i % 501) - 250.0);
     }
 }

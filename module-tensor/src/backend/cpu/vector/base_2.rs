@@ -1,5 +1,5 @@
-//! Powers, exponentials and logarithms to other bases, hyperbolic functions and their inverses, and the complement of the
-//! error function. Those of `f32` are made of a power of 2 and a logarithm in `f64`; those of `f64` are the libraries'.
+//! Functions of `f32` that are made of a power of 2 or a logarithm to the base 2 in `f64`: other logarithms, hyperbolic
+//! functions and their inverses, and the complement of the error function. Those of `f64` are the libraries'.
 
 pub(super) mod single {
     use std::f64::consts::{LN_2, LOG2_E, LOG10_2};
@@ -32,7 +32,7 @@ pub(super) mod single {
 
     /// `2ˣ`, within 2^-39; 0 and infinity in `f32` where they are near.
     #[inline(always)]
-    fn power_of_2(x: f64) -> f64 {
+    pub(in super::super) fn power_of_2(x: f64) -> f64 {
         let (power, r) = parts(bounded(x));
         let p = polynomial!(
             r,
@@ -79,7 +79,7 @@ pub(super) mod single {
 
     /// `log₂ x` of a positive number.
     #[inline(always)]
-    fn log2_of_positive(x: f64) -> f64 {
+    pub(in super::super) fn log2_of_positive(x: f64) -> f64 {
         let root = std::f64::consts::FRAC_1_SQRT_2.to_bits();
         let bits = exponent_and_rest(x);
         let m = f64::from_bits((bits & !EXPONENT).wrapping_add(root));
@@ -117,35 +117,6 @@ pub(super) mod single {
     #[inline(always)]
     pub(in super::super::super) fn log10(x: f32) -> f32 {
         logarithm(x, LOG10_2)
-    }
-
-    /// `xʸ`, with the values of the C standard where one is 0, infinite or NaN.
-    #[inline(always)]
-    pub(in super::super::super) fn pow(x: f32, y: f32) -> f32 {
-        let (base, exponent) = (f64::from(x.abs()), f64::from(y));
-        let log = log2_of_positive(base);
-        let log = if base < f64::INFINITY { log } else { base };
-        let log = if base == 0.0 { f64::NEG_INFINITY } else { log };
-        let power = power_of_2(exponent * log);
-        let one = (y == 0.0) | (x == 1.0) | ((x == -1.0) & (y.abs() == f32::INFINITY));
-        let power = if one { 1.0 } else { power };
-
-        // From 2²⁴ on, all numbers are even. Below, the sum has units of 1.
-        let shifted = exponent.abs() + UNITS;
-        let even = exponent.abs() >= 16_777_216.0;
-        let whole = (shifted - UNITS == exponent.abs()) | even;
-        let odd = if whole & !even {
-            shifted.to_bits() << 63
-        } else {
-            0
-        };
-        let negative = u64::from(x.to_bits() >> 31) << 63;
-        let power = f64::from_bits(power.to_bits() ^ (odd & negative)) as f32;
-        if (x < 0.0) & (base < f64::INFINITY) & !whole {
-            f32::NAN
-        } else {
-            power
-        }
     }
 
     /// `sinh x` and `cosh x`, from those of the parts of `x / ln 2`, within 2^-37.

@@ -79,9 +79,9 @@ pub(super) fn map1_wide<T: Element, U: Element>(
 
 /// A function too large for the compiler to inline as a closure; a call for each element costs a hundred
 /// times more.
-pub(super) trait Steps<T>: Copy + Sync {
+pub(super) trait Steps<T, U = T>: Copy + Sync {
     /// To be marked `#[inline(always)]`.
-    fn of(self, v: T) -> T;
+    fn of(self, v: T) -> U;
 }
 
 /// [`map1_wide`] of such a function.
@@ -210,6 +210,36 @@ impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B,
     fn run(self) {
         for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
             *out = (self.f)(a, b);
+        }
+    }
+}
+
+/// [`map2_wide`] of a function that is too large to be inlined as a closure.
+pub(super) fn map2_steps<T: Element>(
+    a: &Operand,
+    b: &Operand,
+    steps: impl Steps<(T, T), T>,
+) -> Result<AlignedVec<T>> {
+    runs2(a, b, &|a, b, out| {
+        run_at_best_level(EachPairOf { a, b, out, steps })
+    })
+}
+
+struct EachPairOf<'a, T, S> {
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    steps: S,
+}
+
+impl<T: Element, S: Steps<(T, T), T>> Loop for EachPairOf<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
+            *out = self.steps.of((a, b));
         }
     }
 }

@@ -44,7 +44,9 @@ macro_rules! exponential {
         /// `eˣ`
         #[inline(always)]
         pub(in super::super::super) fn exp(x: $float) -> $float {
-            bounded(x, $range, parts)
+            let (x, vanishes) = bounded(x, $range);
+            let (y, shifted) = parts(x);
+            scaled(y, shifted, vanishes)
         }
 
         /// `2ˣ`
@@ -52,25 +54,25 @@ macro_rules! exponential {
         pub(in super::super::super) fn exp2(x: $float) -> $float {
             use std::$float::consts::{LN_2, LOG2_E};
 
-            bounded(x, ($range.0 * LOG2_E, $range.1 * LOG2_E), |x| {
-                let shifted = x + MAGIC;
-                ($of_rest(LN_2 * (x - (shifted - MAGIC))) + 1.0, shifted)
-            })
+            let (x, vanishes) = bounded(x, ($range.0 * LOG2_E, $range.1 * LOG2_E));
+            let shifted = x + MAGIC;
+            let rest = x - (shifted - MAGIC);
+            scaled($of_rest(LN_2 * rest) + 1.0, shifted, vanishes)
         }
 
-        /// A power `y 2ⁿ` of the parts of `x`, which is 0 and infinite beyond the range.
+        /// A number whose power is that of `x` or infinite too, and whether the power rounds to 0.
         #[inline(always)]
-        fn bounded(
-            x: $float,
-            range: ($float, $float),
-            parts: impl Fn($float) -> ($float, $float),
-        ) -> $float {
+        fn bounded(x: $float, range: ($float, $float)) -> ($float, bool) {
             // A NaN passes both. What rounds to 0 is not computed: products that underflow take many
             // times as long, and a mask of attention makes whole rows of them.
             let vanishes = x < range.0;
             let x = if x > range.1 { range.1 } else { x };
-            let x = if vanishes { 0.0 } else { x };
-            let (y, shifted) = parts(x);
+            (if vanishes { 0.0 } else { x }, vanishes)
+        }
+
+        /// `y 2ⁿ`, or 0.
+        #[inline(always)]
+        fn scaled(y: $float, shifted: $float, vanishes: bool) -> $float {
             // In two steps, because the power of two may lie outside the exponents there are.
             let n = whole(shifted);
             let half = n >> 1;
@@ -226,12 +228,11 @@ pub(super) mod double {
         // The first 42 bits of ln 2, whose product with an exponent is exact, and the next ones.
         const LN_2: [f64; 2] = [0.693_147_180_559_890_3, 5.497_923_018_708_371E-14];
 
-        bounded(x, (-746.0, 710.0), |x| {
-            let shifted = shifted(x);
-            let n = shifted - MAGIC;
-            let r = (-n).mul_add(LN_2[0], x) + (-n).mul_add(LN_2[1], rest);
-            (near_zero(r) + 1.0, shifted)
-        })
+        let (x, vanishes) = bounded(x, (-746.0, 710.0));
+        let shifted = shifted(x);
+        let n = shifted - MAGIC;
+        let r = (-n).mul_add(LN_2[0], x) + (-n).mul_add(LN_2[1], rest);
+        scaled(near_zero(r) + 1.0, shifted, vanishes)
     }
 
     /// `tanh x`

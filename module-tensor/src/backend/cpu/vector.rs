@@ -2,10 +2,10 @@
 //! instructions; the standard library's are calls that take one number at a time.
 //!
 //! The approximations are those of S. Moshier's Cephes library, and N. Juffa's for `erf`; each is
-//! within about two units in the last place. Functions of `f32` that stand in the files of the folder
-//! are computed in `f64` by polynomials that were interpolated at Chebyshev nodes, whose relative
-//! error they state, so that little more than the last rounding errs. Products and sums are fused on
-//! every processor: one without the instruction gives the same bits, slowly.
+//! within about two units in the last place. Others are polynomials in `f64`, for functions of `f32`
+//! that would lose more: they were interpolated at Chebyshev nodes, which is near to the best, and their
+//! comments state their relative error, next to which the last rounding is large. Products and sums are
+//! fused on every processor: one without the instruction gives the same bits, slowly.
 
 // The constants are written with the digits they were published with.
 #![allow(clippy::excessive_precision, clippy::inline_always)]

@@ -255,3 +255,38 @@ fn angles_of_any_size_are_reduced() {
         }
     }
 }
+
+/// PyTorch has roots for the number ½ as an exponent, and the powers of the C standard for a tensor of them.
+#[test]
+fn powers_of_infinity_depend_on_the_kind_of_exponent() {
+    for dtype in [DType::F32, DType::F64] {
+        let x = Tensor::from([f64::NEG_INFINITY, -0.0])
+            .to_dtype(dtype)
+            .unwrap();
+        let numbers = |x: Result<Tensor>| x?.to_dtype(DType::F64)?.to_vec::<f64>();
+        let bits = |x: Result<Tensor>| {
+            numbers(x)
+                .unwrap()
+                .into_iter()
+                .map(f64::to_bits)
+                .collect::<Vec<_>>()
+        };
+        let exponent = |e: f64| Tensor::from([e, e]).to_dtype(dtype).unwrap();
+        assert_eq!(
+            bits(x.pow(exponent(0.5))),
+            [f64::INFINITY, 0.0].map(f64::to_bits)
+        );
+        assert_eq!(
+            bits(x.pow(exponent(-0.5))),
+            [0.0, f64::INFINITY].map(f64::to_bits)
+        );
+        let [first, second] = numbers(x.pow(0.5)).unwrap()[..] else {
+            panic!()
+        };
+        assert!(first.is_nan() && second.to_bits() == (-0.0_f64).to_bits());
+        let [first, second] = numbers(x.pow(-0.5)).unwrap()[..] else {
+            panic!()
+        };
+        assert!(first.is_nan() && second == f64::NEG_INFINITY);
+    }
+}

@@ -26,41 +26,41 @@ macro_rules! unary_ops {
         /// `1/√x`
         Rsqrt "rsqrt" => formula!(x, |v| v.sqrt().recip());
         /// `ln(1 + x)`
-        Log1p "log1p" => map1(x, T::ln_1p);
+        Log1p "log1p" => map1_wide(x, ln_1p);
         /// `eˣ - 1`
-        Expm1 "expm1" => map1(x, T::exp_m1);
+        Expm1 "expm1" => map1_wide(x, exp_m1);
         /// `2/√π · ∫₀ˣ e^(-t²) dt`
         Erf "erf" => map1_wide(x, erf);
         /// `1 - erf(x)`
-        Erfc "erfc" => call(x, libm::erfc);
+        Erfc "erfc" => map1_wide(x, erfc);
         /// `sin x`
-        Sin "sin" => map1(x, T::sin);
+        Sin "sin" => map1_within(x, sin, MOST_TURNED, |v| T::narrowed(v.to_f64().sin()));
         /// `cos x`
-        Cos "cos" => map1(x, T::cos);
+        Cos "cos" => map1_within(x, cos, MOST_TURNED, |v| T::narrowed(v.to_f64().cos()));
         /// `tan x`
-        Tan "tan" => call(x, f64::tan);
+        Tan "tan" => map1_within(x, tan, MOST_TURNED, |v| T::narrowed(v.to_f64().tan()));
         /// `arcsin x`
-        Asin "asin" => call(x, f64::asin);
+        Asin "asin" => map1_wide(x, asin);
         /// `arccos x`
-        Acos "acos" => call(x, f64::acos);
+        Acos "acos" => map1_wide(x, acos);
         /// `arctan x`
-        Atan "atan" => call(x, f64::atan);
+        Atan "atan" => map1_wide(x, atan);
         /// `sinh x`
-        Sinh "sinh" => call(x, f64::sinh);
+        Sinh "sinh" => map1_wide(x, sinh);
         /// `cosh x`
-        Cosh "cosh" => call(x, f64::cosh);
+        Cosh "cosh" => map1_wide(x, cosh);
         /// `arsinh x`
-        Asinh "asinh" => call(x, libm::asinh);
+        Asinh "asinh" => map1_wide(x, asinh);
         /// `arcosh x`
-        Acosh "acosh" => call(x, libm::acosh);
+        Acosh "acosh" => map1_wide(x, acosh);
         /// `artanh x`
-        Atanh "atanh" => call(x, libm::atanh);
+        Atanh "atanh" => map1_wide(x, atanh);
         /// `log₂ x`
-        Log2 "log2" => call(x, f64::log2);
+        Log2 "log2" => map1_wide(x, log2);
         /// `log₁₀ x`
-        Log10 "log10" => call(x, f64::log10);
+        Log10 "log10" => map1_wide(x, log10);
         /// `2ˣ`
-        Exp2 "exp2" => call(x, f64::exp2);
+        Exp2 "exp2" => map1_wide(x, exp2);
         /// The inverse of [`Erf`](Self::Erf)
         Erfinv "erfinv" => call(x, erfinv);
         /// `ln |Γ(x)|`
@@ -152,10 +152,7 @@ macro_rules! unary_ops {
             threshold: f64,
         } "softplus" => formula!(x, (beta = beta, threshold = threshold) |v| {
             let scaled = v * beta;
-            // ln(1 + u) for u of at most 1, with a correction for the rounding of the sum.
-            let u = exp(-scaled.abs());
-            let sum = 1.0 + u;
-            let log = if sum == 1.0 { u } else { ln(sum) * (u / (sum - 1.0)) };
+            let log = ln_1p(exp_of_negative(-scaled.abs()));
             if scaled > threshold { v } else { (scaled.max(0.0) + log) / beta }
         });
         /// `x` where it is positive, else the slope times `x`
@@ -172,10 +169,7 @@ macro_rules! unary_ops {
             /// `β`
             input_scale: f64,
         } "elu" => formula!(x, (below = alpha * scale, above = scale, inner = input_scale) |v| {
-            let z = v * inner;
-            // eᶻ - 1 from t = tanh z/2, which is accurate at and below 0.
-            let t = tanh(0.5 * z);
-            let bent = if z < 0.5 { 2.0 * t / (1.0 - t) } else { exp(z) - 1.0 };
+            let bent = exp_m1(v * inner);
             if v < 0.0 { bent * below } else { v * above }
         });
         }

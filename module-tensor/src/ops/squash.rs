@@ -66,7 +66,7 @@ impl Tensor {
     /// ```
     pub fn log_sigmoid(&self) -> Result<Self> {
         // Beyond the threshold the function is linear to the last place, in `f64` too.
-        let out = self.widened()?.neg()?.softplus(1.0, 50.0)?.neg()?;
+        let out = self.widened()?.softplus(-1.0, 50.0)?;
         out.to_dtype(self.dtype())
     }
 

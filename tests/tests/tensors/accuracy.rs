@@ -16,8 +16,8 @@
 //!   `√(1/12)` in the root mean square; `n` independent roundings of partial sums that grow evenly make `√n/6`, and six
 //!   standard deviations are `√n` (N. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", 2019).
 //! - Convolutions by tiles: `3e-6` of the greatest scale, as `set_exact_convolutions` documents.
-//! - The approximations of `vector.rs` (`exp`, `ln`, `tanh`, `erf`): 2, as documented there. Functions of the standard
-//!   library: 1. Those computed in `f64` and then rounded: ½.
+//! - The approximations in `f32` of `vector.rs` (`exp`, `exp2`, `expm1`, `ln`, `log1p`, `tanh`, `erf`): 2, as documented
+//!   there. Functions of the standard library: 1. Those computed in `f64` and then rounded: ½.
 //! - Formulas: the number of their roundings. Each errs by at most half a unit, but a unit may be half as large in the
 //!   result.
 //!

@@ -2,21 +2,86 @@
 
 use super::aligned_vec::AlignedVec;
 use super::choose::{Branch, choose};
+use super::float::Float;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
-use super::runs::{map1, map1_wide, map2, map2_wide};
+use super::runs::{Steps, map1, map1_steps, map1_wide, map2, map2_steps, map2_wide};
 use super::threads::{Items, parallel_for};
+use super::vector::{double, single};
 use super::view::{owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 
 pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
-    run_number(a.storage.dtype(), Binary(op, Pair(a, b)))
+    let dtype = a.storage.dtype();
+    Ok(match (op, dtype) {
+        (BinaryOp::Pow, DType::F32) => CpuStorage::wrap(map2_steps::<f32>(a, b, Power)?),
+        (BinaryOp::Pow, DType::F64) => CpuStorage::wrap(map2_steps::<f64>(a, b, Power)?),
+        (BinaryOp::Hypot, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::hypot)?),
+        (BinaryOp::Hypot, DType::F64) => CpuStorage::wrap(map2_wide(a, b, double::hypot)?),
+        (BinaryOp::Atan2, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::atan2)?),
+        _ => run_number(dtype, Binary(op, Pair(a, b)))?,
+    })
 }
 
 pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
-    run_number(x.storage.dtype(), Binary(op, WithNumber(x, number)))
+    let dtype = x.storage.dtype();
+    match (op, dtype) {
+        (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
+        (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
+        _ => run_number(dtype, Binary(op, WithNumber(x, number))),
+    }
+}
+
+/// A power of floating-point numbers. Common exponents cost no logarithm, and those of ½ have the values of roots, as in
+/// PyTorch, which shows at infinities.
+fn power<T: Float>(x: &Operand, exponent: Scalar) -> Result<Storage>
+where
+    Exponent<T>: Steps<T>,
+{
+    let exponent = T::from_scalar(exponent);
+    Ok(CpuStorage::wrap(match exponent.to_f64() {
+        1.0 => map1(x, |v: T| v),
+        2.0 => map1(x, |v: T| v * v),
+        3.0 => map1(x, |v: T| v * v * v),
+        0.5 => map1_wide(x, |v: T| v.sqrt()),
+        -0.5 => map1_wide(x, |v: T| v.sqrt().recip()),
+        -1.0 => map1_wide(x, |v: T| v.recip()),
+        -2.0 => map1_wide(x, |v: T| (v * v).recip()),
+        _ => map1_steps(x, Exponent(exponent)),
+    }?))
+}
+
+#[derive(Clone, Copy)]
+struct Exponent<T>(T);
+
+#[derive(Clone, Copy)]
+struct Power;
+
+macro_rules! powers {
+    ($($type:ty: $vector:ident;)*) => {$(
+        #[allow(clippy::inline_always)]
+        impl Steps<($type, $type), $type> for Power {
+            #[inline(always)]
+            fn of(self, (base, exponent): ($type, $type)) -> $type {
+                $vector::pow(base, exponent)
+            }
+        }
+
+        #[allow(clippy::inline_always)]
+        impl Steps<$type> for Exponent<$type> {
+            #[inline(always)]
+            fn of(self, base: $type) -> $type {
+                $vector::pow(base, self.0)
+            }
+        }
+    )*};
+}
+
+powers! {
+    f32: single;
+    f64: double;
 }
 
 /// What a binary operation is applied to.

@@ -277,17 +277,7 @@ macro_rules! floats {
 
             #[inline]
             fn power(self, other: Self) -> Self {
-                // Common exponents must not cost a logarithm, and these are computed so in
-                // PyTorch, which shows at infinities.
-                match other {
-                    1.0 => self,
-                    2.0 => self * self,
-                    3.0 => self * self * self,
-                    0.5 => self.sqrt(),
-                    -0.5 => self.sqrt().recip(),
-                    -1.0 => self.recip(),
-                    _ => self.powf(other),
-                }
+                self.powf(other)
             }
 
             #[inline]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::aligned_vec::AlignedVec;
 use super::joined_runs::{BLOCK, Group, next};
 use super::memory::scratch;
+use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::{is_read_whole, or_copy, slice};
@@ -45,14 +46,56 @@ pub(super) fn map1_wide<T: Element, U: Element>(
 
 /// A function too large for the compiler to inline as a closure; a call for each element costs a hundred
 /// times more.
-pub(super) trait Steps<T>: Copy + Sync {
+pub(super) trait Steps<T, U = T>: Copy + Sync {
     /// To be marked `#[inline(always)]`.
-    fn of(self, v: T) -> T;
+    fn of(self, v: T) -> U;
 }
 
 /// [`map1_wide`] of such a function.
 pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<AlignedVec<T>> {
     runs1(x, 2, &|x, out| run_at_best_level(EachOf { x, out, steps }))
+}
+
+/// How many numbers are looked through for large ones while they are in the cache.
+const PIECE: usize = 1024;
+
+/// [`map1_wide`] of a function of numbers whose magnitude is at most `most`; `beyond` is that of larger ones, which are
+/// few.
+pub(super) fn map1_within<T: Number>(
+    x: &Operand,
+    f: impl Fn(T) -> T + Copy + Sync,
+    most: T,
+    beyond: fn(T) -> T,
+) -> Result<AlignedVec<T>> {
+    runs1(x, 2, &|x, out| {
+        for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
+            run_at_best_level(Each { x, out, f });
+            if run_at_best_level(Exceed { x, most }) {
+                for (out, &v) in zip_mut(out, x) {
+                    if v.magnitude() > most {
+                        *out = beyond(v);
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Whether any number is of a magnitude above `most`.
+struct Exceed<'a, T> {
+    x: &'a [T],
+    most: T,
+}
+
+impl<T: Number> Loop for Exceed<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> bool {
+        let exceeds = |v: &T| v.magnitude() > self.most;
+        self.x.iter().fold(false, |any, v| any | exceeds(v))
+    }
 }
 
 struct EachOf<'a, T, S> {
@@ -134,6 +177,36 @@ impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B,
     fn run(self) {
         for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
             *out = (self.f)(a, b);
+        }
+    }
+}
+
+/// [`map2_wide`] of a function that is too large to be inlined as a closure.
+pub(super) fn map2_steps<T: Element>(
+    a: &Operand,
+    b: &Operand,
+    steps: impl Steps<(T, T), T>,
+) -> Result<AlignedVec<T>> {
+    runs2(a, b, &|a, b, out| {
+        run_at_best_level(EachPairOf { a, b, out, steps })
+    })
+}
+
+struct EachPairOf<'a, T, S> {
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    steps: S,
+}
+
+impl<T: Element, S: Steps<(T, T), T>> Loop for EachPairOf<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
+            *out = self.steps.of((a, b));
         }
     }
 }

@@ -4,10 +4,11 @@
 //! made of:
 //!
 //! - `formula!(x, |v| …)`, a loop with all the vector instructions that the processor has over steps that are
-//!   vector instructions too: arithmetic, comparisons, and `exp`, `ln`, `tanh`, `erf` and `gelu` of
-//!   `cpu/vector.rs`. Those of the standard library are no such steps: `exp(v)`, not `v.exp()`.
+//!   vector instructions too: arithmetic, comparisons, and the functions of `cpu/vector.rs`, such as
+//!   `exp`. Those of the standard library are no such steps: `exp(v)`, not `v.exp()`.
 //!   `formula!(x, (a = α, …) |v| …)` computes numbers once in `f64` and rounds them to the type of the elements.
 //! - `map1_wide(x, f)`, the same loop over a function that is always inlined.
+//! - `map1_within(x, f, most, beyond)`, the same where the magnitude is at most `most`, and `beyond` where it is larger.
 //! - `map1(x, f)`, a loop over a function that is called, or so short that the compiler inlines it.
 //! - `call(x, f)`, for functions that few networks call: one loop for all of them, in `f64`.
 
@@ -20,7 +21,7 @@ use super::map::{through_f32, through_wide};
 use super::memory::scratch;
 use super::number::{Convert, Number};
 use super::rng::erfinv;
-use super::runs::{Steps, map1, map1_steps, map1_wide, map2};
+use super::runs::{Steps, map1, map1_steps, map1_wide, map1_within, map2};
 use super::special::{digamma, polygamma};
 use super::threads::{Items, parallel_for};
 use super::unary_ops;
@@ -166,7 +167,11 @@ macro_rules! kernels {
     )*) => {
         impl Unary for $type {
             fn unary(op: UnaryOp, $x: &Operand) -> Result<AlignedVec<Self>> {
-                use $vector::{erf, exp, gelu, gelu_grad, ln, tanh};
+                use $vector::{
+                    MOST_TURNED, acos, acosh, asin, asinh, atan, atanh, cos, cosh, erf, erfc, exp,
+                    exp_m1, exp_of_negative, exp2, gelu, gelu_grad, ln, ln_1p, log2, log10, sin,
+                    sinh, tan, tanh,
+                };
 
                 type $t = $type;
                 // The argument of the exponential in `GeluTanh` is `-(LINEAR x + CUBIC x³)`.

@@ -228,3 +228,65 @@ fn what_another_kernel_saved_is_refused() {
     let message = backward(&Saved::new([single.clone(), single]));
     assert!(message.contains("float32"), "{message}");
 }
+
+/// Large angles are rare, and computed by another function; the numbers around them must not notice.
+#[test]
+fn angles_of_any_size_are_reduced() {
+    type Functions = (fn(&Tensor) -> Result<Tensor>, fn(f64) -> f64);
+    let functions: [Functions; 3] = [
+        (Tensor::sin, f64::sin),
+        (Tensor::cos, f64::cos),
+        (Tensor::tan, f64::tan),
+    ];
+    let numbers = |x: &Tensor| x.to_dtype(DType::F64)?.to_vec::<f64>();
+    let mut angles = vec![0.7_f64; 3000];
+    for (place, large) in [(0, 1e22), (1023, -3e38), (1024, 3e8), (2999, -6.8e7)] {
+        angles[place] = large;
+    }
+    for (function, exact) in functions {
+        for (dtype, most) in [(DType::F32, 1e-7), (DType::F64, 4e-16)] {
+            let x = Tensor::from(angles.clone()).to_dtype(dtype).unwrap();
+            let got = numbers(&function(&x).unwrap()).unwrap();
+            for (x, got) in numbers(&x).unwrap().into_iter().zip(got) {
+                let exact = exact(x);
+                let error = (got - exact).abs() / exact.abs();
+                assert!(error <= most, "{x}: {got} and not {exact}");
+            }
+        }
+    }
+}
+
+/// PyTorch has roots for the number ½ as an exponent, and the powers of the C standard for a tensor of them.
+#[test]
+fn powers_of_infinity_depend_on_the_kind_of_exponent() {
+    for dtype in [DType::F32, DType::F64] {
+        let x = Tensor::from([f64::NEG_INFINITY, -0.0])
+            .to_dtype(dtype)
+            .unwrap();
+        let numbers = |x: Result<Tensor>| x?.to_dtype(DType::F64)?.to_vec::<f64>();
+        let bits = |x: Result<Tensor>| {
+            numbers(x)
+                .unwrap()
+                .into_iter()
+                .map(f64::to_bits)
+                .collect::<Vec<_>>()
+        };
+        let exponent = |e: f64| Tensor::from([e, e]).to_dtype(dtype).unwrap();
+        assert_eq!(
+            bits(x.pow(exponent(0.5))),
+            [f64::INFINITY, 0.0].map(f64::to_bits)
+        );
+        assert_eq!(
+            bits(x.pow(exponent(-0.5))),
+            [0.0, f64::INFINITY].map(f64::to_bits)
+        );
+        let [first, second] = numbers(x.pow(0.5)).unwrap()[..] else {
+            panic!()
+        };
+        assert!(first.is_nan() && second.to_bits() == (-0.0_f64).to_bits());
+        let [first, second] = numbers(x.pow(-0.5)).unwrap()[..] else {
+            panic!()
+        };
+        assert!(first.is_nan() && second == f64::NEG_INFINITY);
+    }
+}

@@ -86,16 +86,16 @@ static FUNCTIONS: &[Function] = &[
         [-0.9, 100.0],
         f64::ln_1p,
         |x| 1.0 / (1.0 + x),
-        [1.0, 2.0],
+        [2.0, 2.0],
     ),
-    // g (y + 1), which cancels below zero
+    // g (y + 1), which cancels below zero, where y may be off by 2
     Function::new(
         "expm1",
         Tensor::expm1,
         [-20.0, 20.0],
         f64::exp_m1,
         f64::exp,
-        [1.0, 4.0],
+        [2.0, 6.0],
     )
     .slope_scale(|x| 1.0 + x.exp_m1().abs()),
     // g 2/√π exp(-x²), where the exponential counts 4, and the rounding of its argument as often as that is large
@@ -125,7 +125,7 @@ static FUNCTIONS: &[Function] = &[
         [-30.0, 30.0],
         f64::sin,
         f64::cos,
-        [1.0, 3.0],
+        [0.501, 3.0],
     ),
     Function::new(
         "cos",
@@ -133,7 +133,7 @@ static FUNCTIONS: &[Function] = &[
         [-30.0, 30.0],
         f64::cos,
         |x| -x.sin(),
-        [1.0, 3.0],
+        [0.501, 3.0],
     ),
     // g (1 + y²)
     Function::new(
@@ -234,14 +234,14 @@ static FUNCTIONS: &[Function] = &[
         |x| 1.0 / (x * LN_10),
         [0.501, 3.0],
     ),
-    // g y ln 2
+    // g y ln 2, where y may be off by 2
     Function::new(
         "exp2",
         Tensor::exp2,
         [-80.0, 80.0],
         f64::exp2,
         |x| x.exp2() * LN_2,
-        [0.501, 4.0],
+        [2.0, 7.0],
     ),
     // g ½√π exp(y²), where the exponential counts 4, and the rounding of its argument as often as that is large
     Function::new(

@@ -29,6 +29,13 @@ fn agrees<T: Copy>(
     pairs.all(|(&x, wide)| bits(plain(x)) == bits(wide))
 }
 
+/// Asserts that each of these functions agrees.
+macro_rules! assert_agreement {
+    ($numbers:expr, $bits:expr, $($name:ident: $function:expr;)*) => {$(
+        assert!(agrees($numbers, $function, $function, $bits), stringify!($name));
+    )*};
+}
+
 #[test]
 fn no_level_changes_a_result() {
     let step = if cfg!(miri) { 40_000_003 } else { 65_537 };
@@ -36,17 +43,50 @@ fn no_level_changes_a_result() {
     let numbers: Vec<f32> = numbers.collect();
     // Any NaN is as good as another.
     let bits = |v: f32| (!v.is_nan()).then(|| u64::from(v.to_bits()));
-    assert!(agrees(&numbers, single::exp, single::exp, bits));
-    assert!(agrees(&numbers, single::ln, single::ln, bits));
-    assert!(agrees(&numbers, single::tanh, single::tanh, bits));
-    assert!(agrees(&numbers, single::erf, single::erf, bits));
-    assert!(agrees(&numbers, single::gelu, single::gelu, bits));
+    assert_agreement! { &numbers, bits,
+        exp: single::exp;
+        exp2: single::exp2;
+        exp_m1: single::exp_m1;
+        ln: single::ln;
+        ln_1p: single::ln_1p;
+        log2: single::log2;
+        log10: single::log10;
+        tanh: single::tanh;
+        erf: single::erf;
+        erfc: single::erfc;
+        gelu: single::gelu;
+        sin: single::sin;
+        cos: single::cos;
+        tan: single::tan;
+        asin: single::asin;
+        acos: single::acos;
+        atan: single::atan;
+        sinh: single::sinh;
+        cosh: single::cosh;
+        asinh: single::asinh;
+        acosh: single::acosh;
+        atanh: single::atanh;
+        pow: |x| single::pow(x, -1.7);
+        exponent: |y| single::pow(0.3, y);
+        atan2: |y| single::atan2(y, -0.7);
+        hypot: |x| single::hypot(x, 0.7);
+    }
     let numbers: Vec<f64> = (0..40_000).map(|i| f64::from(i) * 0.037 - 740.0).collect();
     let numbers = &numbers[..if cfg!(miri) { 100 } else { numbers.len() }];
     let bits = |v: f64| (!v.is_nan()).then(|| v.to_bits());
-    assert!(agrees(numbers, double::exp, double::exp, bits));
-    assert!(agrees(numbers, double::ln, double::ln, bits));
-    assert!(agrees(numbers, double::tanh, double::tanh, bits));
+    assert_agreement! { numbers, bits,
+        exp: double::exp;
+        exp2: double::exp2;
+        exp_m1: double::exp_m1;
+        ln: double::ln;
+        ln_1p: double::ln_1p;
+        tanh: double::tanh;
+        sin: double::sin;
+        cos: double::cos;
+        pow: |x| double::pow(x, -1.7);
+        exponent: |y| double::pow(0.3, y);
+        hypot: |x| double::hypot(x, 0.7);
+    }
 }
 
 #[test]
@@ -72,36 +112,158 @@ fn exponentials_of_one_sign_have_the_bits_of_the_general_one() {
     }
 }
 
-/// The distance between two numbers, in units in the last place of the second.
+/// Arguments at which a function may have a value of its own.
+const SPECIAL: [f64; 36] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    -1.5,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    10.0,
+    -10.0,
+    89.0,
+    -104.0,
+    710.0,
+    -746.0,
+    1e-45,
+    -1e-45,
+    1e-40,
+    -1e-310,
+    5e-324,
+    1e30,
+    -1e30,
+    1e300,
+    // Whole numbers, odd and even, before and after the last odd one.
+    16_777_215.0,
+    -16_777_215.0,
+    16_777_216.0,
+    -16_777_218.0,
+    // The sum of this and 2⁵² is odd, in units of its last place.
+    -2.028_240_960_365_167e31,
+    f64::MAX,
+    f64::MIN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+/// The distance between two numbers, in units in the last place of the second; infinite where one is NaN, or where they
+/// are infinite or 0 and have other signs.
 fn units(x: f32, exact: f64) -> f64 {
     let rounded = exact as f32;
-    if x == rounded || x.is_nan() && rounded.is_nan() {
+    let place = f64::from(rounded.abs().next_up()) - f64::from(rounded.abs());
+    distance(x.into(), rounded.into(), exact, place)
+}
+
+/// [`units`] of doubles.
+fn double_units(x: f64, exact: f64) -> f64 {
+    distance(x, exact, exact, exact.abs().next_up() - exact.abs())
+}
+
+fn distance(x: f64, rounded: f64, exact: f64, place: f64) -> f64 {
+    if x.is_nan() && rounded.is_nan() {
         return 0.0;
     }
-    let unit = f64::from(rounded.abs().next_up()) - f64::from(rounded.abs());
-    (f64::from(x) - exact).abs() / unit
+    if !x.is_finite() || !rounded.is_finite() || x == 0.0 && rounded == 0.0 {
+        let same = x.to_bits() == rounded.to_bits();
+        return if same { 0.0 } else { f64::INFINITY };
+    }
+    (x - exact).abs() / place
 }
 
 /// Numbers of every exponent and sign.
 fn all_over() -> impl Iterator<Item = f32> {
-    (0..u32::MAX).step_by(10_007).map(f32::from_bits)
+    let numbers = (0..u32::MAX).step_by(10_007).map(f32::from_bits);
+    numbers.chain(SPECIAL.map(|x| x as f32))
+}
+
+/// Asserts for each `name most: function, exact` that the function is nowhere off by more than so many units.
+macro_rules! assert_accuracy {
+    ($numbers:expr, $units:ident, $($name:ident $most:literal: $function:expr, $exact:expr;)*) => {
+        for x in $numbers {
+            let wide = f64::from(x);
+            $({
+                let (got, exact) = ($function(x), $exact(wide));
+                assert!(
+                    $units(got, exact) <= $most,
+                    concat!(stringify!($name), " {:e}: {:e} and not {:e}"), x, got, exact
+                );
+            })*
+        }
+    };
+}
+
+// Polynomials in `f32` may be off by 2. What is computed in `f64` is off by ½, and by less than 0.001 of the polynomial.
+#[test]
+fn single_precision_is_true_to_the_last_places() {
+    assert_accuracy! { all_over(), units,
+        exp 2.0: single::exp, f64::exp;
+        exp2 2.0: single::exp2, f64::exp2;
+        exp_m1 2.0: single::exp_m1, f64::exp_m1;
+        ln 2.0: single::ln, f64::ln;
+        ln_1p 2.0: single::ln_1p, f64::ln_1p;
+        tanh 2.0: single::tanh, f64::tanh;
+        erf 2.0: single::erf, libm::erf;
+        erfc 0.501: single::erfc, libm::erfc;
+        log2 0.501: single::log2, f64::log2;
+        log10 0.501: single::log10, f64::log10;
+        asin 0.501: single::asin, f64::asin;
+        acos 0.501: single::acos, f64::acos;
+        atan 0.501: single::atan, f64::atan;
+        sinh 0.501: single::sinh, f64::sinh;
+        cosh 0.501: single::cosh, f64::cosh;
+        asinh 0.501: single::asinh, libm::asinh;
+        acosh 0.501: single::acosh, double::acosh;
+        atanh 0.501: single::atanh, libm::atanh;
+    }
+    let turned = all_over().filter(|x| x.is_nan() || x.abs() <= single::MOST_TURNED);
+    // The greatest angles, and those next to a multiple of π/2.
+    let near = (1..200_000).map(|n| (f64::from(n) * std::f64::consts::FRAC_PI_2) as f32);
+    let last = (0..1000).map(|i| single::MOST_TURNED - 16.0 * i as f32);
+    assert_accuracy! { turned.chain(near).chain(last), units,
+        sin 0.501: single::sin, f64::sin;
+        cos 0.501: single::cos, f64::cos;
+        tan 0.501: single::tan, f64::tan;
+    }
 }
 
 #[test]
-fn single_precision_is_true_to_the_last_places() {
-    for x in all_over() {
-        let wide = f64::from(x);
-        for (name, got, exact, most) in [
-            ("exp", single::exp(x), wide.exp(), 2.0),
-            ("tanh", single::tanh(x), wide.tanh(), 2.0),
-            ("erf", single::erf(x), libm::erf(wide), 2.0),
-            ("ln", single::ln(x), wide.ln(), 2.0),
+fn functions_of_two_numbers_are_true_to_the_last_places() {
+    let check = |x: f32, y: f32| {
+        let (a, b) = (f64::from(x), f64::from(y));
+        for (name, got, exact) in [
+            ("pow", single::pow(x, y), a.powf(b)),
+            ("atan2", single::atan2(x, y), a.atan2(b)),
+            ("hypot", single::hypot(x, y), a.hypot(b)),
         ] {
             assert!(
-                units(got, exact) <= most,
-                "{name} {x:e}: {got:e} and not {exact:e}"
+                units(got, exact) <= 0.501,
+                "{name} {x:e} {y:e}: {got:e} and not {exact:e}"
             );
         }
+    };
+    for x in SPECIAL {
+        let x = x as f32;
+        for y in all_over().step_by(97).chain(SPECIAL.map(|y| y as f32)) {
+            check(x, y);
+            check(y, x);
+        }
+    }
+    // Any two, and such as have powers that are neither 0 nor infinite.
+    let mut bits = 1_u32;
+    for i in 0..300_000_u32 {
+        bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let (x, place) = (f32::from_bits(bits), i as f32 * 1e-4);
+        check(x, f32::from_bits(bits.rotate_left(13)));
+        check(x.abs(), (place - 15.0) / x.abs().log2().abs().max(0.1));
+        check(place - 15.0, (i % 23) as f32 - 11.0);
     }
 }
 
@@ -109,30 +271,62 @@ fn single_precision_is_true_to_the_last_places() {
 fn double_precision_is_true_to_the_last_places() {
     let places = (0..200_000).map(|i| f64::from(i) * 0.007_25 - 725.0);
     let near = (0..100_000).map(|i| f64::from(i) * 4.1e-5 - 2.0);
-    let special = [
-        0.0,
-        -0.0,
-        f64::INFINITY,
-        -f64::INFINITY,
-        f64::NAN,
-        1e-310,
-        709.7,
-        710.0,
-        -745.1,
-        1e300,
-    ];
-    for x in places.chain(near).chain(special) {
+    let numbers = || places.clone().chain(near.clone()).chain(SPECIAL);
+    assert_accuracy! { numbers(), double_units,
+        exp 3.0: double::exp, f64::exp;
+        exp2 3.0: double::exp2, f64::exp2;
+        exp_m1 2.0: double::exp_m1, libm::expm1;
+        tanh 3.0: double::tanh, f64::tanh;
+        ln 3.0: double::ln, f64::ln;
+        ln_1p 2.0: double::ln_1p, libm::log1p;
+    }
+    let multiples = (1..200_000).map(|n| f64::from(n) * std::f64::consts::FRAC_PI_2);
+    let last = (0..1000).map(|i| double::MOST_TURNED - 0.37 * f64::from(i));
+    let turned = numbers().chain(multiples).chain(last);
+    let turned = turned.filter(|x| x.is_nan() || x.abs() <= double::MOST_TURNED);
+    assert_accuracy! { turned, double_units,
+        sin 2.0: double::sin, libm::sin;
+        cos 2.0: double::cos, libm::cos;
+    }
+}
+
+#[test]
+fn functions_of_two_doubles_are_true_to_the_last_places() {
+    let check = |x: f64, y: f64| {
         for (name, got, exact) in [
-            ("exp", double::exp(x), x.exp()),
-            ("tanh", double::tanh(x), x.tanh()),
-            ("ln", double::ln(x), x.ln()),
+            ("pow", double::pow(x, y), libm::pow(x, y)),
+            ("hypot", double::hypot(x, y), libm::hypot(x, y)),
         ] {
-            let unit = exact.abs().next_up() - exact.abs();
-            let same = got == exact || got.is_nan() && exact.is_nan();
             assert!(
-                same || (got - exact).abs() <= 3.0 * unit,
-                "{name} {x:e}: {got:e} and not {exact:e}"
+                double_units(got, exact) <= 2.0,
+                "{name} {x:e} {y:e}: {got:e} and not {exact:e}"
             );
         }
+    };
+    // The largest odd numbers, and their neighbors.
+    let whole = [
+        4_503_599_627_370_497.0,
+        9_007_199_254_740_991.0,
+        9_007_199_254_740_994.0,
+    ];
+    for x in SPECIAL.into_iter().chain(whole) {
+        for y in SPECIAL.into_iter().chain(whole.map(|y| -y)) {
+            check(x, y);
+        }
+    }
+    let mut bits = 1_u64;
+    for i in 0..300_000_u32 {
+        bits = bits
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let (x, place) = (f64::from_bits(bits), f64::from(i) * 1e-4);
+        check(x, f64::from_bits(bits.rotate_left(29)));
+        // A power within the range, and the power of a number near 1.
+        check(x.abs(), (place - 15.0) * 49.0 / x.abs().ln().abs().max(0.1));
+        check(
+            1.0 + (place - 15.0) * 1e-4,
+            (f64::from(i % 2003) - 1001.0) * 470.0,
+        );
+        check(place - 15.0, f64::from(i % 501) - 250.0);
     }
 }

@@ -44,6 +44,7 @@ mod max_lines;
 mod max_loops;
 mod max_passes;
 mod memory;
+mod narrow;
 mod nonzero;
 mod normalize;
 mod number;

@@ -34,20 +34,28 @@ fn convert_avx512(slices: F16Slices<'_>) -> usize {
     match slices {
         F16Slices::Widen(from, to) => {
             let (from, _) = from.reinterpret_cast().as_chunks::<16>();
+            let (from, _) = from.as_chunks::<4>();
             let (to, _) = to.as_chunks_mut::<16>();
+            let (to, _) = to.as_chunks_mut::<4>();
             for (to, from) in crate::zip::zip_mut(to, from) {
-                *to = bytemuck::cast(_mm512_cvtph_ps(bytemuck::cast(*from)));
+                for i in 0..4 {
+                    to[i] = bytemuck::cast(_mm512_cvtph_ps(bytemuck::cast(from[i])));
+                }
             }
-            16 * from.len().min(to.len())
+            64 * from.len().min(to.len())
         }
         F16Slices::Narrow(from, to) => {
             const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
             let (from, _) = from.as_chunks::<16>();
+            let (from, _) = from.as_chunks::<4>();
             let (to, _) = to.reinterpret_cast_mut().as_chunks_mut::<16>();
+            let (to, _) = to.as_chunks_mut::<4>();
             for (to, from) in crate::zip::zip_mut(to, from) {
-                *to = bytemuck::cast(_mm512_cvtps_ph::<NEAREST>(bytemuck::cast(*from)));
+                for i in 0..4 {
+                    to[i] = bytemuck::cast(_mm512_cvtps_ph::<NEAREST>(bytemuck::cast(from[i])));
+                }
             }
-            16 * from.len().min(to.len())
+            64 * from.len().min(to.len())
         }
     }
 }

@@ -7,6 +7,7 @@ use super::super::{
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
+use super::pieces::{PerRow, each_through_wide, each_to_bool, rows_through_f32, rows_through_wide};
 use super::view;
 use super::{
     ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
@@ -15,9 +16,9 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    as_strided_scatter, blocks, cast, conv, elementwise, full, gather_along, half_product, index,
-    nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan, softmax, sort,
-    unary, unfold,
+    as_strided_scatter, blocks, cast, conv, count, elementwise, full, gather_along, half_product,
+    index, nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan, softmax,
+    sort, truth, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -99,10 +100,12 @@ impl Backend for CpuBackend {
         unary::unary_times(op, x, factor)
     }
 
-    // Not by `map::through_wide`, whose moves of operands are much of what a small operation takes.
-    fn binary(&self, op: BinaryOp, mut a: Operand, mut b: Operand) -> Result<Storage> {
-        let narrow = map::widen_all([&mut a, &mut b])?;
-        map::narrowed_to(narrow, elementwise::binary(op, &a, &b)?)
+    // Moves of operands are much of what a small operation takes.
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
+        match map::is_wide(&a) {
+            true => elementwise::binary(op, &a, &b),
+            false => each_through_wide([a, b], &|[a, b]| elementwise::binary(op, a, b)),
+        }
     }
 
     fn fill_in_range(
@@ -112,26 +115,39 @@ impl Backend for CpuBackend {
         x: Operand,
         other: Operand,
     ) -> Result<Storage> {
-        map::through_wide([x, other], |[x, other]| {
-            elementwise::fill_in_range(region, value, &x, &other)
+        each_through_wide([x, other], &|[x, other]| {
+            elementwise::fill_in_range(region, value, x, other)
         })
     }
 
-    fn binary_scalar(&self, op: BinaryOp, mut x: Operand, number: Scalar) -> Result<Storage> {
-        let narrow = map::widen_all([&mut x])?;
-        map::narrowed_to(narrow, elementwise::binary_scalar(op, &x, number)?)
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+        match map::is_wide(&x) {
+            true => elementwise::binary_scalar(op, &x, number),
+            false => each_through_wide([x], &|[x]| elementwise::binary_scalar(op, x, number)),
+        }
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        map::through_wide([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
+        match map::is_wide(&a) {
+            true => elementwise::add_scaled(a, b, alpha),
+            false => each_through_wide([a, b], &|[a, b]| {
+                elementwise::add_scaled(a.clone(), b.clone(), alpha)
+            }),
+        }
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
-        elementwise::compare(op, &a, &b)
+        match a.storage.dtype() {
+            DType::Bool => truth::compare(op, &a, &b),
+            _ => each_to_bool([a, b], &|[a, b]| elementwise::compare(op, a, b)),
+        }
     }
 
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
-        elementwise::compare_scalar(op, &x, number)
+        match x.storage.dtype() {
+            DType::Bool => truth::compare_scalar(op, &x, number),
+            _ => each_to_bool([x], &|[x]| elementwise::compare_scalar(op, x, number)),
+        }
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
@@ -144,6 +160,9 @@ impl Backend for CpuBackend {
 
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
         let dtype = x.storage.dtype();
+        if dtype == DType::Bool && mask.storage.dtype() == DType::Bool {
+            return truth::masked_fill(&x, &mask, on, number);
+        }
         if dtype.is_storage_only() {
             // The number is moved as the elements are.
             let layout = Layout::contiguous(Shape::default());
@@ -162,11 +181,33 @@ impl Backend for CpuBackend {
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
+        match *dims {
+            [dim] if !map::is_wide(&x) => {
+                rows_through_wide([x], dim, PerRow::Element, &|[x], dim| {
+                    reduce::reduce(op, x.clone(), &[dim])
+                })
+            }
+            _ => map::through_wide([x], |[x]| reduce::reduce(op, x, dims)),
+        }
     }
 
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_wide([x], |[x]| reduce::sum_squares(x, dims))
+        match *dims {
+            [dim] if !map::is_wide(&x) => {
+                rows_through_wide([x], dim, PerRow::Element, &|[x], dim| {
+                    reduce::sum_squares(x.clone(), &[dim])
+                })
+            }
+            _ => map::through_wide([x], |[x]| reduce::sum_squares(x, dims)),
+        }
+    }
+
+    fn any(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        truth::any(&x, dims)
+    }
+
+    fn all(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        truth::all(&x, dims)
     }
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -223,7 +264,9 @@ impl Backend for CpuBackend {
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        map::through_f32([x], |[x]| softmax::softmax(op, &x, dim))
+        rows_through_f32([x], dim, PerRow::Row, &|[x], dim| {
+            softmax::softmax(op, x, dim)
+        })
     }
 
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
@@ -280,6 +323,10 @@ impl Backend for CpuBackend {
         map::through_wide([x, source], |[x, source]| {
             index::index_add(x, dim, &index, &source)
         })
+    }
+
+    fn bincount(&self, x: Operand, length: usize) -> Result<Storage> {
+        count::bincount(&x, length)
     }
 
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {

@@ -6,6 +6,7 @@ use super::carrier::carrier;
 use super::narrow::Narrow;
 use super::number::Convert;
 use super::runs::{map_slices, map1, map1_wide};
+use super::truncate::truncate;
 use super::view::to_vec;
 use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
@@ -16,6 +17,12 @@ use crate::{Complex, DType, F8E4M3, F8E5M2, Result};
 pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
     match (x.storage.dtype(), dtype) {
         (DType::F32, DType::F16) => return Ok(CpuStorage::wrap(map_slices(&x, &f16::narrow)?)),
+        (DType::F32, DType::I64) => {
+            return Ok(CpuStorage::wrap(map_slices(&x, &truncate::<f32>)?));
+        }
+        (DType::F64, DType::I64) => {
+            return Ok(CpuStorage::wrap(map_slices(&x, &truncate::<f64>)?));
+        }
         (DType::F32, DType::BF16) => return Ok(CpuStorage::wrap(map_slices(&x, &bf16::narrow)?)),
         _ => {}
     }
@@ -89,18 +96,16 @@ fn widened_from(dtype: DType, mut x: Operand, carrier: DType) -> Result<Storage>
     })
 }
 
-fn cast_from<T: Convert>(x: Operand, dtype: DType) -> Result<Storage> {
+fn cast_from<T: Convert + PartialEq>(x: Operand, dtype: DType) -> Result<Storage> {
     Ok(match dtype {
         DType::F32 => CpuStorage::wrap(map1(&x, T::to_f32)?),
         DType::F64 => CpuStorage::wrap(map1(&x, T::to_f64)?),
         DType::F16 => CpuStorage::wrap(map1(&x, |v: T| f16::from_f32(v.to_f32()))?),
         DType::BF16 => CpuStorage::wrap(map1(&x, |v: T| bf16::from_f32(v.to_f32()))?),
-        // Saturating takes many steps.
-        DType::I64 => CpuStorage::wrap(map1_wide(&x, T::to_i64)?),
         // Integers wrap as in PyTorch.
         DType::I32 => CpuStorage::wrap(map1(&x, |v: T| v.to_i64() as i32)?),
         DType::U8 => CpuStorage::wrap(map1(&x, |v: T| v.to_i64() as u8)?),
-        DType::Bool => CpuStorage::wrap(map1(&x, |v: T| v.to_f64() != 0.0)?),
+        DType::Bool => CpuStorage::wrap(map1_wide(&x, |v: T| v != T::default())?),
         _ => return stored(x, dtype),
     })
 }

@@ -66,6 +66,8 @@ impl<H: Half> Loop for Widen<'_, H> {
 
 /// Rounds each number to nearest even; a NaN becomes a quiet one that keeps the bits that fit.
 pub(super) fn narrow_to_f16(from: &[f32], to: &mut [f16]) {
+    let len = from.len().min(to.len());
+    let (from, to) = (&from[..len], &mut to[..len]);
     let done = convert_f16(Level::highest(), F16Slices::Narrow(from, &mut *to));
     // By slices, because asking whether the processor converts costs more than it does.
     to[done..].convert_from_f32_slice(&from[done..]);
@@ -87,7 +89,11 @@ impl Loop for Narrow<'_> {
             let bits = from.to_bits();
             // Ties go up to an even number only.
             let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
-            let bits = if from.is_nan() { bits | 0x0040_0000 } else { rounded };
+            let bits = if from.is_nan() {
+                bits | 0x0040_0000
+            } else {
+                rounded
+            };
             *to = bf16::from_bits((bits >> 16) as u16);
         }
     }
@@ -99,16 +105,23 @@ mod tests {
 
     /// Numbers around every one that either type has, halfway to its neighbors, and NaN with all payloads that matter.
     fn numbers() -> Vec<f32> {
-        let ends = [0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff, 0x7fff, 0x8000, 0x8001, 0xffff];
+        let ends = [
+            0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff, 0x7fff, 0x8000, 0x8001, 0xffff,
+        ];
         let all = (0..=u16::MAX).flat_map(|high| ends.map(|low| u32::from(high) << 16 | low));
         // `f16` has 13 bits less, `bf16` 16.
-        all.flat_map(|bits| [bits, bits ^ 0x2000]).map(f32::from_bits).collect()
+        all.flat_map(|bits| [bits, bits ^ 0x2000])
+            .map(f32::from_bits)
+            .collect()
     }
 
     #[test]
     fn every_number_is_rounded_as_by_the_crate() {
         let numbers = numbers();
-        let (mut halves, mut brains) = (vec![f16::ZERO; numbers.len()], vec![bf16::ZERO; numbers.len()]);
+        let (mut halves, mut brains) = (
+            vec![f16::ZERO; numbers.len()],
+            vec![bf16::ZERO; numbers.len()],
+        );
         narrow_to_f16(&numbers, &mut halves);
         narrow_to_bf16(&numbers, &mut brains);
         for ((&v, half), brain) in numbers.iter().zip(halves).zip(brains) {
@@ -120,7 +133,11 @@ mod tests {
             let from = &numbers[numbers.len() / 2..][..len];
             let mut to = vec![f16::ONE; len];
             narrow_to_f16(from, &mut to);
-            assert!(to.iter().zip(from).all(|(to, &v)| to.to_bits() == f16::from_f32(v).to_bits()));
+            assert!(
+                to.iter()
+                    .zip(from)
+                    .all(|(to, &v)| to.to_bits() == f16::from_f32(v).to_bits())
+            );
         }
     }
 

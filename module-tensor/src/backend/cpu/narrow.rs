@@ -4,16 +4,17 @@ use half::{bf16, f16};
 
 use super::Element;
 use super::half_precision::{narrow_to_bf16, narrow_to_f16, widen};
+use super::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 
 /// A type whose numbers are widened, computed with, and narrowed again.
 pub(super) trait Narrow: Element {
     type Wide: Element;
 
-    /// Converts each number, which loses nothing; the slices have one length.
+    /// Converts each number, up to the length of the shorter slice; this loses nothing.
     fn widen(from: &[Self], to: &mut [Self::Wide]);
 
-    /// Rounds each number to nearest, or wraps it; the slices have one length.
+    /// Rounds each number to nearest, or wraps it, up to the length of the shorter slice.
     fn narrow(from: &[Self::Wide], to: &mut [Self]);
 }
 
@@ -47,18 +48,28 @@ macro_rules! integers {
             type Wide = i64;
 
             fn widen(from: &[Self], to: &mut [i64]) {
-                for (to, &from) in zip_mut(to, from) {
-                    *to = i64::from(from);
-                }
+                run_at_best_level(Each(from, to, |v: Self| i64::from(v)));
             }
 
             fn narrow(from: &[i64], to: &mut [Self]) {
-                for (to, &from) in zip_mut(to, from) {
-                    *to = from as Self;
-                }
+                run_at_best_level(Each(from, to, |v: i64| v as Self));
             }
         }
     )*};
 }
 
 integers!(i32, u8);
+
+struct Each<'a, A, B, F>(&'a [A], &'a mut [B], F);
+
+impl<A: Copy, B, F: Fn(A) -> B> Loop for Each<'_, A, B, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (to, &from) in zip_mut(self.1, self.0) {
+            *to = (self.2)(from);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::composed;
 use super::{
     ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
     DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,
@@ -9,7 +10,7 @@ use super::{
     SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp,
     UpdateKernels,
 };
-use crate::layout::{Layout, Shape};
+use crate::layout::Layout;
 use crate::{DType, Result, Scalar};
 
 /// The kernels of a device, one method for each family.
@@ -161,21 +162,17 @@ pub trait Backend: Any + Send + Sync {
 
     /// The sums of squares along the dimensions `dims`.
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        let layout = Layout::contiguous(x.layout.shape().clone());
-        let storage = self.binary(BinaryOp::Mul, x.clone(), x)?;
-        self.reduce(ReduceOp::Sum, Operand { storage, layout }, dims)
+        composed::sum_squares(self, x, dims)
     }
 
     /// Whether any element of a `Bool` operand is true along the dimensions `dims`, which have elements.
     fn any(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        let greatest = reduce_bytes(self, ReduceOp::Max, x, dims)?;
-        self.compare_scalar(CompareOp::Ne, greatest, 0.into())
+        composed::extreme_truths(self, ReduceOp::Max, x, dims)
     }
 
     /// Whether all elements of a `Bool` operand are true along the dimensions `dims`, which have elements.
     fn all(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        let least = reduce_bytes(self, ReduceOp::Min, x, dims)?;
-        self.compare_scalar(CompareOp::Ne, least, 0.into())
+        composed::extreme_truths(self, ReduceOp::Min, x, dims)
     }
 
     /// The index of an extreme element along `dim`, as `I64`.
@@ -236,17 +233,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// Those of [`packed_matmul`](Self::packed_matmul).
     fn unpacked(&self, x: Operand, dtype: DType) -> Result<Operand> {
-        let Some(packed) = x.storage.packed() else {
-            return Ok(x);
-        };
-        let (storage, numel) = (packed.unpack()?, packed.numel());
-        storage.check_plain("unpack")?;
-        if storage.dtype() == dtype {
-            return Ok(Operand { storage, ..x });
-        }
-        let layout = Layout::contiguous(numel.into());
-        let storage = self.cast(Operand { storage, layout }, dtype)?;
-        Ok(Operand { storage, ..x })
+        composed::unpacked(self, x, dtype)
     }
 
     /// Softmax or its logarithm along `dim`.
@@ -310,22 +297,8 @@ pub trait Backend: Any + Send + Sync {
     -> Result<Storage>;
 
     /// The number of occurrences of each number below `length` in a vector of `I64`, as `I64`; all numbers are.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`gather`](Self::gather).
     fn bincount(&self, x: Operand, length: usize) -> Result<Storage> {
-        let one = self.full(1, DType::I64, 1.into())?;
-        let layout = Layout::contiguous(Shape::default());
-        let ones = Operand {
-            storage: one,
-            layout: layout.broadcast_to("bincount", x.layout.shape())?,
-        };
-        let counts = Operand {
-            storage: self.full(length, DType::I64, 0.into())?,
-            layout: Layout::contiguous(length.into()),
-        };
-        self.scatter_add(counts, 0, x, ones)
+        composed::bincount(self, x, length)
     }
 
     /// The indices of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their count.
@@ -423,22 +396,4 @@ pub trait Backend: Any + Send + Sync {
     fn updates(&self) -> Option<&dyn UpdateKernels> {
         None
     }
-}
-
-/// The extremes of truth values as the bytes 0 and 1, in the order of the kept dimensions.
-fn reduce_bytes<B: Backend + ?Sized>(
-    backend: &B,
-    op: ReduceOp,
-    mask: Operand,
-    dims: &[usize],
-) -> Result<Operand> {
-    let shape = mask.layout.shape().clone();
-    let storage = backend.full(1, DType::U8, 0.into())?;
-    let layout = Layout::contiguous(Shape::default()).broadcast_to("any", &shape)?;
-    let zeros = Operand { storage, layout };
-    let storage = backend.masked_fill(zeros, mask, true, 1.into())?;
-    let layout = Layout::contiguous(shape.clone());
-    let storage = backend.reduce(op, Operand { storage, layout }, dims)?;
-    let layout = Layout::contiguous(shape.reduced(dims, true));
-    Ok(Operand { storage, layout })
 }

@@ -7,7 +7,7 @@ use super::super::{
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
-use super::pieces::{PerRow, each_through_wide, each_to_bool, rows_through_f32, rows_through_wide};
+use super::pieces::{PerRow, each_through_wide, rows_through_f32};
 use super::view;
 use super::{
     ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
@@ -16,9 +16,9 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    as_strided_scatter, blocks, cast, conv, count, elementwise, full, gather_along, half_product,
-    index, nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan, softmax,
-    sort, truth, unary, unfold,
+    all_dtypes, as_strided_scatter, blocks, cast, conv, count, elementwise, full, gather_along,
+    half_product, index, nonzero, number, packed_matmul, pool, reduce, resample, rng, sample, scan,
+    softmax, sort, truth, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -100,12 +100,8 @@ impl Backend for CpuBackend {
         unary::unary_times(op, x, factor)
     }
 
-    // Moves of operands are much of what a small operation takes.
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        match map::is_wide(&a) {
-            true => elementwise::binary(op, &a, &b),
-            false => each_through_wide([a, b], &|[a, b]| elementwise::binary(op, a, b)),
-        }
+        all_dtypes::binary(op, a, b)
     }
 
     fn fill_in_range(
@@ -121,33 +117,19 @@ impl Backend for CpuBackend {
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        match map::is_wide(&x) {
-            true => elementwise::binary_scalar(op, &x, number),
-            false => each_through_wide([x], &|[x]| elementwise::binary_scalar(op, x, number)),
-        }
+        all_dtypes::binary_scalar(op, x, number)
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        match map::is_wide(&a) {
-            true => elementwise::add_scaled(a, b, alpha),
-            false => each_through_wide([a, b], &|[a, b]| {
-                elementwise::add_scaled(a.clone(), b.clone(), alpha)
-            }),
-        }
+        all_dtypes::add_scaled(a, b, alpha)
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
-        match a.storage.dtype() {
-            DType::Bool => truth::compare(op, &a, &b),
-            _ => each_to_bool([a, b], &|[a, b]| elementwise::compare(op, a, b)),
-        }
+        all_dtypes::compare(op, a, b)
     }
 
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
-        match x.storage.dtype() {
-            DType::Bool => truth::compare_scalar(op, &x, number),
-            _ => each_to_bool([x], &|[x]| elementwise::compare_scalar(op, x, number)),
-        }
+        all_dtypes::compare_scalar(op, x, number)
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
@@ -181,25 +163,11 @@ impl Backend for CpuBackend {
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        match *dims {
-            [dim] if !map::is_wide(&x) => {
-                rows_through_wide([x], dim, PerRow::Element, &|[x], dim| {
-                    reduce::reduce(op, x.clone(), &[dim])
-                })
-            }
-            _ => map::through_wide([x], |[x]| reduce::reduce(op, x, dims)),
-        }
+        all_dtypes::reduce(op, x, dims)
     }
 
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        match *dims {
-            [dim] if !map::is_wide(&x) => {
-                rows_through_wide([x], dim, PerRow::Element, &|[x], dim| {
-                    reduce::sum_squares(x.clone(), &[dim])
-                })
-            }
-            _ => map::through_wide([x], |[x]| reduce::sum_squares(x, dims)),
-        }
+        all_dtypes::sum_squares(x, dims)
     }
 
     fn any(&self, x: Operand, dims: &[usize]) -> Result<Storage> {

@@ -1,6 +1,7 @@
 //! The CPU backend: host memory, and the kernels on it.
 
 mod aligned_vec;
+mod all_dtypes;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;

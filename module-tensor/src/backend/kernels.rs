@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::composed;
 use super::{
     ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
     DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,
@@ -161,9 +162,17 @@ pub trait Backend: Any + Send + Sync {
 
     /// The sums of squares along the dimensions `dims`.
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        let layout = Layout::contiguous(x.layout.shape().clone());
-        let storage = self.binary(BinaryOp::Mul, x.clone(), x)?;
-        self.reduce(ReduceOp::Sum, Operand { storage, layout }, dims)
+        composed::sum_squares(self, x, dims)
+    }
+
+    /// Whether any element of a `Bool` operand is true along the dimensions `dims`, which have elements.
+    fn any(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        composed::extreme_truths(self, ReduceOp::Max, x, dims)
+    }
+
+    /// Whether all elements of a `Bool` operand are true along the dimensions `dims`, which have elements.
+    fn all(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        composed::extreme_truths(self, ReduceOp::Min, x, dims)
     }
 
     /// The index of an extreme element along `dim`, as `I64`.
@@ -224,17 +233,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// Those of [`packed_matmul`](Self::packed_matmul).
     fn unpacked(&self, x: Operand, dtype: DType) -> Result<Operand> {
-        let Some(packed) = x.storage.packed() else {
-            return Ok(x);
-        };
-        let (storage, numel) = (packed.unpack()?, packed.numel());
-        storage.check_plain("unpack")?;
-        if storage.dtype() == dtype {
-            return Ok(Operand { storage, ..x });
-        }
-        let layout = Layout::contiguous(numel.into());
-        let storage = self.cast(Operand { storage, layout }, dtype)?;
-        Ok(Operand { storage, ..x })
+        composed::unpacked(self, x, dtype)
     }
 
     /// Softmax or its logarithm along `dim`.
@@ -296,6 +295,11 @@ pub trait Backend: Any + Send + Sync {
     /// Those of [`gather`](Self::gather).
     fn index_add(&self, x: Operand, dim: usize, index: Operand, source: Operand)
     -> Result<Storage>;
+
+    /// The number of occurrences of each number below `length` in a vector of `I64`, as `I64`; all numbers are.
+    fn bincount(&self, x: Operand, length: usize) -> Result<Storage> {
+        composed::bincount(self, x, length)
+    }
 
     /// The indices of the true elements of a mask in row-major order, `[count, rank]` as `I64`, and their count.
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)>;

@@ -53,6 +53,7 @@
 //! ```
 
 mod absent;
+mod composed;
 pub(crate) mod cpu;
 mod device;
 mod dispatch;

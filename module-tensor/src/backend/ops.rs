@@ -161,6 +161,10 @@ pub enum CompareOp {
 /// assert_eq!(tensor(columns, [2]).to_vec::<f64>()?, [3.0, 8.0]);
 /// let squares = backend.sum_squares(x.operand(), &[0, 1])?;
 /// assert_eq!(tensor(squares, [1]).to_vec::<f64>()?, [30.0]);
+/// let large = x.ge(2.0)?;
+/// let (any, all) = (backend.any(large.operand(), &[1])?, backend.all(large.operand(), &[1])?);
+/// assert_eq!(tensor(any, [2]).to_vec::<bool>()?, [true, true]);
+/// assert_eq!(tensor(all, [2]).to_vec::<bool>()?, [false, true]);
 ///
 /// // From each element to the last one of its row.
 /// let sums = backend.cumsum(x.operand(), 1, true)?;

@@ -236,6 +236,10 @@ impl Storage {
 /// let added = backend.index_add(x.operand(), 0, rows.operand(), x.operand())?;
 /// assert_eq!(read(added, 4)?, [1.0, 2.0, 7.0, 10.0]);
 ///
+/// let counts = backend.bincount(Tensor::from([2_i64, 0, 2]).operand(), 3)?;
+/// let counts = Tensor::from_storage(counts, Layout::contiguous([3].into()));
+/// assert_eq!(counts.to_vec::<i64>()?, [1, 0, 2]);
+///
 /// // A transpose is another layout of the same memory.
 /// let both = backend.cat(vec![x.operand(), x.t()?.operand()], 1)?;
 /// assert_eq!(read(both, 8)?, [1.0, 2.0, 1.0, 3.0, 3.0, 4.0, 2.0, 4.0]);

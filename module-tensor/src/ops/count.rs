@@ -57,14 +57,20 @@ impl Tensor {
         }
         // One more than the maximum fits, because that is at most `i64::MAX`.
         let length = (high as usize + 1).max(minlength);
-        let weights = match weights {
-            None => bins.ones_like()?,
-            Some(weights) if weights.dtype() == DType::F32 => weights.clone(),
-            Some(weights) => weights.to_dtype(DType::F64)?,
-        };
         let shape = Shape::from(length);
         let numel = shape.checked_numel(NAME, size_of::<i64>())?;
         crate::backend::check_host_allocatable::<i64>(numel)?;
+        let weights = match weights {
+            None => {
+                let counts = self
+                    .device()
+                    .backend()
+                    .bincount(bins.plain(NAME)?, length)?;
+                return Ok(Self::fresh(counts, shape));
+            }
+            Some(weights) if weights.dtype() == DType::F32 => weights.clone(),
+            Some(weights) => weights.to_dtype(DType::F64)?,
+        };
         Self::zeros(shape, (weights.dtype(), &self.device()))?.scatter_add(0, &bins, &weights)
     }
 

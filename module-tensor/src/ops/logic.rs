@@ -1,6 +1,5 @@
 //! Logical operations, `isnan`, `isinf`, `isfinite`, `any`, `all` and masks.
 
-use crate::backend::ReduceOp;
 use crate::layout::Dims;
 use crate::tensor::Tensor;
 use crate::{DType, DTypeError, Result, Scalar};
@@ -248,16 +247,13 @@ impl Tensor {
             let shape = self.shape().reduced(&dims, keepdim);
             return Self::full(shape, of_nothing, (DType::Bool, &self.device()));
         }
-        // The extreme of bytes is the cheapest reduction.
-        let zero = Self::zeros((), (DType::U8, &self.device()))?;
-        let bytes = self.is_true()?.where_(1, &zero)?;
-        let op = match of_nothing {
-            true => ReduceOp::Min,
-            false => ReduceOp::Max,
-        };
-        bytes
-            .extreme_over(name, op, &Dims::from(&dims), keepdim)?
-            .ne(0)
+        let (backend, x) = (self.device().backend(), self.is_true()?.plain(name)?);
+        let storage = match of_nothing {
+            true => backend.all(x, &dims),
+            false => backend.any(x, &dims),
+        }?;
+        let shape = self.shape().reduced(&dims, keepdim);
+        Ok(Self::fresh(storage, shape))
     }
 
     /// The elements, with `value` where `mask` is true, with broadcasting.

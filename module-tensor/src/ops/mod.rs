@@ -87,6 +87,7 @@ mod sizes;
 mod slice;
 mod softmax;
 mod sort;
+mod sorted_keys;
 mod special;
 mod squash;
 mod step;

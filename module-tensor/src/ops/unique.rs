@@ -1,5 +1,6 @@
 //! `unique` and `unique_consecutive`.
 
+use super::sorted_keys::sorted_keys;
 use crate::layout::Dim;
 use crate::tensor::{NoGradient, Tensor};
 use crate::{Result, Shape};
@@ -88,25 +89,31 @@ impl Tensor {
         let nan = x.dtype().is_floating_point().then_some(i64::MAX);
         let keys = rows.order_keys(op, i64::MAX)?;
         let row = |i: usize| &keys[i * width..(i + 1) * width];
-        let mut order: Vec<usize> = (0..count).collect();
-        if sorted {
-            order.sort_by(|&a, &b| row(a).cmp(row(b)));
-        }
-        let equal = |a, b| row(a) == row(b) && !row(a).iter().any(|&key| Some(key) == nan);
-        let (mut firsts, mut counts) = (Vec::new(), Vec::new());
-        let mut inverse = vec![0_i64; count];
-        let mut last = None;
-        for &i in &order {
-            match counts.last_mut() {
-                Some(n) if last.is_some_and(|last| equal(last, i)) => *n += 1,
-                _ => {
-                    firsts.push(i as i64);
-                    counts.push(1_i64);
-                }
+        let is_nan = |&key: &i64| Some(key) == nan;
+        let mut groups = Groups::new(count);
+        if sorted && width == 1 {
+            let mut last = None;
+            for (key, i) in sorted_keys(&keys) {
+                groups.push(i, last == Some(key) && !is_nan(&key));
+                last = Some(key);
             }
-            inverse[i] = counts.len() as i64 - 1;
-            last = Some(i);
+        } else {
+            let mut order: Vec<usize> = (0..count).collect();
+            if sorted {
+                order.sort_by(|&a, &b| row(a).cmp(row(b)));
+            }
+            let mut last = None;
+            for i in order {
+                let row = row(i);
+                groups.push(i, last == Some(row) && !row.iter().any(is_nan));
+                last = Some(row);
+            }
         }
+        let Groups {
+            firsts,
+            counts,
+            inverse,
+        } = groups;
         let (device, found) = (self.device(), firsts.len());
         let listed = |list: Vec<i64>, shape: Shape| Self::from_vec(list, shape)?.to_device(&device);
         let values = rows.index_select(0, &listed(firsts, found.into())?)?;
@@ -124,5 +131,37 @@ impl Tensor {
             inverse: listed(inverse, shape_of_inverse)?,
             counts: listed(counts, found.into())?,
         })
+    }
+}
+
+/// Equal slices, group by group.
+struct Groups {
+    /// The first slice of each group.
+    firsts: Vec<i64>,
+    /// The number of slices of each group.
+    counts: Vec<i64>,
+    /// The group of each slice.
+    inverse: Vec<i64>,
+}
+
+impl Groups {
+    fn new(slices: usize) -> Self {
+        Self {
+            firsts: Vec::new(),
+            counts: Vec::new(),
+            inverse: vec![0; slices],
+        }
+    }
+
+    /// Adds a slice to the last group, or to a new one.
+    fn push(&mut self, slice: usize, is_same: bool) {
+        match self.counts.last_mut() {
+            Some(count) if is_same => *count += 1,
+            _ => {
+                self.firsts.push(slice as i64);
+                self.counts.push(1);
+            }
+        }
+        self.inverse[slice] = self.counts.len() as i64 - 1;
     }
 }

@@ -7,6 +7,7 @@ use super::super::{
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
+use super::pieces::{PerRow, each_through_wide, rows_through_f32};
 use super::view;
 use super::{
     ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
@@ -15,9 +16,9 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    arg_reduce, as_strided_scatter, blocks, cast, conv, elementwise, full, gather_along,
-    half_product, index, index_add, nonzero, number, packed_matmul, pool, reduce, resample, rng,
-    sample, scan, softmax, sort, unary, unfold,
+    all_dtypes, arg_reduce, as_strided_scatter, blocks, cast, conv, count, elementwise, full,
+    gather_along, half_product, index, index_add, nonzero, number, packed_matmul, pool, resample,
+    rng, sample, scan, softmax, sort, truth, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -99,10 +100,8 @@ impl Backend for CpuBackend {
         unary::unary_times(op, x, factor)
     }
 
-    // Not by `map::through_wide`, whose moves of operands are much of what a small operation takes.
-    fn binary(&self, op: BinaryOp, mut a: Operand, mut b: Operand) -> Result<Storage> {
-        let narrow = map::widen_all([&mut a, &mut b])?;
-        map::narrowed_to(narrow, elementwise::binary(op, &a, &b)?)
+    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
+        all_dtypes::binary(op, a, b)
     }
 
     fn fill_in_range(
@@ -112,26 +111,25 @@ impl Backend for CpuBackend {
         x: Operand,
         other: Operand,
     ) -> Result<Storage> {
-        map::through_wide([x, other], |[x, other]| {
-            elementwise::fill_in_range(region, value, &x, &other)
+        each_through_wide([x, other], &|[x, other]| {
+            elementwise::fill_in_range(region, value, x, other)
         })
     }
 
-    fn binary_scalar(&self, op: BinaryOp, mut x: Operand, number: Scalar) -> Result<Storage> {
-        let narrow = map::widen_all([&mut x])?;
-        map::narrowed_to(narrow, elementwise::binary_scalar(op, &x, number)?)
+    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
+        all_dtypes::binary_scalar(op, x, number)
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        map::through_wide([a, b], |[a, b]| elementwise::add_scaled(a, b, alpha))
+        all_dtypes::add_scaled(a, b, alpha)
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
-        elementwise::compare(op, &a, &b)
+        all_dtypes::compare(op, a, b)
     }
 
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
-        elementwise::compare_scalar(op, &x, number)
+        all_dtypes::compare_scalar(op, x, number)
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
@@ -144,6 +142,9 @@ impl Backend for CpuBackend {
 
     fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
         let dtype = x.storage.dtype();
+        if dtype == DType::Bool && mask.storage.dtype() == DType::Bool {
+            return truth::masked_fill(&x, &mask, on, number);
+        }
         if dtype.is_storage_only() {
             // The number is moved as the elements are.
             let layout = Layout::contiguous(Shape::default());
@@ -162,11 +163,19 @@ impl Backend for CpuBackend {
     }
 
     fn reduce(&self, op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_wide([x], |[x]| reduce::reduce(op, x, dims))
+        all_dtypes::reduce(op, x, dims)
     }
 
     fn sum_squares(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
-        map::through_wide([x], |[x]| reduce::sum_squares(x, dims))
+        all_dtypes::sum_squares(x, dims)
+    }
+
+    fn any(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        truth::any(&x, dims)
+    }
+
+    fn all(&self, x: Operand, dims: &[usize]) -> Result<Storage> {
+        truth::all(&x, dims)
     }
 
     fn arg_reduce(&self, op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -223,7 +232,9 @@ impl Backend for CpuBackend {
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        map::through_f32([x], |[x]| softmax::softmax(op, &x, dim))
+        rows_through_f32([x], dim, PerRow::Row, &|[x], dim| {
+            softmax::softmax(op, x, dim)
+        })
     }
 
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
@@ -280,6 +291,10 @@ impl Backend for CpuBackend {
         map::through_wide([x, source], |[x, source]| {
             index_add::index_add(x, dim, &index, &source)
         })
+    }
+
+    fn bincount(&self, x: Operand, length: usize) -> Result<Storage> {
+        count::bincount(&x, length)
     }
 
     fn nonzero(&self, mask: Operand) -> Result<(Storage, usize)> {

@@ -1,12 +1,12 @@
 //! Casts between dtypes.
 
-use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use super::carrier::carrier;
-use super::half_precision::widen;
+use super::narrow::Narrow;
 use super::number::Convert;
-use super::runs::{map_slices, map1};
+use super::runs::{map_slices, map1, map1_wide};
+use super::truncate::truncate;
 use super::view::to_vec;
 use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
@@ -16,26 +16,34 @@ use crate::{Complex, DType, F8E4M3, F8E5M2, Result};
 /// one is widened first, which loses nothing, so that there are some fifty loops and not 225.
 pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
     match (x.storage.dtype(), dtype) {
-        (DType::F32, DType::F16) => {
-            // By slices, because asking whether the processor converts costs more than it does.
-            let f = |from: &[f32], to: &mut [f16]| to.convert_from_f32_slice(from);
-            return Ok(CpuStorage::wrap(map_slices(&x, &f)?));
+        (DType::F32, DType::F16) => return Ok(CpuStorage::wrap(map_slices(&x, &f16::narrow)?)),
+        (DType::F32, DType::I64) => {
+            return Ok(CpuStorage::wrap(map_slices(&x, &truncate::<f32>)?));
         }
-        (DType::F32, DType::BF16) => {
-            let f = |from: &[f32], to: &mut [bf16]| to.convert_from_f32_slice(from);
-            return Ok(CpuStorage::wrap(map_slices(&x, &f)?));
+        (DType::F64, DType::I64) => {
+            return Ok(CpuStorage::wrap(map_slices(&x, &truncate::<f64>)?));
         }
+        (DType::F32, DType::BF16) => return Ok(CpuStorage::wrap(map_slices(&x, &bf16::narrow)?)),
         _ => {}
     }
     let wide = match x.storage.dtype() {
         DType::F32 => return cast_from::<f32>(x, dtype),
         DType::F64 => return cast_from::<f64>(x, dtype),
         DType::I64 => return cast_from::<i64>(x, dtype),
-        DType::F16 => CpuStorage::wrap(map_slices(&x, &widen::<f16>)?),
-        DType::BF16 => CpuStorage::wrap(map_slices(&x, &widen::<bf16>)?),
-        DType::I32 => CpuStorage::wrap(map1(&x, i32::to_i64)?),
-        DType::U8 => CpuStorage::wrap(map1(&x, u8::to_i64)?),
-        DType::Bool => CpuStorage::wrap(map1(&x, bool::to_i64)?),
+        DType::F16 => CpuStorage::wrap(map_slices(&x, &f16::widen)?),
+        DType::BF16 => CpuStorage::wrap(map_slices(&x, &bf16::widen)?),
+        DType::I32 => CpuStorage::wrap(map_slices(&x, &i32::widen)?),
+        // A truth value is the byte 0 or 1.
+        DType::Bool | DType::U8 => {
+            let bytes = Operand {
+                storage: CpuStorage::view(x.storage.clone(), DType::U8)?,
+                layout: x.layout.clone(),
+            };
+            match dtype.is_floating_point() {
+                true => CpuStorage::wrap(map1(&bytes, |v: u8| f32::from(v))?),
+                false => CpuStorage::wrap(map_slices(&bytes, &u8::widen)?),
+            }
+        }
         stored => match carrier(stored) {
             Some(carrier) => widened_from(stored, x.clone(), carrier)?,
             None => return cast_complex(&x, dtype),
@@ -88,17 +96,16 @@ fn widened_from(dtype: DType, mut x: Operand, carrier: DType) -> Result<Storage>
     })
 }
 
-fn cast_from<T: Convert>(x: Operand, dtype: DType) -> Result<Storage> {
+fn cast_from<T: Convert + PartialEq>(x: Operand, dtype: DType) -> Result<Storage> {
     Ok(match dtype {
         DType::F32 => CpuStorage::wrap(map1(&x, T::to_f32)?),
         DType::F64 => CpuStorage::wrap(map1(&x, T::to_f64)?),
         DType::F16 => CpuStorage::wrap(map1(&x, |v: T| f16::from_f32(v.to_f32()))?),
         DType::BF16 => CpuStorage::wrap(map1(&x, |v: T| bf16::from_f32(v.to_f32()))?),
-        DType::I64 => CpuStorage::wrap(map1(&x, T::to_i64)?),
         // Integers wrap as in PyTorch.
         DType::I32 => CpuStorage::wrap(map1(&x, |v: T| v.to_i64() as i32)?),
         DType::U8 => CpuStorage::wrap(map1(&x, |v: T| v.to_i64() as u8)?),
-        DType::Bool => CpuStorage::wrap(map1(&x, |v: T| v.to_f64() != 0.0)?),
+        DType::Bool => CpuStorage::wrap(map1_wide(&x, |v: T| v != T::default())?),
         _ => return stored(x, dtype),
     })
 }

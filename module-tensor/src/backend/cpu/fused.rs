@@ -5,6 +5,7 @@ use super::super::{
 };
 use super::backend::CpuBackend;
 use super::compute::{Compute, dtype_of, rounded, rounded_if};
+use super::pieces::{PerRow, rows_through_f32};
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
     NormGradients, NormInputs, Normalized, Operand, RecurrentGeometry, RecurrentGradients,
@@ -22,8 +23,8 @@ impl SoftmaxKernels for CpuBackend {
         y: Operand,
         dim: usize,
     ) -> Result<Storage> {
-        map::through_f32([grad, y], |[grad, y]| {
-            softmax::softmax_backward(op, &grad, &y, dim)
+        rows_through_f32([grad, y], dim, PerRow::Row, &|[grad, y], dim| {
+            softmax::softmax_backward(op, grad, y, dim)
         })
     }
 

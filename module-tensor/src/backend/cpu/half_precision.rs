@@ -1,11 +1,12 @@
-//! Half-precision numbers as `f32`, by steps that vectors have.
+//! Half-precision numbers from and to `f32`, by steps that vectors have.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
-use crate::simd::{Level, Loop, run_at_best_level, widen_f16};
+use crate::simd::{F16Slices, Level, Loop, convert_f16, run_at_best_level};
 use crate::zip::zip_mut;
 
 /// A type of half precision.
@@ -40,7 +41,7 @@ impl Half for f16 {
     }
 
     fn widen_some(from: &[Self], to: &mut [f32]) -> usize {
-        widen_f16(Level::highest(), from, to)
+        convert_f16(Level::highest(), F16Slices::Widen(from, to))
     }
 }
 
@@ -63,9 +64,82 @@ impl<H: Half> Loop for Widen<'_, H> {
     }
 }
 
+/// Rounds each number to nearest even; a NaN becomes a quiet one that keeps the bits that fit.
+pub(super) fn narrow_to_f16(from: &[f32], to: &mut [f16]) {
+    let len = from.len().min(to.len());
+    let (from, to) = (&from[..len], &mut to[..len]);
+    let done = convert_f16(Level::highest(), F16Slices::Narrow(from, &mut *to));
+    // By slices, because asking whether the processor converts costs more than it does.
+    to[done..].convert_from_f32_slice(&from[done..]);
+}
+
+/// [`narrow_to_f16`] for the other type.
+pub(super) fn narrow_to_bf16(from: &[f32], to: &mut [bf16]) {
+    run_at_best_level(Narrow(from, to));
+}
+
+struct Narrow<'a>(&'a [f32], &'a mut [bf16]);
+
+impl Loop for Narrow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (to, &from) in zip_mut(self.1, self.0) {
+            let bits = from.to_bits();
+            // Ties go up to an even number only.
+            let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+            let bits = if from.is_nan() {
+                bits | 0x0040_0000
+            } else {
+                rounded
+            };
+            *to = bf16::from_bits((bits >> 16) as u16);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Half, bf16, f16, widen};
+    use super::{Half, bf16, f16, narrow_to_bf16, narrow_to_f16, widen};
+
+    /// Numbers around every one that either type has, halfway to its neighbors, and NaN with all payloads that matter.
+    fn numbers() -> Vec<f32> {
+        let ends = [
+            0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff, 0x7fff, 0x8000, 0x8001, 0xffff,
+        ];
+        let all = (0..=u16::MAX).flat_map(|high| ends.map(|low| u32::from(high) << 16 | low));
+        // `f16` has 13 bits less, `bf16` 16.
+        all.flat_map(|bits| [bits, bits ^ 0x2000])
+            .map(f32::from_bits)
+            .collect()
+    }
+
+    #[test]
+    fn every_number_is_rounded_as_by_the_crate() {
+        let numbers = numbers();
+        let (mut halves, mut brains) = (
+            vec![f16::ZERO; numbers.len()],
+            vec![bf16::ZERO; numbers.len()],
+        );
+        narrow_to_f16(&numbers, &mut halves);
+        narrow_to_bf16(&numbers, &mut brains);
+        for ((&v, half), brain) in numbers.iter().zip(halves).zip(brains) {
+            let want = (f16::from_f32(v).to_bits(), bf16::from_f32(v).to_bits());
+            assert_eq!((half.to_bits(), brain.to_bits()), want, "{:x}", v.to_bits());
+        }
+        // By the instruction, and the last ones without.
+        for len in [0, 1, 15, 16, 17, 47] {
+            let from = &numbers[numbers.len() / 2..][..len];
+            let mut to = vec![f16::ONE; len];
+            narrow_to_f16(from, &mut to);
+            assert!(
+                to.iter()
+                    .zip(from)
+                    .all(|(to, &v)| to.to_bits() == f16::from_f32(v).to_bits())
+            );
+        }
+    }
 
     #[test]
     fn every_number_is_the_same() {

@@ -59,29 +59,21 @@ pub(super) fn through_wide<const N: usize>(
     kernel: impl FnOnce([Operand; N]) -> Result<Storage>,
 ) -> Result<Storage> {
     let mut operands = operands;
-    let narrow = widen_all(operands.each_mut())?;
-    narrowed_to(narrow, kernel(operands)?)
-}
-
-/// Widens operands of a narrow dtype where they are, and returns that dtype: that of the first.
-pub(super) fn widen_all<const N: usize>(operands: [&mut Operand; N]) -> Result<Option<DType>> {
-    let dtype = operands.first().map(|x| x.storage.dtype());
-    let narrow = dtype.filter(|&dtype| dtype != wide(dtype));
-    if narrow.is_some() {
-        for x in operands {
-            *x = widened(x)?;
-        }
+    let Some(first) = operands.first().filter(|x| !is_wide(x)) else {
+        return kernel(operands);
+    };
+    let dtype = first.storage.dtype();
+    for x in &mut operands {
+        *x = widened(x)?;
     }
-    Ok(narrow)
+    narrowed(kernel(operands)?, dtype)
 }
 
-/// A result in the dtype that [`widen_all`] returned.
+/// Whether the elements are computed with as they are.
 #[inline]
-pub(super) fn narrowed_to(narrow: Option<DType>, out: Storage) -> Result<Storage> {
-    match narrow {
-        Some(dtype) => narrowed(out, dtype),
-        None => Ok(out),
-    }
+pub(super) fn is_wide(x: &Operand) -> bool {
+    let dtype = x.storage.dtype();
+    wide(dtype) == dtype
 }
 
 /// All elements in the dtype that they were widened from.

@@ -19,10 +19,12 @@ impl<'a, T: Element> Lines<'a, T> {
     /// The lines along these dimensions.
     pub(super) fn along(x: &'a Operand, dims: &[usize]) -> Result<Self> {
         let shape = x.layout.shape();
-        let count = dims.iter().map(|&dim| shape[dim]).product();
+        // Without elements, the other sizes may multiply to anything.
+        let product = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1, usize::saturating_mul);
+        let count = product(&mut dims.iter().map(|&dim| shape[dim]));
         let start = dims.first().copied().unwrap_or(0);
         let are_neighbors = dims.iter().zip(start..).all(|(&dim, at)| dim == at);
-        let inner = shape.iter().skip(start + dims.len()).product();
+        let inner = product(&mut shape.iter().skip(start + dims.len()).copied());
         if are_neighbors && (inner == 1 || inner >= FEW || start == 0) {
             let values = to_row_major(x)?;
             return Ok(Self {

@@ -17,9 +17,9 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use super::aligned_vec::AlignedVec;
 use super::dispatch::types;
 use super::float::Float;
-use super::map::{through_f32, through_wide};
 use super::memory::scratch;
 use super::number::{Convert, Number};
+use super::pieces::{each_through_f32, each_through_wide};
 use super::rng::erfinv;
 use super::runs::{Steps, map1, map1_steps, map1_wide, map1_within, map2};
 use super::special::{digamma, polygamma};
@@ -35,13 +35,15 @@ use crate::{DType, Result};
 pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
     match op {
         // Integers have these too.
-        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => through_wide([x], |[x]| {
-            types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, &x)?));
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
+            each_through_wide([x], &|[x]| {
+                types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, x)?));
                     F32 f32, F64 f64, I64 i64;
                     other => Err(other.error(op.name(), "a tensor of numbers")))
-        }),
-        _ => through_f32([x], |[x]| {
-            types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, &x)?));
+            })
+        }
+        _ => each_through_f32([x], &|[x]| {
+            types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, x)?));
                 F32 f32, F64 f64;
                 other => Err(other.error(op.name(), "a floating-point tensor")))
         }),
@@ -61,8 +63,8 @@ pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<St
     }
     let layout = Layout::contiguous(x.layout.shape().clone());
     let storage = unary(op, x)?;
-    through_wide([Operand { storage, layout }, factor], |[slope, factor]| {
-        elementwise::binary(BinaryOp::Mul, &slope, &factor)
+    each_through_wide([Operand { storage, layout }, factor], &|[slope, factor]| {
+        elementwise::binary(BinaryOp::Mul, slope, factor)
     })
 }
 

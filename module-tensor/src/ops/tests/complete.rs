@@ -247,6 +247,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "slice",
     "softmax",
     "sort",
+    "sorted_keys",
     "special",
     "squash",
     "tensordot",

@@ -23,6 +23,10 @@ pub(crate) const TENSOR: &[AllowedCircle] = &[
         ],
     },
     AllowedCircle {
+        reason: "kernels that a device may leave out are composed of those that it has",
+        imports: &[("backend/kernels.rs", "backend/composed.rs")],
+    },
+    AllowedCircle {
         reason: "memory says how it is packed, and what is unpacked is memory",
         imports: &[("backend/packed.rs", "backend/storage.rs")],
     },

@@ -14,7 +14,7 @@ macro_rules! unary_ops {
         /// `|x|`
         Abs "abs" => map1(x, T::magnitude);
         /// -1, 0 or 1
-        Sign "sign" => map1(x, Number::signum);
+        Sign "sign" => map1_wide(x, Number::signum);
         /// `eˣ`
         Exp "exp" => map1_wide(x, exp);
         /// `ln x`

@@ -145,9 +145,9 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Pow => operands.each(T::power),
             BinaryOp::Maximum => operands.each_wide(T::greater),
             BinaryOp::Minimum => operands.each_wide(T::smaller),
+            BinaryOp::Remainder => operands.each_wide(T::remainder),
             // Behind a pointer, so that they are one loop to compile.
             BinaryOp::FloorDivide => operands.each(T::floor_divided as fn(T, T) -> T),
-            BinaryOp::Remainder => operands.each(T::remainder as fn(T, T) -> T),
             BinaryOp::Fmod => operands.each(T::fmod as fn(T, T) -> T),
             BinaryOp::Atan2 => operands.each(T::atan2 as fn(T, T) -> T),
             BinaryOp::Hypot => operands.each(T::hypot as fn(T, T) -> T),

@@ -68,6 +68,12 @@ impl Plan {
         }
     }
 
+    /// Whether each row is one of the tensor from the last element to the first.
+    fn is_reversed(&self) -> bool {
+        let from = (0..self.stretches.len()).rev().map(|from| (from, 1));
+        self.stretches.iter().copied().eq(from)
+    }
+
     /// Whether stretches are so short that a loop over each costs more than its elements.
     fn is_scattered(&self) -> bool {
         let first = self.stretches.iter().take(4);
@@ -118,7 +124,12 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
     let values = to_row_major::<T>(x)?;
     check_allocatable::<T>(plan.numel)?;
     let mut out = AlignedVec::with_capacity(plan.numel)?;
-    if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
+    if plan.is_reversed() {
+        for &start in &plan.starts {
+            let row = &values[start..start + plan.stretches.len()];
+            out.extend(row.iter().rev().copied());
+        }
+    } else if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
         for start in &plan.starts {
             let row = &values[*start..];
             out.extend(plan.stretches.iter().map(|(from, _)| row[*from]));

@@ -27,6 +27,7 @@ mod count;
 mod cross_entropy;
 mod elementwise;
 mod float;
+mod fmod;
 mod fold;
 mod full;
 mod fused;

@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use ndarray::LinalgScalar;
 
 use super::Element;
+use super::fmod;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use crate::{Complex, F8E4M3, F8E5M2, Scalar};
 
@@ -253,7 +254,7 @@ macro_rules! integers {
 integers!(i64);
 
 macro_rules! floats {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $fmod:path),*) => {$(
         impl Number for $type {
             #[inline]
             fn plus(self, other: Self) -> Self {
@@ -305,7 +306,7 @@ macro_rules! floats {
                 if other == 0.0 {
                     return self / other;
                 }
-                let rest = self % other;
+                let rest = $fmod(self, other);
                 let exact = (self - rest) / other;
                 let below = rest != 0.0 && (rest < 0.0) != (other < 0.0);
                 let quotient = if below { exact - 1.0 } else { exact };
@@ -316,13 +317,16 @@ macro_rules! floats {
                 if quotient - whole > 0.5 { whole + 1.0 } else { whole }
             }
 
+            #[inline]
             fn remainder(self, other: Self) -> Self {
-                let rest = self % other;
-                if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
+                let rest = $fmod(self, other);
+                // A branch would be mispredicted half of the time.
+                let is_wrong = (rest != 0.0) & ((rest < 0.0) != (other < 0.0));
+                std::hint::select_unpredictable(is_wrong, rest + other, rest)
             }
 
             fn fmod(self, other: Self) -> Self {
-                self % other
+                $fmod(self, other)
             }
 
             fn atan2(self, other: Self) -> Self {
@@ -350,4 +354,4 @@ macro_rules! floats {
     )*};
 }
 
-floats!(f32, f64);
+floats!(f32: fmod::single, f64: fmod::double);

@@ -98,11 +98,6 @@ impl<T: Element> AlignedVec<T> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, value: T) {
-        self.memory.push(value);
-    }
-
-    #[inline]
     pub(super) fn extend(&mut self, values: impl IntoIterator<Item = T>) {
         self.memory.extend(values);
     }
@@ -201,7 +196,7 @@ mod tests {
         for len in [256, 1000, 5000, 100_000] {
             let mut values = AlignedVec::<f32>::with_capacity(len).unwrap();
             assert_eq!(values.len(), 0);
-            values.push(1.0);
+            values.extend([1.0]);
             values.extend_from_slice(&[2.0; 8]);
             values.extend([3.0; 2]);
             values.resize(len, 4.0);

@@ -1,10 +1,11 @@
 //! Copies in which each dimension is indexed by a function of its own: flips and padding.
 
-use super::aligned_vec::AlignedVec;
 use super::dispatch::dispatch_moved;
+use super::joined_runs::next;
 use super::map::{NumberKernel, by_width, run_number, through_wide};
-use super::memory::filled;
+use super::memory::{filled, scratch};
 use super::number::Number;
+use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::{
     CpuStorage, Element, GatherAlongGeometry, GatherDim, LinearOp, Operand, Storage,
@@ -21,6 +22,16 @@ struct Plan {
     /// The start of a stretch in a row of the tensor, and its length.
     stretches: Vec<(usize, usize)>,
     numel: usize,
+}
+
+/// How the elements of a row lie in the tensor.
+#[derive(Clone, Copy)]
+enum Order {
+    /// From the last to the first.
+    Reversed,
+    /// One by one.
+    Scattered,
+    Stretches,
 }
 
 impl Plan {
@@ -68,10 +79,36 @@ impl Plan {
         }
     }
 
-    /// Whether each row is one of the tensor from the last element to the first.
-    fn is_reversed(&self) -> bool {
+    fn order(&self) -> Order {
         let from = (0..self.stretches.len()).rev().map(|from| (from, 1));
-        self.stretches.iter().copied().eq(from)
+        if self.stretches.iter().copied().eq(from) {
+            return Order::Reversed;
+        }
+        match self.is_scattered() && self.stretches.iter().all(|(_, length)| *length == 1) {
+            true => Order::Scattered,
+            false => Order::Stretches,
+        }
+    }
+
+    /// Copies a row that starts at the first of the values.
+    fn copy_row<T: Element>(&self, order: Order, values: &[T], out: &mut [T]) {
+        match order {
+            Order::Reversed => {
+                let row = values[..out.len()].iter().rev();
+                out.iter_mut().zip(row).for_each(|(out, v)| *out = *v);
+            }
+            Order::Scattered => {
+                for (out, (from, _)) in zip_mut(out, &self.stretches) {
+                    *out = values[*from];
+                }
+            }
+            Order::Stretches => {
+                let mut rest = out;
+                for &(from, length) in &self.stretches {
+                    next(&mut rest, length).copy_from_slice(&values[from..from + length]);
+                }
+            }
+        }
     }
 
     /// Whether stretches are so short that a loop over each costs more than its elements.
@@ -123,23 +160,21 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
     let plan = Plan::new(geometry)?;
     let values = to_row_major::<T>(x)?;
     check_allocatable::<T>(plan.numel)?;
-    let mut out = AlignedVec::with_capacity(plan.numel)?;
-    if plan.is_reversed() {
-        for &start in &plan.starts {
-            let row = &values[start..start + plan.stretches.len()];
-            out.extend(row.iter().rev().copied());
-        }
-    } else if plan.is_scattered() && plan.stretches.iter().all(|(_, length)| *length == 1) {
-        for start in &plan.starts {
-            let row = &values[*start..];
-            out.extend(plan.stretches.iter().map(|(from, _)| row[*from]));
-        }
-    } else {
-        plan.for_each(|from, length| match length {
-            1 => out.push(values[from]),
-            _ => out.extend_from_slice(&values[from..from + length]),
-        });
-    }
+    let mut out = scratch(plan.numel)?;
+    let order = plan.order();
+    let width = plan.numel / plan.starts.len();
+    parallel_for(
+        plan.starts.len(),
+        width,
+        Items(&mut out, width),
+        &|range, out| {
+            let starts = &plan.starts[range];
+            for (&start, out) in starts.iter().zip(out.0.chunks_exact_mut(width)) {
+                plan.copy_row(order, &values[start..], out);
+            }
+            Ok(())
+        },
+    )?;
     Ok(CpuStorage::wrap(out))
 }
 

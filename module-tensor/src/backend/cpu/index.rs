@@ -1,5 +1,7 @@
 //! Reading and writing by index, and joining.
 
+use std::ops::Range;
+
 use super::dispatch::dispatch_moved;
 use super::joined_runs::next;
 use super::map::{NumberKernel, by_width, run_number};
@@ -133,17 +135,32 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let (size, steps) = (shape[dim], steps(shape, dim));
     check_allocatable::<T>(index.len())?;
     let mut out = filled(index.len(), T::default())?;
-    for_each_row(shape, dim, index_shape, |first, start| {
-        let range = first..first + index_shape[index_shape.rank() - 1];
-        let row = Row {
-            op: "gather",
-            indices: &index[range.clone()],
-            size,
-            steps,
-        };
-        let values = &values[start..];
-        row.for_each(&mut out[range], |slot, index| *slot = values[index])
+    if out.is_empty() {
+        return Ok(CpuStorage::wrap(out));
+    }
+    let width = index_shape[index_shape.rank() - 1];
+    check_allocatable::<usize>(index.len() / width)?;
+    let mut starts = Vec::new();
+    for_each_row(shape, dim, index_shape, |_, start| {
+        starts.push(start);
+        Ok(())
     })?;
+    let work = |range: Range<usize>, Items(out, _): Items<'_, T>| {
+        let indices = index[range.start * width..].chunks_exact(width);
+        let rows = out.chunks_exact_mut(width).zip(indices);
+        for ((out, indices), &start) in rows.zip(&starts[range]) {
+            let row = Row {
+                op: "gather",
+                indices,
+                size,
+                steps,
+            };
+            let values = &values[start..];
+            row.for_each(out, |slot, index| *slot = values[index])?;
+        }
+        Ok(())
+    };
+    parallel_for(starts.len(), width, Items(&mut out, width), &work)?;
     Ok(CpuStorage::wrap(out))
 }
 

@@ -2,6 +2,7 @@
 
 use super::cast::cast;
 use super::number::Number;
+use super::threads::{Items, parallel_for};
 use super::view::to_vec;
 use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
@@ -22,8 +23,8 @@ fn scan(
     x: Operand,
     dim: usize,
     reverse: bool,
-    floats: impl Fn(f64, f64) -> f64,
-    integers: impl Fn(i64, i64) -> i64,
+    floats: impl Fn(f64, f64) -> f64 + Sync,
+    integers: impl Fn(i64, i64) -> i64 + Sync,
 ) -> Result<Storage> {
     let dtype = x.storage.dtype();
     match dtype {
@@ -78,7 +79,7 @@ fn running<T: Runs<W>, W: Copy>(
     x: &Operand,
     dim: usize,
     reverse: bool,
-    join: impl Fn(W, W) -> W,
+    join: impl Fn(W, W) -> W + Sync,
 ) -> Result<Storage> {
     let shape = x.layout.shape();
     let inner: usize = shape[dim + 1..].iter().product();
@@ -86,34 +87,49 @@ fn running<T: Runs<W>, W: Copy>(
     if values.is_empty() {
         return Ok(CpuStorage::wrap(values));
     }
-    let mut results: Vec<W> = Vec::with_capacity(inner);
-    for block in values.chunks_exact_mut(shape[dim] * inner) {
-        if inner == 1 {
-            if reverse {
-                scan_row(block.iter_mut().rev(), &join);
-            } else {
-                scan_row(block.iter_mut(), &join);
-            }
-            continue;
+    let block = shape[dim] * inner;
+    let work = |_, Items(values, _): Items<'_, T>| {
+        let mut results: Vec<W> = Vec::new();
+        for block in values.chunks_exact_mut(block) {
+            scan_block(block, inner, reverse, &mut results, &join);
         }
-        results.clear();
-        let mut next = |row: &mut [T]| {
-            if results.is_empty() {
-                results.extend(row.iter().map(|v| v.widen()));
-                return;
-            }
-            for (result, slot) in results.iter_mut().zip(row) {
-                *result = join(*result, slot.widen());
-                *slot = T::round(*result);
-            }
-        };
-        if reverse {
-            block.chunks_exact_mut(inner).rev().for_each(&mut next);
-        } else {
-            block.chunks_exact_mut(inner).for_each(&mut next);
-        }
-    }
+        Ok(())
+    };
+    let count = values.len() / block;
+    parallel_for(count, block, Items(&mut values, block), &work)?;
     Ok(CpuStorage::wrap(values))
+}
+
+/// Scans rows of `inner` elements, one after the other; `results` is memory on the way.
+fn scan_block<T: Runs<W>, W: Copy>(
+    block: &mut [T],
+    inner: usize,
+    reverse: bool,
+    results: &mut Vec<W>,
+    join: &impl Fn(W, W) -> W,
+) {
+    if inner == 1 {
+        return match reverse {
+            true => scan_row(block.iter_mut().rev(), join),
+            false => scan_row(block.iter_mut(), join),
+        };
+    }
+    results.clear();
+    let mut next = |row: &mut [T]| {
+        if results.is_empty() {
+            results.extend(row.iter().map(|v| v.widen()));
+            return;
+        }
+        for (result, slot) in results.iter_mut().zip(row) {
+            *result = join(*result, slot.widen());
+            *slot = T::round(*result);
+        }
+    };
+    let rows = block.chunks_exact_mut(inner);
+    match reverse {
+        true => rows.rev().for_each(&mut next),
+        false => rows.for_each(&mut next),
+    }
 }
 
 /// Scans one row.

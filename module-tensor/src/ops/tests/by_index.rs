@@ -326,3 +326,36 @@ fn an_index_of_any_kind_stands_beside_any_other() {
     let mask = x.i(0).unwrap().ge(10).unwrap();
     assert_eq!(x.i((1, &mask)).unwrap().to_vec::<i64>().unwrap(), [22, 23]);
 }
+
+/// Rows are shared by threads; each result must be that of one thread, and an index out of range is refused by any.
+#[test]
+fn rows_that_threads_share_are_those_of_one() {
+    let rows = if cfg!(miri) { 40 } else { 3000 };
+    let values: Vec<i64> = (0..rows * 50).map(|i| i * i % 1013).collect();
+    let x = Tensor::from_vec(values, [rows as usize, 50]).unwrap();
+    let x = x.to_dtype(DType::F32).unwrap();
+    let index = x.to_dtype(DType::I64).unwrap().remainder(50).unwrap();
+    type Operation = fn(&Tensor, &Tensor) -> Result<Tensor>;
+    let operations: [Operation; 6] = [
+        |x, index| x.gather(1, index),
+        |x, _| x.cumsum(1),
+        |x, _| x.reshape([x.numel() / 250, 5, 50])?.cumsum(1),
+        |x, _| x.flip(1),
+        |x, _| x.pad([2, 3], 7.0),
+        |x, _| x.roll(3, 1),
+    ];
+    for (i, operation) in operations.into_iter().enumerate() {
+        let results = [1, 3].map(|threads| {
+            crate::set_num_threads(threads);
+            operation(&x, &index).unwrap().to_vec::<f32>().unwrap()
+        });
+        assert!(results[0] == results[1], "operation {i}");
+    }
+    // One index, in a row of the last thread.
+    let last = Tensor::full([1, 50], 50, DType::I64).unwrap();
+    let wrong = Tensor::cat(&[index, last], 0).unwrap();
+    let taller = Tensor::cat(&[x.clone(), x.narrow(0, 0..1).unwrap()], 0).unwrap();
+    assert!(taller.gather(1, &wrong).is_err());
+    let reversed = x.flip(1).unwrap().flip(1).unwrap();
+    assert!(reversed.to_vec::<f32>().unwrap() == x.to_vec::<f32>().unwrap());
+}

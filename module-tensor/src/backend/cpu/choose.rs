@@ -79,17 +79,11 @@ pub(super) fn choose<T: Element>(
         let group = Group::of(&runs);
         let mut c = group.joined(chosen, &c);
         let (mut a, mut b) = (a.runs(group, &at, most), b.runs(group, &bt, most));
-        loop {
-            let mut length = 0;
-            for r in runs.by_ref().take(group.runs) {
-                c.add(r.offsets[0], r.steps[0], r.length);
-                a.add(r.offsets[1], r.steps[1], r.length);
-                b.add(r.offsets[2], r.steps[2], r.length);
-                length += r.length;
-            }
-            if length == 0 {
-                return;
-            }
+        while let Some(length) = group.read(&mut runs, |r| {
+            c.add(r.offsets[0], r.steps[0], r.length);
+            a.add(r.offsets[1], r.steps[1], r.length);
+            b.add(r.offsets[2], r.steps[2], r.length);
+        }) {
             let out = next(&mut out, length);
             for (out, &c, &a, &b) in zip_mut3(out, c.take(length), a.take(length), b.take(length)) {
                 // A branch would be mispredicted half of the time.

@@ -1,7 +1,7 @@
 //! The elements of runs, side by side.
 
 use super::Element;
-use crate::layout::{Layout, Pieces};
+use crate::layout::{Layout, Pieces, Run};
 
 /// How many elements are gathered at a time.
 pub(super) const BLOCK: usize = 4096;
@@ -12,7 +12,7 @@ const SHORT: usize = 256;
 /// How many runs are read together.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
-    pub(super) runs: usize,
+    runs: usize,
 }
 
 impl Group {
@@ -22,6 +22,20 @@ impl Group {
             length => BLOCK / length.max(1),
         };
         Self { runs }
+    }
+
+    /// Passes the next runs that are read together to `add`; returns the number of their elements, if there are any.
+    pub(super) fn read<const N: usize>(
+        self,
+        pieces: &mut Pieces<N>,
+        mut add: impl FnMut(Run<N>),
+    ) -> Option<usize> {
+        let mut length = 0;
+        for run in pieces.take(self.runs) {
+            length += run.length;
+            add(run);
+        }
+        (length > 0).then_some(length)
     }
 
     /// The runs of an operand, of which none has been read.

@@ -246,15 +246,9 @@ fn runs1<T: Element, U: Element>(
         let mut runs = Runs::new([&layout]).pieces(BLOCK);
         let group = Group::of(&runs);
         let mut x = group.joined(data, &layout);
-        loop {
-            let mut length = 0;
-            for r in runs.by_ref().take(group.runs) {
-                x.add(r.offsets[0], r.steps[0], r.length);
-                length += r.length;
-            }
-            if length == 0 {
-                return;
-            }
+        while let Some(length) = group.read(&mut runs, |r| {
+            x.add(r.offsets[0], r.steps[0], r.length);
+        }) {
             f(x.take(length), next(&mut out, length));
         }
     })?;
@@ -287,16 +281,10 @@ fn runs2<A: Element, B: Element, U: Element>(
         let mut runs = Runs::new([&a, &b]).pieces(BLOCK);
         let group = Group::of(&runs);
         let (mut a, mut b) = (group.joined(a_data, &a), group.joined(b_data, &b));
-        loop {
-            let mut length = 0;
-            for r in runs.by_ref().take(group.runs) {
-                a.add(r.offsets[0], r.steps[0], r.length);
-                b.add(r.offsets[1], r.steps[1], r.length);
-                length += r.length;
-            }
-            if length == 0 {
-                return;
-            }
+        while let Some(length) = group.read(&mut runs, |r| {
+            a.add(r.offsets[0], r.steps[0], r.length);
+            b.add(r.offsets[1], r.steps[1], r.length);
+        }) {
             f(a.take(length), b.take(length), next(&mut out, length));
         }
     })?;

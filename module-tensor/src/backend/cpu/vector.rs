@@ -25,7 +25,6 @@ mod error_function;
 mod exponential;
 mod logarithm;
 mod pow;
-
 mod trigonometric;
 
 pub(super) mod single {

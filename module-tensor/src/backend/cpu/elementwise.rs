@@ -3,6 +3,7 @@
 use super::aligned_vec::AlignedVec;
 use super::choose::{Branch, choose};
 use super::float::Float;
+use super::fmod;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
@@ -20,6 +21,9 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         (BinaryOp::Pow, DType::F64) => CpuStorage::wrap(map2_steps::<f64>(a, b, Power)?),
         (BinaryOp::Hypot, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::hypot)?),
         (BinaryOp::Hypot, DType::F64) => CpuStorage::wrap(map2_wide(a, b, double::hypot)?),
+        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => {
+            CpuStorage::wrap(fmod::rests(op, a, b)?)
+        }
         (BinaryOp::Atan2, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::atan2)?),
         _ => run_number(dtype, Binary(op, Pair(a, b)))?,
     })
@@ -30,6 +34,9 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
+        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => {
+            Ok(CpuStorage::wrap(fmod::rests_by(op, x, number)?))
+        }
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }
 }

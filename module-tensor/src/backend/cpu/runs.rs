@@ -36,6 +36,15 @@ pub(super) fn map_slices<T: Element, U: Element>(
     runs1(x, 1, f)
 }
 
+/// The same of two operands, whose layouts have one shape.
+pub(super) fn map_pairs_of_slices<A: Element, B: Element, U: Element>(
+    a: &Operand,
+    b: &Operand,
+    f: OfRuns<'_, A, B, U>,
+) -> Result<AlignedVec<U>> {
+    runs2(a, b, f)
+}
+
 /// [`map1`] with all the vector instructions that the processor has, for functions of many steps.
 pub(super) fn map1_wide<T: Element, U: Element>(
     x: &Operand,

@@ -44,6 +44,12 @@ fn indexed() -> Result<Vec<Tensor>> {
     Ok(vec![x, index])
 }
 
+/// Numbers, and a sorted vector of numbers among which most of them lie.
+fn sorted() -> Result<Vec<Tensor>> {
+    let sorted = Tensor::arange(0, 1000, DType::F32)?.div(200.0)?.sub(2.5)?;
+    Ok(vec![randn(&[512, 1024])?, sorted])
+}
+
 fn halves(dtype: DType) -> Result<Vec<Tensor>> {
     Ok(vec![
         randn(&[512, 1024])?.to_dtype(dtype)?,
@@ -92,6 +98,10 @@ pub(crate) fn add(rows: &mut Rows) {
             ("to f16", |x| x[0].to_dtype(DType::F16)),
             ("to i64", |x| x[0].to_dtype(DType::I64)),
             ("flip", |x| x[0].flip(1)),
+            ("remainder by 0.7", |x| x[0].remainder(0.7)),
+            ("remainder", |x| x[0].remainder(&x[1])),
+            ("tril", |x| x[0].tril(0)),
+            ("triu", |x| x[0].triu(0)),
         ],
     );
     add_of(
@@ -113,6 +123,8 @@ pub(crate) fn add(rows: &mut Rows) {
         &[
             ("where", |x| Tensor::where_(&x[2], &x[0], &x[1])),
             ("masked_fill", |x| x[0].masked_fill(&x[2], 0.0)),
+            ("masked_select", |x| x[0].masked_select(&x[2])),
+            ("nonzero", |x| x[2].nonzero()),
             ("any", |x| x[2].logical_not()?.any(..)),
             ("to f32 of bool", |x| x[2].to_dtype(DType::F32)),
         ],
@@ -123,9 +135,18 @@ pub(crate) fn add(rows: &mut Rows) {
         &[
             ("gather", |x| x[0].gather(1, &x[1])),
             ("scatter_add", |x| x[0].scatter_add(1, &x[1], &x[0])),
+            ("index_select of columns", |x| {
+                x[0].index_select(1, &x[1].select(0, 0)?)
+            }),
+            ("unique", |x| Ok(x[1].unique(..)?.values)),
             ("bincount", |x| x[1].flatten(0, -1)?.bincount(None, 0)),
             ("one_hot of 4 rows", |x| x[1].narrow(0, 0..4)?.one_hot(1024)),
         ],
+    );
+    add_of(
+        rows,
+        sorted,
+        &[("searchsorted in 1000", |x| x[1].searchsorted(&x[0]))],
     );
     add_of(
         rows,
@@ -164,5 +185,8 @@ pub(crate) fn add(rows: &mut Rows) {
     });
     rows.add("randn [512, 1024]", || {
         work(|| Tensor::randn([512, 1024], DType::F32).map(drop))
+    });
+    rows.add("randperm 100000", || {
+        work(|| Tensor::randperm(100_000, DType::I64).map(drop))
     });
 }

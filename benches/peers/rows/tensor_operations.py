@@ -32,6 +32,10 @@ def of_pairs():
     for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16), ("i64", torch.int64)):
         yield f"to {name}", lambda x, y, dtype=dtype: x.to(dtype)
     yield "flip", lambda x, y: x.flip(1)
+    yield "remainder by 0.7", lambda x, y: x.remainder(0.7)
+    yield "remainder", torch.remainder
+    yield "tril", lambda x, y: x.tril()
+    yield "triu", lambda x, y: x.triu()
 
 
 def of_positive():
@@ -47,6 +51,8 @@ def of_masked():
     """Operations on two tensors of numbers and a condition."""
     yield "where", lambda x, y, mask: torch.where(mask, x, y)
     yield "masked_fill", lambda x, y, mask: x.masked_fill(mask, 0.0)
+    yield "masked_select", lambda x, y, mask: x.masked_select(mask)
+    yield "nonzero", lambda x, y, mask: mask.nonzero()
     yield "any", lambda x, y, mask: mask.logical_not().any()
     yield "to f32 of bool", lambda x, y, mask: mask.float()
 
@@ -55,8 +61,15 @@ def of_indexed():
     """Operations on numbers and whole numbers from 0 to 1023."""
     yield "gather", lambda x, index: x.gather(1, index)
     yield "scatter_add", lambda x, index: x.scatter_add(1, index, x)
+    yield "index_select of columns", lambda x, index: x.index_select(1, index[0])
+    yield "unique", lambda x, index: index.unique()
     yield "bincount", lambda x, index: index.flatten().bincount()
     yield "one_hot of 4 rows", lambda x, index: F.one_hot(index[:4], 1024)
+
+
+def of_sorted():
+    """Operations on numbers and a sorted vector of numbers."""
+    yield "searchsorted in 1000", lambda x, sorted: torch.searchsorted(sorted, x)
 
 
 def of_bf16():
@@ -101,6 +114,7 @@ def add(rows):
         (of_positive, lambda: [numbers().abs() + 0.1, numbers()]),
         (of_masked, masked),
         (of_indexed, indexed),
+        (of_sorted, lambda: [numbers(), torch.arange(1000.0) / 200 - 2.5]),
         (of_bf16, lambda: [numbers().bfloat16(), numbers().bfloat16()]),
         (of_f16, lambda: [numbers().half(), numbers().half()]),
     ]
@@ -111,3 +125,4 @@ def add(rows):
         rows.add(f"{name} [8, 32, 64, 64]", lambda f=f: forward(f, images()))
     rows.add("rand [512, 1024]", lambda: lambda: torch.rand(512, 1024))
     rows.add("randn [512, 1024]", lambda: lambda: torch.randn(512, 1024))
+    rows.add("randperm 100000", lambda: lambda: torch.randperm(100000))

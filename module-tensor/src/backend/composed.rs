@@ -1,8 +1,62 @@
 //! Kernels composed of others, for devices that have no such kernel.
 
-use super::{Backend, BinaryOp, CompareOp, Operand, ReduceOp, Storage};
+use std::ops::RangeInclusive;
+
+use super::{
+    Backend, BinaryOp, CompareOp, HostData, Operand, ReduceOp, Storage, UnaryOp,
+    check_host_allocatable,
+};
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result};
+
+/// A function of each element, and then the product.
+pub(super) fn unary_times<B: Backend + ?Sized>(
+    backend: &B,
+    op: UnaryOp,
+    x: Operand,
+    factor: Operand,
+) -> Result<Storage> {
+    let layout = Layout::contiguous(x.layout.shape().clone());
+    let storage = backend.unary(op, x)?;
+    backend.binary(BinaryOp::Mul, Operand { storage, layout }, factor)
+}
+
+/// The product with the unpacked factor.
+pub(super) fn packed_matmul<B: Backend + ?Sized>(
+    backend: &B,
+    row: Option<Operand>,
+    a: Operand,
+    b: Operand,
+) -> Result<Storage> {
+    let b = backend.unpacked(b, a.storage.dtype())?;
+    match row {
+        Some(row) => backend.addmm(row, a, b),
+        None => backend.matmul(a, b),
+    }
+}
+
+/// A band of matrices, by way of a mask of what is outside.
+pub(super) fn keep_band<B: Backend + ?Sized>(
+    backend: &B,
+    x: Operand,
+    band: &RangeInclusive<i64>,
+) -> Result<Storage> {
+    let &[.., rows, columns] = &**x.layout.shape() else {
+        let needs = "at least two dimensions";
+        return Err(x.layout.shape().error("keep_band", needs));
+    };
+    let shape = Shape::from([rows, columns]);
+    check_host_allocatable::<bool>(shape.checked_numel("keep_band", 1)?)?;
+    // Sizes fit `i64`, like everything in memory.
+    let outside = |row: usize, column: usize| !band.contains(&(column as i64 - row as i64));
+    let row = |row| (0..columns).map(move |column| outside(row, column));
+    let mask = (0..rows).flat_map(row).collect();
+    let mask = Operand {
+        storage: backend.upload(HostData::Bool(mask))?,
+        layout: Layout::contiguous(shape).broadcast_to("keep_band", x.layout.shape())?,
+    };
+    backend.masked_fill(x, mask, true, 0.into())
+}
 
 /// The sums of squares, by way of all squares.
 pub(super) fn sum_squares<B: Backend + ?Sized>(

@@ -1,6 +1,7 @@
 //! The kernels that every device must implement.
 
 use std::any::Any;
+use std::ops::RangeInclusive;
 
 use super::composed;
 use super::{
@@ -121,9 +122,7 @@ pub trait Backend: Any + Send + Sync {
 
     /// A function of each element of `x`, times `factor`, which has its shape and dtype: a gradient in one pass.
     fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
-        let layout = Layout::contiguous(x.layout.shape().clone());
-        let storage = self.unary(op, x)?;
-        self.binary(BinaryOp::Mul, Operand { storage, layout }, factor)
+        composed::unary_times(self, op, x, factor)
     }
 
     /// A function of two elements, for layouts of the same shape.
@@ -197,6 +196,11 @@ pub trait Backend: Any + Send + Sync {
         fill: Scalar,
     ) -> Result<Storage>;
 
+    /// The elements of matrices, those of the last two dimensions, whose column minus their row is in the band; 0 elsewhere.
+    fn keep_band(&self, x: Operand, band: RangeInclusive<i64>) -> Result<Storage> {
+        composed::keep_band(self, x, &band)
+    }
+
     /// Elements in another order along each dimension, possibly repeated: flips, and padding with existing elements.
     /// Backward, `x` has the shape `geometry.output` and the result `geometry.input`.
     fn gather_along(
@@ -220,11 +224,7 @@ pub trait Backend: Any + Send + Sync {
     ///
     /// Those of [`full`](Self::full), and those of [`Packed::unpack`](super::Packed::unpack).
     fn packed_matmul(&self, row: Option<Operand>, a: Operand, b: Operand) -> Result<Storage> {
-        let b = self.unpacked(b, a.storage.dtype())?;
-        match row {
-            Some(row) => self.addmm(row, a, b),
-            None => self.matmul(a, b),
-        }
+        composed::packed_matmul(self, row, a, b)
     }
 
     /// A packed operand in its layout, unpacked and cast.

@@ -1,10 +1,11 @@
 //! Rearranged elements: `flip`, `roll`, `tril`, `triu`, `repeat`, `diff`.
 
 use std::iter::repeat_n;
+use std::ops::RangeInclusive;
 
 use crate::backend::GatherDim;
 use crate::layout::Dims;
-use crate::tensor::Tensor;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, Result, Shape};
 
 impl Tensor {
@@ -89,7 +90,7 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn tril(&self, diagonal: i64) -> Result<Self> {
-        self.triangle("tril", diagonal, |column, on| column.gt(on))
+        self.keep_band("tril", i64::MIN..=diagonal)
     }
 
     /// The elements of matrices on and above a diagonal, 0 below it.
@@ -108,26 +109,19 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn triu(&self, diagonal: i64) -> Result<Self> {
-        self.triangle("triu", diagonal, |column, on| column.lt(on))
+        self.keep_band("triu", diagonal..=i64::MAX)
     }
 
-    /// The elements, with 0 where comparing an element's column with that of the diagonal shows that it is outside.
-    fn triangle(
-        &self,
-        name: &'static str,
-        diagonal: i64,
-        outside: impl Fn(&Self, &Self) -> Result<Self>,
-    ) -> Result<Self> {
-        let &[.., rows, columns] = &**self.shape() else {
+    /// The elements of matrices whose column minus their row is in a band, and 0 elsewhere.
+    fn keep_band(&self, name: &'static str, band: RangeInclusive<i64>) -> Result<Self> {
+        if self.rank() < 2 {
             return Err(self.shape().error(name, "at least two dimensions"));
-        };
-        // Sizes fit `i64`, like everything in memory. A diagonal that misses the matrix is equivalent to the nearest one
-        // that does.
-        let (rows, columns) = (rows as i64, columns as i64);
-        let diagonal = diagonal.clamp(-rows, columns);
-        let column = Self::arange(0, columns, ())?.to_device(&self.device())?;
-        let on_diagonal = Self::arange(diagonal, diagonal + rows, ())?.to_device(&self.device())?;
-        self.masked_fill(&outside(&column, &on_diagonal.unsqueeze(1)?)?, 0)
+        }
+        let backend = self.device().backend();
+        let storage = backend.keep_band(self.plain(name)?, band.clone())?;
+        Ok(self
+            .like_shape(storage)
+            .record([self], |_| Band { name, band }))
     }
 
     /// This tensor tiled `repeats` times along each dimension; more repeats than dimensions add leading dimensions.
@@ -197,5 +191,21 @@ impl Tensor {
             };
         }
         Ok(out)
+    }
+}
+
+/// A band of matrices, whose gradient is the same band.
+struct Band {
+    name: &'static str,
+    band: RangeInclusive<i64>,
+}
+
+impl Function for Band {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().keep_band(self.name, self.band.clone())?)
     }
 }

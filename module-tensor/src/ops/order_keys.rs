@@ -11,15 +11,21 @@ impl Tensor {
         if !self.dtype().is_floating_point() {
             return self.to_dtype(DType::I64)?.to_vec();
         }
-        let key = |v: f64| {
-            if v.is_nan() {
-                return nan;
-            }
-            // For negative numbers, greater bits mean a smaller number.
-            let bits = (v + 0.0).to_bits() as i64;
-            bits ^ (((bits >> 63) as u64) >> 1) as i64
+        let number_or = |is_nan: bool, key: i64| if is_nan { nan } else { key };
+        // For negative numbers, greater bits mean a smaller number.
+        if self.dtype() == DType::F64 {
+            let key = |v: f64| {
+                let bits = (v + 0.0).to_bits() as i64;
+                number_or(v.is_nan(), bits ^ (((bits >> 63) as u64) >> 1) as i64)
+            };
+            return Ok(self.to_vec::<f64>()?.into_iter().map(key).collect());
+        }
+        let key = |v: f32| {
+            let bits = (v + 0.0).to_bits() as i32;
+            let key = bits ^ (((bits >> 31) as u32) >> 1) as i32;
+            number_or(v.is_nan(), key.into())
         };
-        let values = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
+        let values = self.to_dtype(DType::F32)?.to_vec::<f32>()?;
         Ok(values.into_iter().map(key).collect())
     }
 }

@@ -1,7 +1,9 @@
 //! `searchsorted` and `bucketize`.
 
 use super::Value;
+use crate::backend::fill_in_parts;
 use crate::tensor::Tensor;
+use crate::zip::zip_mut;
 use crate::{DType, DTypeError, Result, ShapeError};
 
 crate::options! {
@@ -182,20 +184,92 @@ impl Tensor {
             sorted.order_keys(op, i64::MAX)?,
             values.order_keys(op, i64::MAX)?,
         );
-        let insertion_index = |row: &[i64], key: i64| {
-            // NaN is not greater than or equal to anything, so it goes to the end.
-            if floating && key == i64::MAX {
-                return row.len() as i64;
-            }
-            row.partition_point(|&k| if right { k <= key } else { k < key }) as i64
-        };
-        let mut out = Vec::with_capacity(keys.len());
+        let mut out = vec![0; keys.len()];
         if per_row > 0 {
-            for (row, keys) in keys.chunks_exact(per_row).enumerate() {
-                let row = &sorted[row * width..(row + 1) * width];
-                out.extend(keys.iter().map(|&key| insertion_index(row, key)));
-            }
+            // A step of the search for each bit of the width.
+            let value_ns = 1 + width.checked_ilog2().unwrap_or(0) as usize / 4;
+            fill_in_parts(&mut out, value_ns, &|first, mut out| {
+                let mut at = first;
+                while !out.is_empty() {
+                    let (row, length) = (at / per_row, out.len().min(per_row - at % per_row));
+                    let (part, rest) = std::mem::take(&mut out).split_at_mut(length);
+                    let (sorted, keys) = (&sorted[row * width..][..width], &keys[at..at + length]);
+                    match right {
+                        true => count_below(sorted, keys, |k, key| k <= key, part),
+                        false => count_below(sorted, keys, |k, key| k < key, part),
+                    }
+                    if floating {
+                        // NaN is not greater than or equal to anything, so it goes to the end.
+                        let nan = part
+                            .iter_mut()
+                            .zip(keys)
+                            .filter(|(_, key)| **key == i64::MAX);
+                        nan.for_each(|(place, _)| *place = width as i64);
+                    }
+                    (out, at) = (rest, at + length);
+                }
+            })?;
         }
         Self::from_vec(out, values.shape())?.to_device(&self.device())
+    }
+}
+
+/// The number of sorted keys that are below each of some other keys.
+fn count_below(sorted: &[i64], keys: &[i64], is_below: impl Fn(i64, i64) -> bool, out: &mut [i64]) {
+    for (out, &key) in zip_mut(out, keys) {
+        *out = sorted.partition_point(|&k| is_below(k, key)) as i64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{SearchSortedOptions, Tensor, set_num_threads};
+
+    #[test]
+    fn places_count_the_smaller_numbers_by_any_number_of_threads() {
+        let (lines, count) = if cfg!(miri) { (2, 9) } else { (3, 30_011) };
+        let width = 101;
+        let sorted: Vec<f32> = (0..lines * width)
+            .map(|i| match i % width {
+                0 => f32::NEG_INFINITY,
+                99.. => f32::NAN,
+                at => (at / 3) as f32 - 20.0,
+            })
+            .collect();
+        let value = |i: usize| match i % 13 {
+            0 => f32::NAN,
+            1 => -0.0,
+            2 => f32::INFINITY,
+            n => (i * 7919 % 509) as f32 * 0.125 - n as f32 * 3.0,
+        };
+        let values: Vec<f32> = (0..lines * count).map(value).collect();
+        let x = Tensor::from_vec(sorted.clone(), [lines, width]).unwrap();
+        let y = Tensor::from_vec(values.clone(), [lines, count]).unwrap();
+        for right in [false, true] {
+            let place = |row: &[f32], v: f32| match v.is_nan() {
+                true => width as i64,
+                false => row.iter().filter(|&&k| k < v || right && k == v).count() as i64,
+            };
+            let rows = sorted.chunks_exact(width).zip(values.chunks_exact(count));
+            let want: Vec<i64> = rows
+                .flat_map(|(row, values)| values.iter().map(|&v| place(row, v)))
+                .collect();
+            let in_first: Vec<i64> = values.iter().map(|&v| place(&sorted[..width], v)).collect();
+            let options = SearchSortedOptions::new().right(right);
+            for threads in [1, 2, 5] {
+                set_num_threads(threads);
+                let got = x.searchsorted_with(&y, options).unwrap();
+                assert!(got.to_vec::<i64>().unwrap() == want, "{right} {threads}");
+                let got = x
+                    .select(0, 0)
+                    .unwrap()
+                    .searchsorted_with(&y, options)
+                    .unwrap();
+                assert!(
+                    got.to_vec::<i64>().unwrap() == in_first,
+                    "{right} {threads}"
+                );
+            }
+        }
     }
 }

@@ -6,6 +6,13 @@ const BITS: u32 = 11;
 /// Fewer keys are compared with each other.
 const FEW: usize = 1 << 10;
 
+/// The least and the greatest key; 0 if there is none.
+pub(super) fn ends(keys: &[i64]) -> (i64, i64) {
+    let low = keys.iter().copied().min().unwrap_or_default();
+    let high = keys.iter().copied().max().unwrap_or_default();
+    (low, high)
+}
+
 /// The keys in ascending order, each with its index; equal ones in the order of their indices.
 ///
 /// They are put into groups by their lowest bits, group after group, then by the next ones, up to the highest bits in
@@ -17,8 +24,7 @@ pub(super) fn sorted_keys(keys: &[i64]) -> Vec<(i64, usize)> {
         pairs.sort_unstable();
         return pairs;
     }
-    let low = keys.iter().copied().min().unwrap_or_default();
-    let high = keys.iter().copied().max().unwrap_or_default();
+    let (low, high) = ends(keys);
     let above = |key: i64| key.wrapping_sub(low) as u64;
     let bits = 64 - above(high).leading_zeros();
     // The first pass needs no copy of the keys.

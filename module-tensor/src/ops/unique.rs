@@ -1,6 +1,6 @@
 //! `unique` and `unique_consecutive`.
 
-use super::sorted_keys::sorted_keys;
+use super::sorted_keys::{ends, sorted_keys};
 use crate::layout::Dim;
 use crate::tensor::{NoGradient, Tensor};
 use crate::{Result, Shape};
@@ -92,10 +92,16 @@ impl Tensor {
         let is_nan = |&key: &i64| Some(key) == nan;
         let mut groups = Groups::new(count);
         if sorted && width == 1 {
-            let mut last = None;
-            for (key, i) in sorted_keys(&keys) {
-                groups.push(i, last == Some(key) && !is_nan(&key));
-                last = Some(key);
+            let (low, high) = ends(&keys);
+            let few = (high.wrapping_sub(low) as u64) < keys.len() as u64;
+            if few && !is_nan(&high) {
+                groups = Groups::by_table(&keys, low, high);
+            } else {
+                let mut last = None;
+                for (key, i) in sorted_keys(&keys) {
+                    groups.push(i, last == Some(key) && !is_nan(&key));
+                    last = Some(key);
+                }
             }
         } else {
             let mut order: Vec<usize> = (0..count).collect();
@@ -144,6 +150,14 @@ struct Groups {
     inverse: Vec<i64>,
 }
 
+/// The slices with one key: their number, the first of them, and their group.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    count: i64,
+    first: i64,
+    group: i64,
+}
+
 impl Groups {
     fn new(slices: usize) -> Self {
         Self {
@@ -151,6 +165,26 @@ impl Groups {
             counts: Vec::new(),
             inverse: vec![0; slices],
         }
+    }
+
+    /// The groups of equal keys in ascending order, in a table with an entry for each key from `low` to `high`.
+    fn by_table(keys: &[i64], low: i64, high: i64) -> Self {
+        let entry = |key: i64| key.wrapping_sub(low) as u64 as usize;
+        let mut table = vec![Entry::default(); entry(high) + 1];
+        // From the last to the first, which is then what is left.
+        for (slice, &key) in keys.iter().enumerate().rev() {
+            let entry = &mut table[entry(key)];
+            entry.count += 1;
+            entry.first = slice as i64;
+        }
+        let mut groups = Self::new(0);
+        for entry in table.iter_mut().filter(|entry| entry.count > 0) {
+            entry.group = groups.counts.len() as i64;
+            groups.firsts.push(entry.first);
+            groups.counts.push(entry.count);
+        }
+        groups.inverse = keys.iter().map(|&key| table[entry(key)].group).collect();
+        groups
     }
 
     /// Adds a slice to the last group, or to a new one.
@@ -163,5 +197,72 @@ impl Groups {
             }
         }
         self.inverse[slice] = self.counts.len() as i64 - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::Unique;
+    use crate::{DType, Tensor};
+
+    #[test]
+    fn numbers_are_grouped_with_and_without_a_table() {
+        let len = if cfg!(miri) { 40 } else { 3000 };
+        // Close together, at the ends of the range, and far apart.
+        let numbers: [(fn(i64) -> i64, &str); 5] = [
+            (|i| i * i % 37 - 18, "few"),
+            (|_| 5, "one"),
+            (|i| i64::MAX - i % 7, "the greatest"),
+            (|i| i64::MIN + i % 7, "the least"),
+            (|i| (i * i % 91) << 40, "far apart"),
+        ];
+        for (number, name) in numbers {
+            for len in [1, 2, len] {
+                let values: Vec<i64> = (0..len).map(number).collect();
+                let mut counted: BTreeMap<i64, i64> = BTreeMap::new();
+                for &v in &values {
+                    *counted.entry(v).or_default() += 1;
+                }
+                let keys: Vec<i64> = counted.keys().copied().collect();
+                let place = |v: &i64| keys.iter().position(|key| key == v).unwrap() as i64;
+                let x = Tensor::from_vec(values.clone(), [len as usize]).unwrap();
+                let Unique {
+                    values: found,
+                    inverse,
+                    counts,
+                } = x.unique(..).unwrap();
+                assert_eq!(found.to_vec::<i64>().unwrap(), keys, "{name}");
+                let want: Vec<i64> = values.iter().map(place).collect();
+                assert_eq!(inverse.to_vec::<i64>().unwrap(), want, "{name}");
+                let want: Vec<i64> = counted.into_values().collect();
+                assert_eq!(counts.to_vec::<i64>().unwrap(), want, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_nan_is_a_group_of_its_own() {
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16] {
+            for numbers in [
+                vec![f64::NAN; 4],
+                vec![2.0, f64::NAN, -0.0, 0.0, f64::NAN, -1.0],
+            ] {
+                let nans = numbers.iter().filter(|v| v.is_nan()).count();
+                let x = Tensor::from_vec(numbers.clone(), [numbers.len()]).unwrap();
+                let found = x.to_dtype(dtype).unwrap().unique(..).unwrap();
+                let values = found
+                    .values
+                    .to_dtype(DType::F64)
+                    .unwrap()
+                    .to_vec::<f64>()
+                    .unwrap();
+                let (numbers, rest) = values.split_at(values.len() - nans);
+                assert!(rest.iter().all(|v| v.is_nan()), "{values:?}");
+                let want: &[f64] = if nans == 4 { &[] } else { &[-1.0, 0.0, 2.0] };
+                assert_eq!(numbers, want, "{dtype}");
+            }
+        }
     }
 }

@@ -1,14 +1,21 @@
 //! Writing through a layout: the inverse of views, and constant padding.
 
+use super::aligned_vec::AlignedVec;
+use super::copy::each_offset;
 use super::dispatch::dispatch_moved;
 use super::full::full;
-use super::joined_runs::run;
+use super::joined_runs::{next, run};
 use super::map::{NumberKernel, by_width, run_number, through_wide};
-use super::memory::filled;
+use super::memory::{filled, scratch};
 use super::number::Number;
+use super::threads::{Items, parallel_for};
+use super::view::to_row_major;
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
-use crate::layout::{Layout, Runs, Shape};
+use crate::layout::{Layout, MergedDim, Runs, Shape, merge_dims};
 use crate::{Result, Scalar};
+
+/// The bytes that are filled and then written over while they are in the fastest cache.
+const PIECE: usize = 1 << 14;
 
 pub(super) fn as_strided_scatter(
     x: Operand,
@@ -29,11 +36,95 @@ pub(super) fn as_strided_scatter(
         dispatch_moved!("place", x.storage.dtype(), T => {
             check_allocatable::<T>(numel)?;
             let value = elements::<T>(&fill)?.first().copied().unwrap_or_default();
-            let mut out = filled(numel, value)?;
-            write(&x, layout, &mut out, |slot, v: T| *slot = v)?;
-            Ok(CpuStorage::wrap(out))
+            Ok(CpuStorage::wrap(surrounded(&x, layout, numel, value)?))
         })
     })
+}
+
+/// Elements `fill` around those of `x`, each of which has a place of its own.
+fn surrounded<T: Element>(
+    x: &Operand,
+    layout: &Layout,
+    numel: usize,
+    fill: T,
+) -> Result<AlignedVec<T>> {
+    let dims = merge_dims(layout);
+    let (first, inner) = match &*dims {
+        [first, inner @ ..] if inner.iter().all(|dim| dim.stride < first.stride) => (*first, inner),
+        // The slices of the first dimension lie within each other.
+        _ => {
+            let mut out = filled(numel, fill)?;
+            write(x, layout, &mut out, |slot, v: T| *slot = v)?;
+            return Ok(out);
+        }
+    };
+    if x.layout.shape().contains(&0) {
+        return filled(numel, fill);
+    }
+    let values = to_row_major::<T>(x)?;
+    let mut out = scratch(numel)?;
+    // Slices of the first dimension that fit in a piece, or one.
+    let slices = (PIECE / size_of::<T>() / first.stride).max(1);
+    let (count, piece) = (first.size.div_ceil(slices), slices * first.stride);
+    let read = slices * (values.len() / first.size);
+    let (before, rest) = out.split_at_mut(layout.offset());
+    let (pieces, after) = rest.split_at_mut(rest.len().min(count * piece));
+    before.fill(fill);
+    after.fill(fill);
+    parallel_for(
+        count,
+        piece / 4 + read / 4,
+        Items(pieces, piece),
+        &|range, Items(mut out, _)| {
+            for i in range {
+                // The last piece may end with its last element.
+                let length = piece.min(out.len());
+                let out = next(&mut out, length);
+                out.fill(fill);
+                let values = &values[i * read..values.len().min((i + 1) * read)];
+                let size = slices.min(first.size - i * slices);
+                let mut dims = vec![MergedDim { size, ..first }];
+                dims.extend_from_slice(inner);
+                write_dims(values, &dims, out);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(out)
+}
+
+/// Puts elements in row-major order where the dimensions say.
+fn write_dims<T: Element>(values: &[T], dims: &[MergedDim], out: &mut [T]) {
+    let lines = |values: &[T], rows: usize, step: usize, stride: usize, out: &mut [T]| {
+        let width = values.len() / rows;
+        for (i, line) in values.chunks_exact(width).enumerate() {
+            let out = &mut out[i * step..];
+            match stride {
+                1 => out[..width].copy_from_slice(line),
+                _ => {
+                    let slots = out.iter_mut().step_by(stride);
+                    slots.zip(line).for_each(|(slot, &v)| *slot = v);
+                }
+            }
+        }
+    };
+    match *dims {
+        [] => {}
+        [line] => lines(values, 1, 0, line.stride, out),
+        [ref outer @ .., row, line] => {
+            let block = row.size * line.size;
+            each_offset(outer, &mut |i, offset| {
+                let values = &values[i * block..][..block];
+                lines(
+                    values,
+                    row.size,
+                    row.stride,
+                    line.stride,
+                    &mut out[offset..],
+                );
+            });
+        }
+    }
 }
 
 struct Add<'a> {
@@ -88,3 +179,6 @@ fn write<T: Element>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! The backend of host memory.
 
+use std::ops::RangeInclusive;
+
 use super::super::{
     AttentionKernels, Backend, CrossEntropyKernels, DeviceGenerator, NormKernels, RecurrentKernels,
     SoftmaxKernels,
@@ -16,9 +18,9 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    all_dtypes, arg_reduce, as_strided_scatter, blocks, cast, conv, count, elementwise, full,
-    gather_along, half_product, index, index_add, nonzero, number, packed_matmul, pool, resample,
-    rng, sample, scan, softmax, sort, truth, unary, unfold,
+    all_dtypes, arg_reduce, as_strided_scatter, band, blocks, cast, conv, count, elementwise, full,
+    gather, gather_along, half_product, index, index_add, nonzero, number, packed_matmul, pool,
+    resample, rng, sample, scan, softmax, sort, truth, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -204,6 +206,10 @@ impl Backend for CpuBackend {
         as_strided_scatter::as_strided_scatter(x, layout, numel, fill)
     }
 
+    fn keep_band(&self, x: Operand, band: RangeInclusive<i64>) -> Result<Storage> {
+        band::keep_band(x, &band)
+    }
+
     fn gather_along(
         &self,
         op: LinearOp,
@@ -238,7 +244,7 @@ impl Backend for CpuBackend {
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {
         by_width(
             [x],
-            |[x]| dispatch_moved!("gather", x.storage.dtype(), T => index::gather::<T>(&x, dim, &index)),
+            |[x]| dispatch_moved!("gather", x.storage.dtype(), T => gather::gather::<T>(&x, dim, &index)),
         )
     }
 
@@ -250,14 +256,14 @@ impl Backend for CpuBackend {
         source: Operand,
     ) -> Result<Storage> {
         map::through_wide([x, source], |[x, source]| {
-            index::scatter_add(x, dim, &index, &source)
+            gather::scatter_add(x, dim, &index, &source)
         })
     }
 
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage> {
         by_width([x, source], |[x, source]| {
             dispatch_moved!("scatter", x.storage.dtype(), T => {
-                index::scatter::<T>(x, dim, &index, &source)
+                gather::scatter::<T>(x, dim, &index, &source)
             })
         })
     }
@@ -271,7 +277,7 @@ impl Backend for CpuBackend {
         source: Operand,
     ) -> Result<Storage> {
         map::through_wide([x, source], |[x, source]| {
-            index::scatter_reduce(op, x, dim, &index, &source)
+            gather::scatter_reduce(op, x, dim, &index, &source)
         })
     }
 

@@ -91,7 +91,7 @@ fn copy_dims<T: Element>(data: &[T], dims: &[MergedDim], out: &mut [T]) {
 }
 
 /// Calls `f` with the number and the offset of each index of some dimensions, in row-major order.
-fn each_offset(dims: &[MergedDim], f: &mut dyn FnMut(usize, usize)) {
+pub(super) fn each_offset(dims: &[MergedDim], f: &mut dyn FnMut(usize, usize)) {
     let count = dims.iter().map(|dim| dim.size).product();
     let (mut position, mut offset) = (vec![0; dims.len()], 0);
     for i in 0..count {

@@ -21,9 +21,12 @@ pub(super) fn bincount(x: &Operand, length: usize) -> Result<Storage> {
 fn count<const N: usize>(values: &[i64], length: usize) -> Result<Vec<i64>> {
     let mut tables = [(); N].map(|()| vec![0_i64; length]);
     let mut outside = None;
-    let mut add = |table: &mut Vec<i64>, v: i64| match table.get_mut(v as usize) {
-        Some(count) => *count += 1,
-        None => outside = Some(v),
+    let mut add = |table: &mut Vec<i64>, v: i64| {
+        let count = usize::try_from(v).ok().and_then(|v| table.get_mut(v));
+        match count {
+            Some(count) => *count += 1,
+            None => outside = Some(v),
+        }
     };
     let (groups, rest) = values.as_chunks::<N>();
     for group in groups {

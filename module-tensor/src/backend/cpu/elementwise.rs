@@ -6,6 +6,7 @@ use super::each::{
     map2_wide, test1, test2,
 };
 use super::float::Float;
+use super::fmod;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, wide};
 use super::number::Number;
@@ -21,6 +22,7 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => map2_steps::<f32>(a, b, Power),
         (BinaryOp::Pow, DType::F64) => map2_steps::<f64>(a, b, Power),
+        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => fmod::rests(op, a, b),
         (BinaryOp::Hypot, DType::F32) => map2_wide(a, b, single::hypot),
         (BinaryOp::Hypot, DType::F64) => map2_wide(a, b, double::hypot),
         (BinaryOp::Atan2, DType::F32) => map2_wide(a, b, single::atan2),
@@ -41,6 +43,7 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
+        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => fmod::rests_by(op, x, number),
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }
 }

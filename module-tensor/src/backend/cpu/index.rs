@@ -1,17 +1,17 @@
-//! Reading and writing by index, and joining.
-
-use std::ops::Range;
+//! Slices that are selected by index, and joining.
 
 use super::dispatch::dispatch_moved;
+use super::gather::{index_error, is_outside};
 use super::joined_runs::next;
-use super::map::{NumberKernel, by_width, run_number};
-use super::memory::{filled, scratch};
-use super::number::Number;
+use super::map::by_width;
+use super::memory::scratch;
+use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{into_vec, to_row_major};
-use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
-use crate::layout::{Layout, Shape};
-use crate::{Result, ShapeError};
+use super::view::{RowMajor, to_row_major};
+use super::{CpuStorage, Element, Operand, Storage};
+use crate::Result;
+use crate::layout::Shape;
+use crate::zip::zip_mut;
 
 /// A tensor as `[outer, size, inner]` around one dimension.
 pub(super) struct Split {
@@ -31,256 +31,32 @@ impl Split {
 }
 
 /// The elements of an index tensor, each checked to be below `size`.
-pub(super) fn checked_indices(
+pub(super) fn checked_indices<'a>(
     op: &'static str,
-    index: &Operand,
-    size: usize,
-) -> Result<Vec<usize>> {
-    let index = to_row_major::<i64>(index)?;
-    check_allocatable::<usize>(index.len())?;
-    let check = |&index: &i64| {
-        let checked = usize::try_from(index).ok().filter(|&index| index < size);
-        checked.ok_or_else(|| ShapeError::Index { op, index, size }.into())
-    };
-    index.iter().map(check).collect()
-}
-
-/// Calls `f` for each row of the index tensor with the offsets of the row and of its target in `x` for
-/// index 0.
-///
-/// Other dimensions than `dim` of the index may be shorter than those of `x`.
-fn for_each_row(
-    x: &Shape,
-    dim: usize,
-    index: &Shape,
-    mut f: impl FnMut(usize, usize) -> Result<()>,
-) -> Result<()> {
-    if index.contains(&0) {
-        return Ok(());
-    }
-    let layout = Layout::contiguous(x.clone());
-    let strides = layout.strides();
-    let (last, width) = (x.rank() - 1, index[x.rank() - 1]);
-    let mut position = vec![0_usize; last];
-    for row in 0..index.numel() / width {
-        let outer = position.iter().zip(strides).enumerate();
-        let start = outer
-            .filter(|&(d, _)| d != dim)
-            .map(|(_, (p, stride))| p * stride)
-            .sum();
-        f(row * width, start)?;
-        for (p, &size) in position.iter_mut().zip(&**index).rev() {
-            *p += 1;
-            if *p < size {
-                break;
-            }
-            *p = 0;
-        }
-    }
-    Ok(())
-}
-
-/// A row of an index tensor, and the size of the dimension that it indexes.
-struct Row<'a> {
-    op: &'static str,
-    indices: &'a [i64],
-    size: usize,
-    /// The distance between the elements of neighboring indices, and between those of neighbors in the row.
-    steps: [usize; 2],
-}
-
-impl Row<'_> {
-    /// Calls `f` with the offset of each element of the row and its counterpart in `others`.
-    fn for_each<U>(
-        &self,
-        others: impl IntoIterator<Item = U>,
-        mut f: impl FnMut(U, usize),
-    ) -> Result<()> {
-        let [step, along] = self.steps;
-        let mut inside = true;
-        for (i, (&index, other)) in self.indices.iter().zip(others).enumerate() {
-            // A negative number becomes a large one.
-            let at = index as u64;
-            if at >= self.size as u64 {
-                inside = false;
-                break;
-            }
-            f(other, at as usize * step + i * along);
-        }
-        if inside {
-            return Ok(());
-        }
-        let outside = |index: &&i64| **index < 0 || **index as u64 >= self.size as u64;
-        let index = self
-            .indices
-            .iter()
-            .find(outside)
-            .copied()
-            .unwrap_or_default();
-        let (op, size) = (self.op, self.size);
-        Err(ShapeError::Index { op, index, size }.into())
-    }
-}
-
-/// The steps of a [`Row`].
-fn steps(x: &Shape, dim: usize) -> [usize; 2] {
-    let layout = Layout::contiguous(x.clone());
-    [layout.strides()[dim], usize::from(dim + 1 < x.rank())]
-}
-
-pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
-    let (shape, values) = (x.layout.shape(), to_row_major::<T>(x)?);
-    let index_shape = index.layout.shape();
-    let index = to_row_major::<i64>(index)?;
-    let (size, steps) = (shape[dim], steps(shape, dim));
-    check_allocatable::<T>(index.len())?;
-    let mut out = filled(index.len(), T::default())?;
-    if out.is_empty() {
-        return Ok(CpuStorage::wrap(out));
-    }
-    let width = index_shape[index_shape.rank() - 1];
-    check_allocatable::<usize>(index.len() / width)?;
-    let mut starts = Vec::new();
-    for_each_row(shape, dim, index_shape, |_, start| {
-        starts.push(start);
-        Ok(())
-    })?;
-    let work = |range: Range<usize>, Items(out, _): Items<'_, T>| {
-        let indices = index[range.start * width..].chunks_exact(width);
-        let rows = out.chunks_exact_mut(width).zip(indices);
-        for ((out, indices), &start) in rows.zip(&starts[range]) {
-            let row = Row {
-                op: "gather",
-                indices,
-                size,
-                steps,
-            };
-            let values = &values[start..];
-            row.for_each(out, |slot, index| *slot = values[index])?;
-        }
-        Ok(())
-    };
-    parallel_for(starts.len(), width, Items(&mut out, width), &work)?;
-    Ok(CpuStorage::wrap(out))
-}
-
-/// `x` with each element of the source put to the one that the index names.
-fn put<T: Element>(
-    op: &'static str,
-    x: Operand,
-    dim: usize,
-    index: &Operand,
-    source: &Operand,
-    put: impl Fn(&mut T, T),
-) -> Result<Storage> {
-    let shape = x.layout.shape().clone();
-    let index_shape = index.layout.shape();
-    let (index, source) = (to_row_major::<i64>(index)?, to_row_major::<T>(source)?);
-    let (size, steps) = (shape[dim], steps(&shape, dim));
-    let mut out = into_vec::<T>(x)?;
-    for_each_row(&shape, dim, index_shape, |first, start| {
-        let range = first..first + index_shape[index_shape.rank() - 1];
-        let row = Row {
-            op,
-            indices: &index[range.clone()],
-            size,
-            steps,
-        };
-        let slots = &mut out[start..];
-        row.for_each(&source[range], |&v, index| put(&mut slots[index], v))
-    })?;
-    Ok(CpuStorage::wrap(out))
-}
-
-pub(super) fn scatter<T: Element>(
-    x: Operand,
-    dim: usize,
-    index: &Operand,
-    source: &Operand,
-) -> Result<Storage> {
-    put("scatter", x, dim, index, source, |slot, v: T| *slot = v)
-}
-
-pub(super) fn scatter_add(
-    x: Operand,
-    dim: usize,
-    index: &Operand,
-    source: &Operand,
-) -> Result<Storage> {
-    let (op, name) = (ReduceOp::Sum, "scatter_add");
-    run_number(
-        x.storage.dtype(),
-        ScatterReduce {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
-}
-
-pub(super) fn scatter_reduce(
-    op: ReduceOp,
-    x: Operand,
-    dim: usize,
-    index: &Operand,
-    source: &Operand,
-) -> Result<Storage> {
-    let name = "scatter_reduce";
-    run_number(
-        x.storage.dtype(),
-        ScatterReduce {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
-}
-
-struct ScatterReduce<'a> {
-    op: ReduceOp,
-    name: &'static str,
-    x: Operand,
-    dim: usize,
     index: &'a Operand,
-    source: &'a Operand,
+    size: usize,
+) -> Result<RowMajor<'a, i64>> {
+    let indices = to_row_major::<i64>(index)?;
+    match run_at_best_level(AnyOutside(&indices, size)) {
+        true => Err(index_error(op, &indices, size)),
+        false => Ok(indices),
+    }
 }
 
-impl NumberKernel for ScatterReduce<'_> {
-    type Output = Storage;
+/// Whether any index is negative or too large for a dimension of this size.
+struct AnyOutside<'a>(&'a [i64], usize);
 
-    fn name(&self) -> &'static str {
-        self.name
-    }
+impl Loop for AnyOutside<'_> {
+    type Output = bool;
 
-    fn run<T: Number>(self) -> Result<Storage> {
-        let Self {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        } = self;
-        // Sums are most of what is asked for; the others share one loop.
-        let fold = match op {
-            ReduceOp::Sum => {
-                return put(name, x, dim, index, source, |slot, v: T| {
-                    *slot = slot.plus(v)
-                });
-            }
-            ReduceOp::Prod => T::times,
-            ReduceOp::Max => T::greater,
-            ReduceOp::Min => T::smaller,
-        };
-        put(name, x, dim, index, source, |slot, v: T| {
-            *slot = fold(*slot, v)
-        })
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> bool {
+        let Self(indices, size) = self;
+        // All are looked at, so that the loop has no branch.
+        indices
+            .iter()
+            .fold(false, |any, &index| any | is_outside(index, size))
     }
 }
 
@@ -294,28 +70,41 @@ pub(super) fn index_select(x: Operand, dim: usize, index: &Operand) -> Result<St
 fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
     let Split { outer, size, inner } = Split::new(x.layout.shape(), dim);
     let indices = checked_indices("index_select", index, size)?;
-    let total = outer * indices.len() * inner;
-    let mut out = scratch(total)?;
-    if total > 0 {
-        let (x, count) = (to_row_major::<T>(x)?, indices.len());
-        let rows = Items(&mut out, inner);
-        parallel_for(outer * count, inner / 4 + 2, rows, &|rows, out| {
-            let (mut block, mut at) = (rows.start / count * size, rows.start % count);
-            for out in out.0.chunks_exact_mut(inner) {
-                let from = (block + indices[at]) * inner;
-                match out {
-                    [out] => *out = x[from],
-                    out => out.copy_from_slice(&x[from..from + inner]),
-                }
-                at += 1;
-                if at == count {
-                    (block, at) = (block + size, 0);
-                }
-            }
-            Ok(())
-        })?;
+    let (count, width) = (indices.len(), size * inner);
+    let mut out = scratch(outer * count * inner)?;
+    if out.is_empty() {
+        return Ok(CpuStorage::wrap(out));
     }
+    let x = to_row_major::<T>(x)?;
+    let slice_ns = if inner == 1 { 1 } else { inner / 4 + 2 };
+    parallel_for(outer * count, slice_ns, Items(&mut out, inner), &|range,
+                                                                    Items(
+        mut out,
+        _,
+    )| {
+        let (mut block, mut at) = (range.start / count, range.start % count);
+        while !out.is_empty() {
+            let these = &indices[at..count.min(at + out.len() / inner)];
+            let out = next(&mut out, these.len() * inner);
+            select(&x[block * width..][..width], inner, these, out);
+            (block, at) = (block + 1, 0);
+        }
+        Ok(())
+    })?;
     Ok(CpuStorage::wrap(out))
+}
+
+/// Copies slices of `inner` elements, whose indices were checked.
+fn select<T: Element>(x: &[T], inner: usize, indices: &[i64], out: &mut [T]) {
+    if inner == 1 {
+        for (out, &index) in zip_mut(out, indices) {
+            *out = x[index as usize];
+        }
+        return;
+    }
+    for (out, &index) in out.chunks_exact_mut(inner).zip(indices) {
+        out.copy_from_slice(&x[index as usize * inner..][..inner]);
+    }
 }
 
 pub(super) fn cat(parts: Vec<Operand>, dim: usize) -> Result<Storage> {
@@ -376,3 +165,6 @@ fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
     )?;
     Ok(CpuStorage::wrap(out))
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,20 +47,16 @@ impl NumberKernel for IndexAdd<'_> {
 }
 
 /// Adds rows of `inner` elements to those with the indices, in order. Each thread adds what goes to its rows.
-fn add_rows<T: Number>(
-    rows: &mut [T],
-    inner: usize,
-    indices: &[usize],
-    values: &[T],
-) -> Result<()> {
+fn add_rows<T: Number>(rows: &mut [T], inner: usize, indices: &[i64], values: &[T]) -> Result<()> {
     let stretch = (rows.len() / inner).div_ceil(STRETCHES);
     let stretches = (rows.len() / inner).div_ceil(stretch);
     let stretch_ns = values.len().div_ceil(4 * stretches);
     let rows = Items(rows, stretch * inner);
     parallel_for(stretches, stretch_ns, rows, &|range, Items(rows, _)| {
         let first = range.start * stretch;
+        // The indices were checked.
         for (index, row) in indices.iter().zip(values.chunks_exact(inner)) {
-            let at = index.wrapping_sub(first).saturating_mul(inner);
+            let at = (*index as usize).wrapping_sub(first).saturating_mul(inner);
             if let Some(slots) = rows.get_mut(at..at.saturating_add(inner)) {
                 for (slot, &v) in zip_mut(slots, row) {
                     *slot = slot.plus(v);

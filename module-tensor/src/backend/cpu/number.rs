@@ -118,6 +118,8 @@ pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar {
     fn floor_divided(self, other: Self) -> Self;
     /// What [`floor_divided`](Self::floor_divided) leaves, with the sign of `other`.
     fn remainder(self, other: Self) -> Self;
+    /// The rest of a division by `other`, to which that is added if the signs differ.
+    fn with_sign_of(self, other: Self) -> Self;
     /// What division rounded toward 0 leaves, with the sign of `self`.
     fn fmod(self, other: Self) -> Self;
     /// These three are asked of floating-point numbers only.
@@ -215,8 +217,12 @@ macro_rules! integers {
             }
 
             fn remainder(self, other: Self) -> Self {
-                let rest = self.fmod(other);
-                if rest != 0 && (rest < 0) != (other < 0) { rest + other } else { rest }
+                self.fmod(other).with_sign_of(other)
+            }
+
+            #[inline]
+            fn with_sign_of(self, other: Self) -> Self {
+                if self != 0 && (self < 0) != (other < 0) { self + other } else { self }
             }
 
             fn fmod(self, other: Self) -> Self {
@@ -318,12 +324,15 @@ macro_rules! floats {
                 if quotient - whole > 0.5 { whole + 1.0 } else { whole }
             }
 
-            #[inline]
             fn remainder(self, other: Self) -> Self {
-                let rest = $fmod(self, other);
+                $fmod(self, other).with_sign_of(other)
+            }
+
+            #[inline]
+            fn with_sign_of(self, other: Self) -> Self {
                 // A branch would be mispredicted half of the time.
-                let is_wrong = (rest != 0.0) & ((rest < 0.0) != (other < 0.0));
-                std::hint::select_unpredictable(is_wrong, rest + other, rest)
+                let is_wrong = (self != 0.0) & ((self < 0.0) != (other < 0.0));
+                std::hint::select_unpredictable(is_wrong, self + other, self)
             }
 
             fn fmod(self, other: Self) -> Self {

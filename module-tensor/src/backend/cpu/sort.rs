@@ -2,10 +2,15 @@
 
 use half::{bf16, f16};
 
-use super::aligned_vec::AlignedVec;
+use super::memory::scratch;
+use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable};
 use crate::Result;
+use crate::zip::zip_mut;
+
+/// About the nanoseconds that an element of a row takes.
+const SORT_NS: usize = 4;
 
 /// Types whose order is that of unsigned integers: NaN is the greatest, and equal values, such as the
 /// two zeros, have equal ranks.
@@ -108,25 +113,85 @@ struct Order {
 
 impl Order {
     /// Sorts the keys of each row, which `fill` appends, and returns their indices.
-    fn sort_keys<K: Key>(&self, fill: &dyn Fn(usize, &mut Vec<K>)) -> Result<Storage> {
-        let count = self.count;
-        check_allocatable::<i64>(self.rows * count)?;
-        let mut out = AlignedVec::with_capacity(self.rows * count)?;
-        if self.rows == 0 {
+    fn sort_keys<K: Key>(&self, fill: &(dyn Fn(usize, &mut Vec<K>) + Sync)) -> Result<Storage> {
+        let (rows, count) = (self.rows, self.count);
+        let mut out = scratch(rows * count)?;
+        if out.is_empty() {
             return Ok(CpuStorage::wrap(out));
         }
         check_allocatable::<K>(self.width)?;
-        let mut keys = Vec::with_capacity(self.width);
-        for row in 0..self.rows {
-            keys.clear();
-            fill(row, &mut keys);
-            if count < keys.len() {
-                keys.select_nth_unstable(count);
-                keys.truncate(count);
+        let row_ns = self.width.saturating_mul(SORT_NS);
+        parallel_for(rows, row_ns, Items(&mut out, count), &|range, out| {
+            let mut keys = Vec::with_capacity(self.width);
+            for (row, out) in range.zip(out.0.chunks_exact_mut(count)) {
+                keys.clear();
+                fill(row, &mut keys);
+                if count < keys.len() {
+                    keys.select_nth_unstable(count);
+                    keys.truncate(count);
+                }
+                keys.sort_unstable();
+                for (out, key) in zip_mut(out, &keys) {
+                    *out = key.index();
+                }
             }
-            keys.sort_unstable();
-            out.extend(keys.iter().map(|key| key.index()));
-        }
+            Ok(())
+        })?;
         Ok(CpuStorage::wrap(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Tensor, set_num_threads};
+
+    #[test]
+    fn rows_are_sorted_by_any_number_of_threads() {
+        let [rows, width] = if cfg!(miri) { [3, 9] } else { [90, 700] };
+        let value = |i: usize| match i % 97 {
+            0 => f32::NAN,
+            1 => -0.0,
+            n => (i * 7919 % 409) as f32 * if n % 2 == 0 { 0.5 } else { -0.25 },
+        };
+        let values: Vec<f32> = (0..rows * width).map(value).collect();
+        let x = Tensor::from_vec(values.clone(), [rows, width]).unwrap();
+        for descending in [false, true] {
+            let mut want = Vec::new();
+            for row in values.chunks_exact(width) {
+                let mut order: Vec<usize> = (0..width).collect();
+                let number = |i: usize| {
+                    if row[i].is_nan() {
+                        f32::INFINITY
+                    } else {
+                        row[i]
+                    }
+                };
+                order.sort_by(|&a, &b| {
+                    let ascending = number(a).partial_cmp(&number(b)).unwrap();
+                    if descending {
+                        ascending.reverse()
+                    } else {
+                        ascending
+                    }
+                });
+                want.push(order);
+            }
+            for threads in [1, 2, 5] {
+                set_num_threads(threads);
+                for count in [1, 10.min(width), width] {
+                    let first: Vec<i64> = want
+                        .iter()
+                        .flat_map(|order| order.iter().take(count).map(|&i| i as i64))
+                        .collect();
+                    let got = match (descending, count == width) {
+                        (true, true) => x.argsort_descending(1),
+                        (false, true) => x.argsort(1),
+                        (true, false) => x.topk(count, 1).map(|(_, indices)| indices),
+                        (false, false) => x.topk_smallest(count, 1).map(|(_, indices)| indices),
+                    };
+                    assert_eq!(got.unwrap().to_vec::<i64>().unwrap(), first, "{count}");
+                }
+            }
+        }
     }
 }

@@ -155,6 +155,19 @@ pub(super) fn parallel_for<C: SplitAt>(
     run_in_parts(parts_of(count, item_ns, MIN_PARALLEL_NS), count, out, work)
 }
 
+/// Fills `out` in parts: `fill` is given the index of the first element of a part, and the part. Each element takes about
+/// `item_ns` nanoseconds.
+pub(crate) fn fill_in_parts<T: Send>(
+    out: &mut [T],
+    item_ns: usize,
+    fill: &(dyn Fn(usize, &mut [T]) + Sync),
+) -> Result<()> {
+    parallel_for(out.len(), item_ns, Items(out, 1), &|range, out| {
+        fill(range.start, out.0);
+        Ok(())
+    })
+}
+
 /// [`parallel_for`] for work that follows on such work within microseconds: the threads still look for more, so that
 /// smaller parts are handed to them.
 pub(super) fn parallel_for_again<C: SplitAt>(

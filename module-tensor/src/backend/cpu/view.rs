@@ -137,8 +137,12 @@ pub(super) fn is_read_whole<T>(slice: Option<&[T]>, x: &Operand) -> bool {
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.
 pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<AlignedVec<T>> {
-    let own = owning::<T>(&mut x).and_then(CpuStorage::take_values);
-    own.map_or_else(|| to_vec(&x), Ok)
+    take_owned(&mut x).map_or_else(|| to_vec(&x), Ok)
+}
+
+/// The operand's own memory, if it has these elements only and nobody else holds it.
+pub(super) fn take_owned<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
+    owning::<T>(x).and_then(CpuStorage::take_values)
 }
 
 /// The operand's own elements, if they are all that lies in its memory and nobody else holds it.

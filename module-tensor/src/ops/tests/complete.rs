@@ -16,6 +16,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("pow::Square", &["square"]),
     ("sign::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
+    ("arrange::Band", &["tril", "triu"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
     ("angle::Atan2", &["atan2"]),
     ("angle::Hypot", &["hypot"]),

@@ -184,10 +184,16 @@ impl CpuGenerator {
         order.try_reserve_exact(n).map_err(|_| too_many())?;
         if n < LONG_PERMUTATION {
             order.extend(0..end);
-            for i in 0..n.saturating_sub(1) {
-                // The remainder is below `n - i`, so that the sum is an index.
-                let other = i + self.next_u32() as usize % (n - i);
-                order.swap(i, other);
+            let (mut words, mut i) = ([0; BLOCK], 0);
+            while n.saturating_sub(i) > 1 {
+                let words = &mut words[..BLOCK.min(n - i - 1)];
+                self.engine.fill(words);
+                for &mut word in words {
+                    // The remainder is below `n - i`, so that the sum is an index. A division by 32 bits is a fast one.
+                    let other = i + (word % (n - i) as u32) as usize;
+                    order.swap(i, other);
+                    i += 1;
+                }
             }
         } else {
             // The remainder of 32 bits would be visibly uneven here. PyTorch then grows the

@@ -1,0 +1,67 @@
+//! Selected slices, compared with a loop over all positions.
+
+use crate::{Tensor, set_num_threads};
+
+#[test]
+fn slices_are_selected_by_any_number_of_threads() {
+    let mut cases = vec![
+        ([1, 7, 1], 12),
+        ([3, 5, 1], 4),
+        ([1, 5, 3], 9),
+        ([2, 4, 5], 7),
+        ([2, 4, 5], 0),
+        ([0, 4, 5], 3),
+    ];
+    if !cfg!(miri) {
+        cases.extend([
+            ([300, 200, 1], 500),
+            ([1, 900, 1], 200_001),
+            ([7, 300, 33], 400),
+        ]);
+    }
+    for ([outer, size, inner], count) in cases {
+        let values: Vec<i64> = (0..(outer * size * inner) as i64).map(|i| i * 7).collect();
+        let list: Vec<i64> = (0..count)
+            .map(|i| (i * i % 97 * 13 % size) as i64)
+            .collect();
+        let mut want = Vec::new();
+        for i in 0..outer {
+            for &index in &list {
+                let start = (i * size + index as usize) * inner;
+                want.extend_from_slice(&values[start..start + inner]);
+            }
+        }
+        let x = Tensor::from_vec(values, [outer, size, inner]).unwrap();
+        let index = Tensor::from_vec(list, [count]).unwrap();
+        let turned = x.transpose(0, 2).unwrap().contiguous().unwrap();
+        for threads in [1, 2, 5] {
+            set_num_threads(threads);
+            for x in [&x, &turned.transpose(0, 2).unwrap()] {
+                let got = x.index_select(1, &index).unwrap();
+                assert_eq!(got.shape().to_vec(), [outer, count, inner]);
+                assert!(
+                    got.to_vec::<i64>().unwrap() == want,
+                    "{outer} {size} {inner} {count}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_index_out_of_range_is_the_error() {
+    let x = Tensor::from_vec(vec![1.0_f32; 12], [2, 3, 2]).unwrap();
+    for [wrong, other] in [[3, -1], [-1, 3], [i64::MIN, 4], [i64::MAX, -2]] {
+        for len in [3, 100] {
+            let mut list = vec![1; len];
+            (list[1], list[len - 1]) = (wrong, other);
+            let index = Tensor::from_vec(list, [len]).unwrap();
+            let source = Tensor::from_vec(vec![2.0_f32; 4 * len], [2, len, 2]).unwrap();
+            for result in [x.index_select(1, &index), x.index_add(1, &index, &source)] {
+                let error = result.unwrap_err().to_string();
+                assert!(error.contains(&wrong.to_string()), "{wrong}: {error}");
+            }
+            assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 12]);
+        }
+    }
+}

@@ -98,11 +98,6 @@ impl<T: Element> AlignedVec<T> {
     }
 
     #[inline]
-    pub(super) fn extend(&mut self, values: impl IntoIterator<Item = T>) {
-        self.memory.extend(values);
-    }
-
-    #[inline]
     pub(super) fn extend_from_slice(&mut self, values: &[T]) {
         self.memory.extend_from_slice(values);
     }
@@ -196,9 +191,9 @@ mod tests {
         for len in [256, 1000, 5000, 100_000] {
             let mut values = AlignedVec::<f32>::with_capacity(len).unwrap();
             assert_eq!(values.len(), 0);
-            values.extend([1.0]);
+            values.extend_from_slice(&[1.0]);
             values.extend_from_slice(&[2.0; 8]);
-            values.extend([3.0; 2]);
+            values.extend_from_slice(&[3.0; 2]);
             values.resize(len, 4.0);
             assert_eq!(values.len(), len);
             assert_eq!(

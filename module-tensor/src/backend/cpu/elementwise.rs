@@ -21,8 +21,8 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         (BinaryOp::Pow, DType::F64) => CpuStorage::wrap(map2_steps::<f64>(a, b, Power)?),
         (BinaryOp::Hypot, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::hypot)?),
         (BinaryOp::Hypot, DType::F64) => CpuStorage::wrap(map2_wide(a, b, double::hypot)?),
-        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => {
-            CpuStorage::wrap(fmod::rests(op, a, b)?)
+        (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
+            CpuStorage::wrap(fmod::divide(op, a, b)?)
         }
         (BinaryOp::Atan2, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::atan2)?),
         _ => run_number(dtype, Binary(op, Pair(a, b)))?,
@@ -34,8 +34,8 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
-        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => {
-            Ok(CpuStorage::wrap(fmod::rests_by(op, x, number)?))
+        (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
+            Ok(CpuStorage::wrap(fmod::divide_by(op, x, number)?))
         }
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }

@@ -100,6 +100,8 @@ pub(crate) fn add(rows: &mut Rows) {
             ("flip", |x| x[0].flip(1)),
             ("remainder by 0.7", |x| x[0].remainder(0.7)),
             ("remainder", |x| x[0].remainder(&x[1])),
+            ("fmod by 0.7", |x| x[0].fmod(0.7)),
+            ("floor_divide by 0.7", |x| x[0].floor_divide(0.7)),
             ("tril", |x| x[0].tril(0)),
             ("triu", |x| x[0].triu(0)),
         ],

@@ -34,6 +34,8 @@ def of_pairs():
     yield "flip", lambda x, y: x.flip(1)
     yield "remainder by 0.7", lambda x, y: x.remainder(0.7)
     yield "remainder", torch.remainder
+    yield "fmod by 0.7", lambda x, y: x.fmod(0.7)
+    yield "floor_divide by 0.7", lambda x, y: x.floor_divide(0.7)
     yield "tril", lambda x, y: x.tril()
     yield "triu", lambda x, y: x.triu()
 

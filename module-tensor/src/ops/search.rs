@@ -1,9 +1,12 @@
 //! `searchsorted` and `bucketize`.
 
+use std::hint::select_unpredictable;
+
 use super::Value;
-use crate::backend::fill_in_parts;
+use super::order_keys::OrderKey;
+use crate::backend::{Storage, cpu_scratch, cpu_storage, fill_in_parts};
 use crate::tensor::Tensor;
-use crate::zip::zip_mut;
+use crate::zip::{zip, zip_mut};
 use crate::{DType, DTypeError, Result, ShapeError};
 
 crate::options! {
@@ -179,45 +182,102 @@ impl Tensor {
                 self.detach().gather(-1, &sorter)?
             }
         };
-        let floating = self.dtype().is_floating_point();
-        let (sorted, keys) = (
-            sorted.order_keys(op, i64::MAX)?,
-            values.order_keys(op, i64::MAX)?,
-        );
-        let mut out = vec![0; keys.len()];
-        if per_row > 0 {
-            // A step of the search for each bit of the width.
-            let value_ns = 1 + width.checked_ilog2().unwrap_or(0) as usize / 4;
-            fill_in_parts(&mut out, value_ns, &|first, mut out| {
-                let mut at = first;
-                while !out.is_empty() {
-                    let (row, length) = (at / per_row, out.len().min(per_row - at % per_row));
-                    let (part, rest) = std::mem::take(&mut out).split_at_mut(length);
-                    let (sorted, keys) = (&sorted[row * width..][..width], &keys[at..at + length]);
-                    match right {
-                        true => count_below(sorted, keys, |k, key| k <= key, part),
-                        false => count_below(sorted, keys, |k, key| k < key, part),
-                    }
-                    if floating {
-                        // NaN is not greater than or equal to anything, so it goes to the end.
-                        let nan = part
-                            .iter_mut()
-                            .zip(keys)
-                            .filter(|(_, key)| **key == i64::MAX);
-                        nan.for_each(|(place, _)| *place = width as i64);
-                    }
-                    (out, at) = (rest, at + length);
-                }
-            })?;
+        let search = Search {
+            sorted: sorted.order_keys(op, i64::MAX)?,
+            width,
+            per_row,
+            right,
+            has_nan: self.dtype().is_floating_point(),
+        };
+        let dtype = self.key_dtype();
+        let cast = values.detach().to_dtype(dtype)?;
+        let places = match dtype {
+            DType::F64 => search.places(&cast.host_elements::<f64>()?),
+            DType::F32 => search.places(&cast.host_elements::<f32>()?),
+            _ => search.places(&cast.host_elements::<i64>()?),
+        };
+        Self::fresh(places?, values.shape().clone()).to_device(&self.device())
+    }
+}
+
+/// The values that are searched for at a time.
+const BLOCK: usize = 64;
+
+/// Rows of sorted keys, in each of which as many values are searched for.
+struct Search {
+    sorted: Vec<i64>,
+    width: usize,
+    per_row: usize,
+    /// Whether keys that equal the value count as below it.
+    right: bool,
+    /// Whether the greatest key is that of NaN.
+    has_nan: bool,
+}
+
+impl Search {
+    /// The number of keys below each value.
+    fn places<T: OrderKey>(&self, values: &[T]) -> Result<Storage> {
+        let mut out = cpu_scratch::<i64>(values.len())?;
+        // A step of the search for each bit of the width.
+        let value_ns = 1 + self.width.checked_ilog2().unwrap_or(0) as usize / 4;
+        fill_in_parts(&mut out, value_ns, &|first, mut out| {
+            let mut at = first;
+            while !out.is_empty() {
+                let in_row = self.per_row - at % self.per_row;
+                let length = out.len().min(in_row).min(BLOCK);
+                let (part, rest) = std::mem::take(&mut out).split_at_mut(length);
+                let row = &self.sorted[at / self.per_row * self.width..][..self.width];
+                self.find(row, &values[at..at + length], part);
+                (out, at) = (rest, at + length);
+            }
+        })?;
+        Ok(cpu_storage(out))
+    }
+
+    /// The number of keys of a row below each value of a block.
+    fn find<T: OrderKey>(&self, row: &[i64], values: &[T], out: &mut [i64]) {
+        let mut keys = [0; BLOCK];
+        for (key, value) in zip_mut(&mut keys, values) {
+            *key = value.order_key(i64::MAX);
         }
-        Self::from_vec(out, values.shape())?.to_device(&self.device())
+        match self.right {
+            true => count_below(row, &keys, |k, key| k <= key, out),
+            false => count_below(row, &keys, |k, key| k < key, out),
+        }
+        if self.has_nan {
+            // NaN is not greater than or equal to anything, so it goes to the end.
+            for (place, &key) in zip_mut(out, &keys) {
+                *place = if key == i64::MAX {
+                    row.len() as i64
+                } else {
+                    *place
+                };
+            }
+        }
     }
 }
 
 /// The number of sorted keys that are below each of some other keys.
-fn count_below(sorted: &[i64], keys: &[i64], is_below: impl Fn(i64, i64) -> bool, out: &mut [i64]) {
-    for (out, &key) in zip_mut(out, keys) {
-        *out = sorted.partition_point(|&k| is_below(k, key)) as i64;
+///
+/// Each step is made for all keys before the next one, so that none waits for the key that is compared with another.
+fn count_below(
+    sorted: &[i64],
+    keys: &[i64; BLOCK],
+    is_below: impl Fn(i64, i64) -> bool,
+    out: &mut [i64],
+) {
+    let (mut places, mut size) = ([0; BLOCK], sorted.len());
+    while size > 1 {
+        let half = size / 2;
+        for (place, &key) in zip_mut(&mut places, keys) {
+            let middle = *place + half;
+            *place = select_unpredictable(is_below(sorted[middle], key), middle, *place);
+        }
+        size -= half;
+    }
+    for (out, (&place, &key)) in out.iter_mut().zip(zip(&places, keys)) {
+        let is_below = sorted.get(place).is_some_and(|&k| is_below(k, key));
+        *out = place as i64 + i64::from(is_below);
     }
 }
 

@@ -22,7 +22,9 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => map2_steps::<f32>(a, b, Power),
         (BinaryOp::Pow, DType::F64) => map2_steps::<f64>(a, b, Power),
-        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => fmod::rests(op, a, b),
+        (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
+            fmod::divide(op, a, b)
+        }
         (BinaryOp::Hypot, DType::F32) => map2_wide(a, b, single::hypot),
         (BinaryOp::Hypot, DType::F64) => map2_wide(a, b, double::hypot),
         (BinaryOp::Atan2, DType::F32) => map2_wide(a, b, single::atan2),
@@ -43,7 +45,9 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
-        (BinaryOp::Remainder | BinaryOp::Fmod, DType::F32) => fmod::rests_by(op, x, number),
+        (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
+            fmod::divide_by(op, x, number)
+        }
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }
 }

@@ -49,119 +49,150 @@ fn quick(a: f32, b: f32, quotient: f32) -> (f32, bool) {
     ((rest as f32).copysign(a), is_small)
 }
 
-/// What is made of a rest with the sign of the dividend.
-trait Signed: Copy + Sync {
-    fn of(self, rest: f32, b: f32) -> f32;
+/// What is made of a division and of its rest with the sign of the dividend.
+trait Finish: Copy + Sync {
+    fn of(self, a: f32, b: f32, rest: f32) -> f32;
+
+    /// The same from the library's rest.
+    fn exactly(self, a: f32, b: f32) -> f32;
 }
 
 #[derive(Clone, Copy)]
-struct OfDividend;
+struct Fmod;
 
-impl Signed for OfDividend {
+impl Finish for Fmod {
     #[inline(always)]
-    fn of(self, rest: f32, _: f32) -> f32 {
+    fn of(self, _: f32, _: f32, rest: f32) -> f32 {
         rest
+    }
+
+    fn exactly(self, a: f32, b: f32) -> f32 {
+        a % b
     }
 }
 
 #[derive(Clone, Copy)]
-struct OfDivisor;
+struct Remainder;
 
-impl Signed for OfDivisor {
+impl Finish for Remainder {
     #[inline(always)]
-    fn of(self, rest: f32, b: f32) -> f32 {
+    fn of(self, _: f32, b: f32, rest: f32) -> f32 {
         rest.with_sign_of(b)
+    }
+
+    fn exactly(self, a: f32, b: f32) -> f32 {
+        (a % b).with_sign_of(b)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct FloorDivide;
+
+impl Finish for FloorDivide {
+    #[inline(always)]
+    fn of(self, a: f32, b: f32, rest: f32) -> f32 {
+        a.floor_quotient(b, rest)
+    }
+
+    fn exactly(self, a: f32, b: f32) -> f32 {
+        a.floor_divided(b)
     }
 }
 
 /// How many numbers are computed before it is known whether the steps for small quotients were right for all.
 const PIECE: usize = 1024;
 
-/// The rests of pairs: the remainder with the sign of the divisor, or `fmod`.
-pub(super) fn rests(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
+/// The remainder with the sign of the divisor, `fmod` or floor division of pairs.
+pub(super) fn divide(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
     match op {
-        BinaryOp::Fmod => rests_of(OfDividend, a, b),
-        _ => rests_of(OfDivisor, a, b),
+        BinaryOp::Fmod => divide_pairs(Fmod, a, b),
+        BinaryOp::FloorDivide => divide_pairs(FloorDivide, a, b),
+        _ => divide_pairs(Remainder, a, b),
     }
 }
 
-fn rests_of(sign: impl Signed, a: &Operand, b: &Operand) -> Result<Storage> {
+fn divide_pairs(finish: impl Finish, a: &Operand, b: &Operand) -> Result<Storage> {
     f32::each([a, b], 1, &|[a, b], out| {
         let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
         for ((a, b), out) in pieces.zip(out.chunks_mut(PIECE)) {
-            if run_at_best_level(Pairs { a, b, out, sign }) {
+            if run_at_best_level(Pairs { a, b, out, finish }) {
                 for (out, &a, &b) in zip_mut2(out, a, b) {
-                    *out = sign.of(a % b, b);
+                    *out = finish.exactly(a, b);
                 }
             }
         }
     })
 }
 
-/// The rests of a division by one number.
-pub(super) fn rests_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
+/// The same of a division by one number.
+pub(super) fn divide_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
     match op {
-        BinaryOp::Fmod => rests_by_number(OfDividend, x, number),
-        _ => rests_by_number(OfDivisor, x, number),
+        BinaryOp::Fmod => divide_by_number(Fmod, x, number),
+        BinaryOp::FloorDivide => divide_by_number(FloorDivide, x, number),
+        _ => divide_by_number(Remainder, x, number),
     }
 }
 
-fn rests_by_number(sign: impl Signed, x: &Operand, number: Scalar) -> Result<Storage> {
+fn divide_by_number(finish: impl Finish, x: &Operand, number: Scalar) -> Result<Storage> {
     let b = f32::from_scalar(number);
     f32::each([x], 1, &|[x], out| {
         for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
-            if run_at_best_level(ByNumber { x, b, out, sign }) {
+            if run_at_best_level(ByNumber { x, b, out, finish }) {
                 for (out, &a) in zip_mut(out, x) {
-                    *out = sign.of(a % b, b);
+                    *out = finish.exactly(a, b);
                 }
             }
         }
     })
 }
 
-/// The rests of pairs with small quotients; returns whether there were others.
-struct Pairs<'a, S> {
+/// The division of pairs with small quotients; returns whether there were others.
+struct Pairs<'a, F> {
     a: &'a [f32],
     b: &'a [f32],
     out: &'a mut [f32],
-    sign: S,
+    finish: F,
 }
 
-impl<S: Signed> Loop for Pairs<'_, S> {
+impl<F: Finish> Loop for Pairs<'_, F> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
+        let len = self.out.len().min(self.a.len()).min(self.b.len());
+        let (a, b, out) = (&self.a[..len], &self.b[..len], &mut self.out[..len]);
         let mut wrong = 0_u32;
-        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
+        // Iterators of three slices would keep the compiler from using vectors here.
+        for i in 0..len {
+            let (a, b) = (a[i], b[i]);
             let (rest, is_right) = quick(a, b, a.abs() / b.abs());
             wrong |= u32::from(!is_right);
-            *out = self.sign.of(rest, b);
+            out[i] = self.finish.of(a, b, rest);
         }
         wrong > 0
     }
 }
 
 /// The same for one divisor, by whose reciprocal is multiplied.
-struct ByNumber<'a, S> {
+struct ByNumber<'a, F> {
     x: &'a [f32],
     b: f32,
     out: &'a mut [f32],
-    sign: S,
+    finish: F,
 }
 
-impl<S: Signed> Loop for ByNumber<'_, S> {
+impl<F: Finish> Loop for ByNumber<'_, F> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
-        let (b, sign) = (self.b, self.sign);
+        let (b, finish) = (self.b, self.finish);
         let reciprocal = b.abs().recip();
         let mut wrong = 0_u32;
         for (out, &a) in zip_mut(self.out, self.x) {
             let (rest, is_right) = quick(a, b, a.abs() * reciprocal);
             wrong |= u32::from(!is_right);
-            *out = sign.of(rest, b);
+            *out = finish.of(a, b, rest);
         }
         wrong > 0
     }
@@ -170,7 +201,7 @@ impl<S: Signed> Loop for ByNumber<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::single;
-    use crate::{Tensor, set_num_threads};
+    use crate::{Result, Tensor, Value, set_num_threads};
 
     const DIVISORS: [f32; 14] = [
         0.1,
@@ -218,6 +249,38 @@ mod tests {
         }
     }
 
+    /// The formula of floor division, from the library's rest.
+    fn floor_divided(a: f32, b: f32) -> f32 {
+        if b == 0.0 {
+            return a / b;
+        }
+        let rest = a % b;
+        let below = rest != 0.0 && (rest < 0.0) != (b < 0.0);
+        let quotient = (a - rest) / b - if below { 1.0 } else { 0.0 };
+        if quotient == 0.0 {
+            return 0.0_f32.copysign(a / b);
+        }
+        let whole = quotient.floor();
+        if quotient - whole > 0.5 {
+            whole + 1.0
+        } else {
+            whole
+        }
+    }
+
+    /// Compares all three operations with their formulas.
+    fn check<'a>(x: &Tensor, b: impl Into<Value<'a>>, pairs: impl Iterator<Item = (f32, f32)>) {
+        let b = b.into();
+        let values = |x: Result<Tensor>| x.unwrap().to_vec::<f32>().unwrap();
+        let remainders = values(x.remainder(b.clone()));
+        let (rests, quotients) = (values(x.fmod(b.clone())), values(x.floor_divide(b)));
+        for (i, (a, b)) in pairs.enumerate() {
+            assert_same(remainders[i], remainder(a, b), a, b);
+            assert_same(rests[i], a % b, a, b);
+            assert_same(quotients[i], floor_divided(a, b), a, b);
+        }
+    }
+
     fn assert_same(got: f32, want: f32, a: f32, b: f32) {
         let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
         assert!(same, "the rest of {a:e} by {b:e} is {want:e}, not {got:e}");
@@ -237,33 +300,20 @@ mod tests {
     }
 
     #[test]
-    fn tensors_have_the_rests_of_their_elements() {
+    fn tensors_are_divided_as_their_elements_are() {
         let numbers = numbers();
         let x = Tensor::from_vec(numbers.clone(), [numbers.len()]).unwrap();
-        let values = |x: Tensor| x.to_vec::<f32>().unwrap();
         for threads in [1, 3] {
             set_num_threads(threads);
             for b in DIVISORS {
-                let rests = values(x.remainder(b).unwrap())
-                    .into_iter()
-                    .zip(values(x.fmod(b).unwrap()));
-                for ((got, other), &a) in rests.zip(&numbers) {
-                    assert_same(got, remainder(a, b), a, b);
-                    assert_same(other, a % b, a, b);
-                }
+                check(&x, b, numbers.iter().map(|&a| (a, b)));
             }
-            // Each number by others, among which there are few that are not divided by in the quick way.
-            for shift in [1, 2, 1000, 1024] {
+            // Pieces with and without numbers that are not divided in the quick way.
+            for shift in [1, 1000, 1024] {
                 let mut others = numbers.clone();
                 others.rotate_left(shift);
                 let y = Tensor::from_vec(others.clone(), [others.len()]).unwrap();
-                let rests = values(x.remainder(&y).unwrap())
-                    .into_iter()
-                    .zip(values(x.fmod(&y).unwrap()));
-                for ((got, other), (&a, &b)) in rests.zip(numbers.iter().zip(&others)) {
-                    assert_same(got, remainder(a, b), a, b);
-                    assert_same(other, a % b, a, b);
-                }
+                check(&x, &y, numbers.iter().copied().zip(others));
             }
         }
     }

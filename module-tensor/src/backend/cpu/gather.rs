@@ -4,15 +4,23 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::checked_indices::{check_indices, index_error, is_outside};
 use super::joined_runs::next;
 use super::map::{NumberKernel, run_number};
 use super::memory::scratch;
 use super::number::Number;
-use super::threads::{Items, parallel_for};
-use super::view::{slice, take_owned, to_row_major, to_vec};
+use super::threads::{Items, SplitRows, parallel_for};
+use super::view::{into_vec, to_change, to_row_major};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
+use crate::Result;
 use crate::layout::{Layout, Shape, offsets};
-use crate::{Result, ShapeError};
+use crate::zip::zip;
+
+/// Fewer indices of the first dimension are not shared among threads.
+const MANY: usize = 1 << 16;
+
+/// The columns that a thread writes at least.
+const STRIPE: usize = 64;
 
 /// The sizes of a tensor and of an index into it, dimension by dimension.
 struct Sizes {
@@ -25,7 +33,7 @@ struct Sizes {
 impl Sizes {
     /// Merges a dimension with the one before it where the index covers it.
     fn new(shape: &Shape, dim: usize, index: &Shape) -> Self {
-        let mut pairs: SmallVec<[[usize; 2]; 4]> = SmallVec::from_elem([1, 1], 1);
+        let mut pairs: SmallVec<[[usize; 2]; 4]> = SmallVec::new();
         let mut at = 0;
         for (d, (&size, &count)) in shape.iter().zip(index.iter()).enumerate() {
             match pairs.last_mut() {
@@ -41,6 +49,10 @@ impl Sizes {
         }
         if pairs.len() == at + 2 && pairs[at + 1] == [1, 1] {
             pairs.pop();
+        }
+        if at == 0 {
+            pairs.insert(0, [1, 1]);
+            at = 1;
         }
         Self { pairs, dim: at }
     }
@@ -127,6 +139,46 @@ impl Rows {
         Ok(())
     }
 
+    /// The same for an index of the first of two dimensions, the last of which has `inner` elements. Threads share the
+    /// columns, and copy theirs from `shared`, if there is one, before they write there.
+    fn write_stripes<T: Element>(
+        &self,
+        out: &mut [T],
+        inner: usize,
+        shared: Option<&[T]>,
+        indices: &[i64],
+        source: &[T],
+        put: impl Fn(&mut T, T) + Copy + Sync,
+    ) -> Result<()> {
+        // No thread sees all indices in order, so that one that is out of range is found before.
+        check_indices(self.op, indices, self.size)?;
+        let lines = SplitRows {
+            rows: out.chunks_exact_mut(inner).collect(),
+            items: STRIPE,
+            between_rows: false,
+        };
+        let stripes = inner.div_ceil(STRIPE);
+        let stripe_ns = STRIPE * (self.size / 8 + indices.len() / self.width);
+        parallel_for(stripes, stripe_ns, lines, &|range, lines| {
+            let (first, mut lines) = (range.start * STRIPE, lines.rows);
+            if let Some(shared) = shared {
+                for (line, shared) in lines.iter_mut().zip(shared.chunks_exact(inner)) {
+                    line.copy_from_slice(&shared[first..][..line.len()]);
+                }
+            }
+            let end = self.width.min(range.end * STRIPE);
+            let columns = first.min(end)..end;
+            let rows = indices.chunks_exact(self.width);
+            for (indices, source) in rows.zip(source.chunks_exact(self.width)) {
+                let these = zip(&indices[columns.clone()], &source[columns.clone()]);
+                for (i, (&index, &v)) in these.enumerate() {
+                    put(&mut lines[index as usize][i], v);
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Calls `f` with each of `others`, the index beside it, which is below `size`, and its place among them.
     #[inline(always)]
     #[allow(clippy::inline_always)]
@@ -139,32 +191,12 @@ impl Rows {
     ) -> Result<()> {
         for (i, (&index, other)) in indices.iter().zip(others).enumerate() {
             if is_outside(index, size) {
-                return Err(self.outside(indices));
+                return Err(index_error(self.op, indices, size));
             }
             f(other, index as usize, i);
         }
         Ok(())
     }
-
-    /// The error of the first index that is out of range.
-    #[cold]
-    fn outside(&self, indices: &[i64]) -> crate::Error {
-        index_error(self.op, indices, self.size)
-    }
-}
-
-/// Whether an index is negative or too large for a dimension.
-#[inline]
-pub(super) fn is_outside(index: i64, size: usize) -> bool {
-    // A negative number becomes a large one.
-    index as u64 >= size as u64
-}
-
-/// The error of the first index that is out of range.
-pub(super) fn index_error(op: &'static str, indices: &[i64], size: usize) -> crate::Error {
-    let found = indices.iter().find(|&&index| is_outside(index, size));
-    let index = found.copied().unwrap_or_default();
-    ShapeError::Index { op, index, size }.into()
 }
 
 pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storage> {
@@ -202,19 +234,18 @@ fn put<T: Element>(
 ) -> Result<Storage> {
     let sizes = Sizes::new(x.layout.shape(), dim, index.layout.shape());
     let (indices, source) = (to_row_major::<i64>(index)?, to_row_major::<T>(source)?);
-    let own = take_owned::<T>(&mut x);
-    // Others hold what is not the operand's own: each thread copies the part that it then writes.
-    let shared = if own.is_none() { slice(&x)? } else { None };
-    let mut out = match (own, shared) {
-        (Some(own), _) => own,
-        (None, Some(values)) if !indices.is_empty() => scratch(values.len())?,
-        (None, _) => to_vec(&x)?,
-    };
     if indices.is_empty() {
-        return Ok(CpuStorage::wrap(out));
+        return Ok(CpuStorage::wrap(into_vec::<T>(x)?));
     }
+    let (mut out, shared) = to_change::<T>(&mut x)?;
     let rows = Rows::new(op, &sizes, 1, &indices)?;
     let [blocks, indexed] = sizes.pairs[0];
+    if let ([[1, _], _, [inner, _]], 1) = (&sizes.pairs[..], sizes.dim)
+        && indices.len() >= MANY
+    {
+        rows.write_stripes(&mut out, *inner, shared, &indices, &source, put)?;
+        return Ok(CpuStorage::wrap(out));
+    }
     let (block, count) = (out.len() / blocks, indices.len() / indexed);
     let work = |range: Range<usize>, mut out: Items<'_, T>| {
         let first = range.start;

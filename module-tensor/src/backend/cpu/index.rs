@@ -1,13 +1,12 @@
 //! Slices that are selected by index, and joining.
 
+use super::checked_indices::checked_indices;
 use super::dispatch::dispatch_moved;
-use super::gather::{index_error, is_outside};
 use super::joined_runs::next;
 use super::map::by_width;
 use super::memory::scratch;
-use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{RowMajor, to_row_major};
+use super::view::to_row_major;
 use super::{CpuStorage, Element, Operand, Storage};
 use crate::Result;
 use crate::layout::Shape;
@@ -27,36 +26,6 @@ impl Split {
             size: shape[dim],
             inner: shape[dim + 1..].iter().product(),
         }
-    }
-}
-
-/// The elements of an index tensor, each checked to be below `size`.
-pub(super) fn checked_indices<'a>(
-    op: &'static str,
-    index: &'a Operand,
-    size: usize,
-) -> Result<RowMajor<'a, i64>> {
-    let indices = to_row_major::<i64>(index)?;
-    match run_at_best_level(AnyOutside(&indices, size)) {
-        true => Err(index_error(op, &indices, size)),
-        false => Ok(indices),
-    }
-}
-
-/// Whether any index is negative or too large for a dimension of this size.
-struct AnyOutside<'a>(&'a [i64], usize);
-
-impl Loop for AnyOutside<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> bool {
-        let Self(indices, size) = self;
-        // All are looked at, so that the loop has no branch.
-        indices
-            .iter()
-            .fold(false, |any, &index| any | is_outside(index, size))
     }
 }
 

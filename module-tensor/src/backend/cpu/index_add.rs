@@ -1,10 +1,11 @@
 //! Rows that are added by index.
 
-use super::index::{Split, checked_indices};
+use super::checked_indices::checked_indices;
+use super::index::Split;
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
 use super::threads::{Items, parallel_for};
-use super::view::{into_vec, to_row_major};
+use super::view::{into_vec, to_change, to_row_major};
 use super::{CpuStorage, Operand, Storage};
 use crate::Result;
 use crate::zip::zip_mut;
@@ -31,29 +32,45 @@ impl NumberKernel for IndexAdd<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self(x, dim, index, source) = self;
+        let Self(mut x, dim, index, source) = self;
         let Split { size, inner, .. } = Split::new(x.layout.shape(), dim);
         let indices = checked_indices("index_add", index, size)?;
-        let (mut out, values) = (into_vec::<T>(x)?, to_row_major::<T>(source)?);
+        let values = to_row_major::<T>(source)?;
         if values.is_empty() {
-            return Ok(CpuStorage::wrap(out));
+            return Ok(CpuStorage::wrap(into_vec::<T>(x)?));
         }
-        let blocks = out.chunks_exact_mut(size * inner);
-        for (block, values) in blocks.zip(values.chunks_exact(indices.len() * inner)) {
-            add_rows(block, inner, &indices, values)?;
+        let (mut out, shared) = to_change::<T>(&mut x)?;
+        let block = size * inner;
+        let blocks = out.chunks_exact_mut(block);
+        for (i, (out, values)) in blocks
+            .zip(values.chunks_exact(indices.len() * inner))
+            .enumerate()
+        {
+            let shared = shared.map(|shared| &shared[i * block..][..block]);
+            add_rows(out, shared, inner, &indices, values)?;
         }
         Ok(CpuStorage::wrap(out))
     }
 }
 
-/// Adds rows of `inner` elements to those with the indices, in order. Each thread adds what goes to its rows.
-fn add_rows<T: Number>(rows: &mut [T], inner: usize, indices: &[i64], values: &[T]) -> Result<()> {
+/// Adds rows of `inner` elements to those with the indices, in order. Each thread adds what goes to its rows, after copying
+/// these from `shared`, if there is one.
+fn add_rows<T: Number>(
+    rows: &mut [T],
+    shared: Option<&[T]>,
+    inner: usize,
+    indices: &[i64],
+    values: &[T],
+) -> Result<()> {
     let stretch = (rows.len() / inner).div_ceil(STRETCHES);
     let stretches = (rows.len() / inner).div_ceil(stretch);
-    let stretch_ns = values.len().div_ceil(4 * stretches);
+    let stretch_ns = values.len().div_ceil(4 * stretches) + stretch * inner / 8;
     let rows = Items(rows, stretch * inner);
     parallel_for(stretches, stretch_ns, rows, &|range, Items(rows, _)| {
         let first = range.start * stretch;
+        if let Some(shared) = shared {
+            rows.copy_from_slice(&shared[first * inner..][..rows.len()]);
+        }
         // The indices were checked.
         for (index, row) in indices.iter().zip(values.chunks_exact(inner)) {
             let at = (*index as usize).wrapping_sub(first).saturating_mul(inner);

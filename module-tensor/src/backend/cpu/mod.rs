@@ -13,6 +13,7 @@ mod bf16_rows;
 mod blocks;
 mod carrier;
 mod cast;
+mod checked_indices;
 mod choose;
 mod coded_rows;
 mod compute;
@@ -105,7 +106,7 @@ pub(crate) use storage::cpu_storage;
 pub(crate) use threads::fill_in_parts;
 pub use threads::{num_threads, set_num_threads};
 pub(crate) use update::{ByFormula, CompiledFormula, cpu_computes, cpu_unshare, update_cpu};
-pub(crate) use view::{array_view as cpu_view, le_bytes as cpu_bytes};
+pub(crate) use view::{array_view as cpu_view, host_slice, le_bytes as cpu_bytes};
 pub use winograd::{exact_convolutions, set_exact_convolutions};
 
 use super::dispatch;

@@ -116,6 +116,8 @@ pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar {
     fn is_nan(self) -> bool;
     /// The greatest whole number that is at most the quotient; 0 if integers are divided by 0.
     fn floor_divided(self, other: Self) -> Self;
+    /// The same from the rest of the division by `other`, which is not 0, with the sign of `self`.
+    fn floor_quotient(self, other: Self, rest: Self) -> Self;
     /// What [`floor_divided`](Self::floor_divided) leaves, with the sign of `other`.
     fn remainder(self, other: Self) -> Self;
     /// The rest of a division by `other`, to which that is added if the signs differ.
@@ -212,7 +214,12 @@ macro_rules! integers {
                 if other == 0 {
                     return 0;
                 }
-                let below = self.remainder(other) != self.wrapping_rem(other);
+                self.floor_quotient(other, self.wrapping_rem(other))
+            }
+
+            #[inline]
+            fn floor_quotient(self, other: Self, rest: Self) -> Self {
+                let below = (rest != 0) & ((rest < 0) != (other < 0));
                 self.wrapping_div(other) - Self::from(below)
             }
 
@@ -222,7 +229,9 @@ macro_rules! integers {
 
             #[inline]
             fn with_sign_of(self, other: Self) -> Self {
-                if self != 0 && (self < 0) != (other < 0) { self + other } else { self }
+                // A branch would be mispredicted half of the time.
+                let is_wrong = (self != 0) & ((self < 0) != (other < 0));
+                std::hint::select_unpredictable(is_wrong, self.wrapping_add(other), self)
             }
 
             fn fmod(self, other: Self) -> Self {
@@ -313,15 +322,19 @@ macro_rules! floats {
                 if other == 0.0 {
                     return self / other;
                 }
-                let rest = $fmod(self, other);
-                let exact = (self - rest) / other;
-                let below = rest != 0.0 && (rest < 0.0) != (other < 0.0);
-                let quotient = if below { exact - 1.0 } else { exact };
-                if quotient == 0.0 {
-                    return (0.0 as Self).copysign(self / other);
-                }
+                self.floor_quotient(other, $fmod(self, other))
+            }
+
+            #[inline(always)]
+            #[allow(clippy::inline_always)]
+            fn floor_quotient(self, other: Self, rest: Self) -> Self {
+                let below = (rest != 0.0) & ((rest < 0.0) != (other < 0.0));
+                let quotient = (self - rest) / other - if below { 1.0 } else { 0.0 };
                 let whole = quotient.floor();
-                if quotient - whole > 0.5 { whole + 1.0 } else { whole }
+                let whole = whole + if quotient - whole > 0.5 { 1.0 } else { 0.0 };
+                // A zero with the sign of the quotient.
+                let zero = (0.0 as Self).copysign(self) * (1.0 as Self).copysign(other);
+                if quotient == 0.0 { zero } else { whole }
             }
 
             fn remainder(self, other: Self) -> Self {

@@ -7,6 +7,7 @@ use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 use super::aligned_vec::AlignedVec;
 use super::copy::{copy, copy_to, is_transposed};
 use super::dispatch::dispatch;
+use super::memory::scratch;
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements, elements_of};
 use crate::layout::Layout;
 use crate::{Error, Result};
@@ -43,8 +44,8 @@ pub(super) fn slice<T: Element>(x: &Operand) -> Result<Option<&[T]>> {
     Ok(elements::<T>(x)?.get(start..start + numel))
 }
 
-/// The little-endian bytes of elements in row-major order, where they lie as such.
-pub(crate) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+/// The elements in row-major order, where they lie as such in host memory.
+pub(crate) fn host_slice<'a, T: Element>(storage: &'a Storage, layout: &Layout) -> Option<&'a [T]> {
     if layout.shape().contains(&0) {
         return Some(&[]);
     }
@@ -52,7 +53,15 @@ pub(crate) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a 
         return None;
     }
     let range = layout.offset()..layout.offset() + layout.shape().numel();
-    dispatch!(storage.dtype(), T => T::as_le_bytes(elements_of(storage).ok()?.get(range)?))
+    elements_of(storage).ok()?.get(range)
+}
+
+/// The little-endian bytes of elements in row-major order, where they lie as such.
+pub(crate) fn le_bytes<'a>(storage: &'a Storage, layout: &Layout) -> Option<&'a [u8]> {
+    if layout.shape().contains(&0) {
+        return Some(&[]);
+    }
+    dispatch!(storage.dtype(), T => T::as_le_bytes(host_slice(storage, layout)?))
 }
 
 /// A layout that leaves its storage breaks the invariant of `Layout`; it is reported, not read.
@@ -141,8 +150,20 @@ pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<AlignedVec<T>> {
 }
 
 /// The operand's own memory, if it has these elements only and nobody else holds it.
-pub(super) fn take_owned<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
+fn take_owned<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
     owning::<T>(x).and_then(CpuStorage::take_values)
+}
+
+/// Memory for a result that begins as the elements of an operand, and those that are still to be copied there: none if it is
+/// the operand's own memory. Threads that each copy the part that they then change find it in their caches.
+pub(super) fn to_change<T: Element>(x: &mut Operand) -> Result<(AlignedVec<T>, Option<&[T]>)> {
+    if let Some(own) = take_owned(x) {
+        return Ok((own, None));
+    }
+    Ok(match slice(x)? {
+        Some(values) => (scratch(values.len())?, Some(values)),
+        None => (copy(x)?, None),
+    })
 }
 
 /// The operand's own elements, if they are all that lies in its memory and nobody else holds it.

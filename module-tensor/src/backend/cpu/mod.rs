@@ -63,6 +63,7 @@ mod number;
 mod packed_matmul;
 mod packed_rows;
 mod panels;
+mod parallel_steps;
 mod pieces;
 mod pool;
 mod pool_windows;

@@ -11,7 +11,7 @@ impl Tensor {
         let backend = self.device().backend();
         if self.shape() == other.shape() {
             self.check_same(name, other)?;
-            return self.each_pair(name, other, |a, b| backend.binary(op, a, b));
+            return self.each_pair(other, |a, b| backend.binary(op, a, b));
         }
         let (a, b, shape) = self.broadcast_operands(name, other)?;
         Ok(Self::fresh(backend.binary(op, a, b)?, shape))

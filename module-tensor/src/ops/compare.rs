@@ -145,7 +145,9 @@ impl Tensor {
         };
         let backend = self.device().backend();
         if self.shape() == other.shape() {
-            return self.each_pair(name, &other, |a, b| backend.compare(op, a, b));
+            self.storage.check_plain(name)?;
+            other.storage.check_plain(name)?;
+            return self.each_pair(&other, |a, b| backend.compare(op, a, b));
         }
         let shape = self.shape().broadcast(name, other.shape())?;
         shape.checked_numel(name, 1)?;

@@ -24,21 +24,33 @@ impl Tensor {
         }
     }
 
-    /// The result of a kernel of each element and its counterpart in a tensor of the same shape.
+    /// The result of a kernel of each element and its counterpart in a tensor of the same shape; the elements of both have
+    /// been checked to be plain.
     pub(super) fn each_pair(
         &self,
-        name: &'static str,
         other: &Self,
         kernel: impl FnOnce(Operand, Operand) -> Result<Storage>,
     ) -> Result<Self> {
-        other.storage.check_plain(name)?;
-        let have_one_order = self.layout.strides() == other.layout.strides();
-        if have_one_order && let Some((flat, _)) = other.layout.in_memory_order() {
-            let other = other.operand_with(flat);
-            return self.each(name, |x| kernel(x, other));
+        match self.layout.is_contiguous() {
+            true => Ok(self.like_shape(kernel(self.operand(), other.operand())?)),
+            false => self.each_pair_in_memory(other, kernel),
         }
-        self.storage.check_plain(name)?;
-        Ok(self.like_shape(kernel(self.operand(), other.operand())?))
+    }
+
+    fn each_pair_in_memory(
+        &self,
+        other: &Self,
+        kernel: impl FnOnce(Operand, Operand) -> Result<Storage>,
+    ) -> Result<Self> {
+        let have_one_order = self.layout.strides() == other.layout.strides();
+        let in_order = |x: &Self| x.layout.in_memory_order().filter(|_| have_one_order);
+        match (in_order(self), in_order(other)) {
+            (Some((flat, like)), Some((other_flat, _))) => {
+                let (a, b) = (self.operand_with(flat), other.operand_with(other_flat));
+                Ok(Self::from_storage(kernel(a, b)?, like))
+            }
+            _ => Ok(self.like_shape(kernel(self.operand(), other.operand())?)),
+        }
     }
 }
 

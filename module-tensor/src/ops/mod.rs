@@ -156,9 +156,9 @@ impl Tensor {
     /// A function of each element times a factor of the same shape, dtype and device.
     fn unary_times(&self, op: UnaryOp, factor: &Self) -> Result<Self> {
         let backend = self.device().backend();
-        self.each_pair(op.name(), factor, |x, factor| {
-            backend.unary_times(op, x, factor)
-        })
+        self.storage.check_plain(op.name())?;
+        factor.storage.check_plain(op.name())?;
+        self.each_pair(factor, |x, factor| backend.unary_times(op, x, factor))
     }
 
     /// The dtype in which this tensor is computed: `F32` for half precision.

@@ -2,7 +2,7 @@
 
 use super::half_sums::sum_rows;
 use super::map::{is_wide, through_wide};
-use super::pieces::{PerRow, rows_through_wide};
+use super::pieces::rows_through_wide;
 use super::{CompareOp, Operand, ReduceOp, Storage, elementwise, reduce, truth};
 use crate::{DType, Result, Scalar};
 
@@ -40,9 +40,7 @@ fn along(
     kernel: &(dyn Fn(Operand, &[usize]) -> Result<Storage> + Sync),
 ) -> Result<Storage> {
     match *dims {
-        [dim] if !is_wide(&x) => rows_through_wide([x], dim, PerRow::Element, &|[x], dim| {
-            kernel(x.clone(), &[dim])
-        }),
+        [dim] if !is_wide(&x) => rows_through_wide(x, dim, &|x, dim| kernel(x.clone(), &[dim])),
         _ => through_wide([x], |[x]| kernel(x, dims)),
     }
 }

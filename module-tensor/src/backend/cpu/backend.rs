@@ -9,7 +9,6 @@ use super::super::{
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
-use super::pieces::{PerRow, rows_through_f32};
 use super::view;
 use super::{
     ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
@@ -236,9 +235,7 @@ impl Backend for CpuBackend {
     }
 
     fn softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        rows_through_f32([x], dim, PerRow::Row, &|[x], dim| {
-            softmax::softmax(op, x, dim)
-        })
+        softmax::softmax(op, &x, dim)
     }
 
     fn gather(&self, x: Operand, dim: usize, index: Operand) -> Result<Storage> {

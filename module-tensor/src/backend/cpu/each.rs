@@ -204,7 +204,7 @@ pub(super) fn map2_or_number<T: Number>(
     b: &Operand,
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
-    if a.storage.dtype() == T::DTYPE && are_lines_and_numbers(&a.layout, &b.layout) {
+    if are_lines_and_numbers(&a.layout, &b.layout) && a.storage.dtype() == T::DTYPE {
         let values = each_line(a, b, &|lines, numbers, out| {
             run_at_best_level(EachLine {
                 lines,

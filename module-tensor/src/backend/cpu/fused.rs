@@ -5,7 +5,6 @@ use super::super::{
 };
 use super::backend::CpuBackend;
 use super::compute::{Compute, dtype_of, rounded, rounded_if};
-use super::pieces::{PerRow, rows_through_f32};
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
     NormGradients, NormInputs, Normalized, Operand, RecurrentGeometry, RecurrentGradients,
@@ -23,9 +22,7 @@ impl SoftmaxKernels for CpuBackend {
         y: Operand,
         dim: usize,
     ) -> Result<Storage> {
-        rows_through_f32([grad, y], dim, PerRow::Row, &|[grad, y], dim| {
-            softmax::softmax_backward(op, grad, y, dim)
-        })
+        softmax::softmax_backward(op, &grad, &y, dim)
     }
 
     fn logsumexp(&self, x: Operand, dim: usize) -> Result<(Storage, Saved)> {

@@ -63,7 +63,7 @@ fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) ->
 }
 
 /// The minimum number of elements that one thread adds up.
-const LONG: usize = 1 << 16;
+pub(super) const LONG: usize = 1 << 16;
 
 /// The maximum number of elements that are added up as one stretch.
 pub(super) const MOST_IN_ORDER: usize = 2 * LONG - 1;

@@ -41,6 +41,14 @@ pub(super) fn run_number<K: NumberKernel>(dtype: DType, kernel: K) -> Result<K::
     }
 }
 
+/// The dtype in which numbers of a floating-point one are computed; others are left as they are.
+pub(super) fn single(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        _ => dtype,
+    }
+}
+
 /// Half-precision arithmetic is `f32` arithmetic with the result rounded, as in PyTorch.
 pub(super) fn through_f32<const N: usize>(
     operands: [Operand; N],

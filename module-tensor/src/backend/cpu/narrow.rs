@@ -9,7 +9,7 @@ use super::aligned_vec::AlignedVec;
 use super::dispatch::types;
 use super::half_precision::{narrow_to_bf16, narrow_to_f16, widen};
 use super::memory::scratch;
-use super::runs::{OfRuns, runs};
+use super::runs::{OfRuns, blocks, runs};
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
@@ -93,6 +93,14 @@ pub(super) trait Widened: Element {
         f: OfRuns<'_, Self, Self, N>,
     ) -> Result<Storage>;
 
+    /// [`each`](Self::each) for whole blocks of this many elements, of which `f` is given one or several.
+    fn each_block<const N: usize>(
+        operands: [&Operand; N],
+        block: usize,
+        ns: usize,
+        f: OfRuns<'_, Self, Self, N>,
+    ) -> Result<Storage>;
+
     /// [`each`](Self::each) for results that are truth values.
     fn each_truth<const N: usize>(
         operands: [&Operand; N],
@@ -104,14 +112,26 @@ pub(super) trait Widened: Element {
 macro_rules! widened {
     ($($wide:ty: $($dtype:ident $narrow:ty),*;)*) => {$(
         impl Widened for $wide {
+            #[inline]
             fn each<const N: usize>(
                 operands: [&Operand; N],
                 ns: usize,
                 f: OfRuns<'_, Self, Self, N>,
             ) -> Result<Storage> {
-                types!(dtype_of(&operands), T => in_pieces::<T, Self, T, N>(operands, ns, f, T::narrow);
+                types!(dtype_of(&operands), T => in_pieces::<T, Self, T, N>(operands, 1, ns, f, T::narrow);
                     $($dtype $narrow),*;
                     _other => Ok(CpuStorage::wrap(runs(operands, ns, f)?)))
+            }
+
+            fn each_block<const N: usize>(
+                operands: [&Operand; N],
+                block: usize,
+                ns: usize,
+                f: OfRuns<'_, Self, Self, N>,
+            ) -> Result<Storage> {
+                types!(dtype_of(&operands), T => in_pieces::<T, Self, T, N>(operands, block, ns, f, T::narrow);
+                    $($dtype $narrow),*;
+                    _other => Ok(CpuStorage::wrap(blocks(operands, block, ns, f)?)))
             }
 
             fn each_truth<const N: usize>(
@@ -119,7 +139,7 @@ macro_rules! widened {
                 ns: usize,
                 f: OfRuns<'_, Self, bool, N>,
             ) -> Result<Storage> {
-                types!(dtype_of(&operands), T => in_pieces::<T, bool, bool, N>(operands, ns, f, copy);
+                types!(dtype_of(&operands), T => in_pieces::<T, bool, bool, N>(operands, 1, ns, f, copy);
                     $($dtype $narrow),*;
                     _other => Ok(CpuStorage::wrap(runs(operands, ns, f)?)))
             }
@@ -143,32 +163,35 @@ fn copy(from: &[bool], to: &mut [bool]) {
     }
 }
 
-/// The number of elements of a piece: with those of the results, all pieces are in the first cache together.
+/// The number of elements of a piece, at most: with those of the results, all pieces are in the first cache together.
 const PIECE: usize = 1024;
 
-/// [`Widened::each`] for narrow elements; `put` moves results of a piece to their place.
+/// [`Widened::each_block`] for narrow elements; `put` moves results of a piece to their place.
 fn in_pieces<T: Narrow, U: Element, R: Element, const N: usize>(
     operands: [&Operand; N],
+    block: usize,
     ns: usize,
     f: OfRuns<'_, T::Wide, U, N>,
     put: fn(&[U], &mut [R]),
 ) -> Result<Storage> {
     let numel = operands.first().map_or(0, |x| x.layout.shape().numel());
     let mut values = scratch::<R>(numel)?;
-    let mut rows = [const { None }; N];
-    let mut whole = [&[][..]; N];
+    let (mut rows, mut whole) = ([const { None }; N], [&[][..]; N]);
     for ((row, whole), x) in rows.iter_mut().zip(&mut whole).zip(operands) {
         *whole = row.insert(to_row_major::<T>(x)?);
     }
-    let items = Items(&mut values, PIECE);
-    let pieces = numel.div_ceil(PIECE);
-    parallel_for(pieces, (ns + 1) * PIECE, items, &|range, out| {
+    // Without elements, blocks may have none.
+    let block = block.max(1);
+    let most = (PIECE / block).max(1) * block;
+    let items = Items(&mut values, most);
+    let pieces = numel.div_ceil(most);
+    parallel_for(pieces, most.saturating_mul(ns + 1), items, &|range, out| {
         // Memory that all pieces use in turn.
-        let length = numel.min(PIECE);
+        let length = numel.min(most);
         let mut wide = [(); N].map(|()| AlignedVec::<T::Wide>::unspecified(length));
         let mut results = AlignedVec::<U>::unspecified(length);
-        let starts = (range.start * PIECE..numel).step_by(PIECE);
-        for (start, out) in starts.zip(out.0.chunks_mut(PIECE)) {
+        let starts = (range.start * most..numel).step_by(most);
+        for (start, out) in starts.zip(out.0.chunks_mut(most)) {
             let length = out.len();
             let mut piece = [&[][..]; N];
             for ((piece, wide), whole) in piece.iter_mut().zip(&mut wide).zip(whole) {
@@ -188,7 +211,7 @@ fn in_pieces<T: Narrow, U: Element, R: Element, const N: usize>(
 mod tests {
     use half::{bf16, f16};
 
-    use super::super::{BinaryOp, CompareOp, UnaryOp, elementwise, unary};
+    use super::super::{BinaryOp, CompareOp, SoftmaxOp, UnaryOp, elementwise, softmax, unary};
     use super::{CpuStorage, Element, Operand, PIECE, Storage};
     use crate::backend::cpu::elements_of;
     use crate::layout::{Layout, Shape};
@@ -313,5 +336,39 @@ mod tests {
         let products = elements_of::<f32>(&slopes).unwrap().iter().zip(wide(&grad));
         let expected: Vec<bf16> = products.map(|(a, b)| bf16::from_f32(a * b)).collect();
         assert!(*elements_of::<bf16>(&got).unwrap() == expected);
+    }
+
+    #[test]
+    fn whole_blocks_are_computed_together() {
+        for (rows, columns) in [
+            (PIECE + 1, 1),
+            (2 * PIECE, 3),
+            (65, 64),
+            (2, PIECE + 1),
+            (2, 0),
+            (0, 5),
+        ] {
+            let number = |i: usize| f16::from_f32((i * 7919 % 997) as f32 / 99.0);
+            let values: Vec<f16> = (0..rows * columns).map(number).collect();
+            let wide: Vec<f32> = values.iter().map(|v| v.to_f32()).collect();
+            for dim in [0, 1] {
+                for in_columns in [false, true] {
+                    let of_wide = operand(&wide, rows, in_columns);
+                    let expected = softmax::softmax(SoftmaxOp::Softmax, &of_wide, dim).unwrap();
+                    let expected: Vec<f16> = elements_of::<f32>(&expected)
+                        .unwrap()
+                        .iter()
+                        .map(|&v| f16::from_f32(v))
+                        .collect();
+                    for threads in [1, 3] {
+                        set_num_threads(threads);
+                        let x = operand(&values, rows, in_columns);
+                        let got = softmax::softmax(SoftmaxOp::Softmax, &x, dim).unwrap();
+                        let got = elements_of::<f16>(&got).unwrap();
+                        assert!(*got == expected, "{rows} {columns} {dim}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -11,15 +11,35 @@ use super::sum_columns::sum_columns;
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
-use crate::layout::Layout;
+use crate::layout::{Layout, Shape};
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-    let Some((others, last)) = apart(x.layout.shape(), dims) else {
-        return run_number(x.storage.dtype(), Reduce(op, x, dims));
-    };
-    let layout = Layout::contiguous(x.layout.shape().reduced(last, true));
-    let storage = run_number(x.storage.dtype(), Reduce(op, x, last))?;
-    reduce(op, Operand { storage, layout }, others)
+    match in_two_steps(x.layout.shape(), dims) {
+        Some([first, then]) => {
+            let x = after(&x, first, reduce(op, x.clone(), first)?);
+            reduce(op, x, then)
+        }
+        None => run_number(x.storage.dtype(), Reduce(op, x, dims)),
+    }
+}
+
+/// With fewer elements in a line, it is faster to reduce the other dimensions before, row by row.
+const SHORT: usize = 256;
+
+/// The dimensions to reduce first, and those to reduce then, unless all are neighbors.
+fn in_two_steps<'d>(shape: &Shape, dims: &'d [usize]) -> Option<[&'d [usize]; 2]> {
+    let (others, last) = apart(shape, dims)?;
+    let count: usize = last.iter().map(|&dim| shape[dim]).product();
+    Some(match count < SHORT {
+        true => [others, last],
+        false => [last, others],
+    })
+}
+
+/// What has become of an operand whose dimensions were reduced.
+fn after(x: &Operand, dims: &[usize], storage: Storage) -> Operand {
+    let layout = Layout::contiguous(x.layout.shape().reduced(dims, true));
+    Operand { storage, layout }
 }
 
 struct Reduce<'a>(ReduceOp, Operand, &'a [usize]);
@@ -64,12 +84,13 @@ impl NumberKernel for Reduce<'_> {
 
 /// The sums of squares, in the order in which [`reduce`] sums.
 pub(super) fn sum_squares(x: Operand, dims: &[usize]) -> Result<Storage> {
-    let Some((others, last)) = apart(x.layout.shape(), dims) else {
-        return run_number(x.storage.dtype(), SumSquares(x, dims));
-    };
-    let layout = Layout::contiguous(x.layout.shape().reduced(last, true));
-    let storage = run_number(x.storage.dtype(), SumSquares(x, last))?;
-    reduce(ReduceOp::Sum, Operand { storage, layout }, others)
+    match in_two_steps(x.layout.shape(), dims) {
+        Some([first, then]) => {
+            let x = after(&x, first, sum_squares(x.clone(), first)?);
+            reduce(ReduceOp::Sum, x, then)
+        }
+        None => run_number(x.storage.dtype(), SumSquares(x, dims)),
+    }
 }
 
 struct SumSquares<'a>(Operand, &'a [usize]);

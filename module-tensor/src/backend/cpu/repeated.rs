@@ -69,13 +69,14 @@ impl<T: Element, F: Fn(T, T) -> T> Loop for EachLine<'_, T, F> {
     }
 }
 
-/// Shorter lines are faster with each number repeated in a buffer.
-const SHORT: usize = 8;
-
-/// Whether `a` has at least [`SHORT`] elements side by side where `b` has one repeatedly; the layouts have one shape.
+/// Whether `a` has elements side by side where `b` has one repeatedly; the layouts have one shape.
 #[inline]
 pub(super) fn are_lines_and_numbers(a: &Layout, b: &Layout) -> bool {
     let mut length = 1;
+    // Most operations end here.
+    if !b.strides().contains(&0) {
+        return false;
+    }
     let steps = a.strides().iter().zip(b.strides());
     for (&size, (&step, &repeated)) in a.shape().iter().zip(steps).rev() {
         if size == 1 {
@@ -86,7 +87,7 @@ pub(super) fn are_lines_and_numbers(a: &Layout, b: &Layout) -> bool {
         }
         length *= size;
     }
-    length >= SHORT
+    length > 1
 }
 
 /// What is made of lines, with a number for each.

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
-use super::copy::copy;
 use super::joined_runs::{BLOCK, Group, Joined, next};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{is_read_whole, slice};
+use super::view::{is_read_whole, slice, to_row_major};
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};
@@ -111,36 +110,86 @@ pub(super) fn runs<T: Element, U: Element, const N: usize>(
 ) -> Result<AlignedVec<U>> {
     let numel = operands.first().map_or(0, |x| x.layout.shape().numel());
     let mut values = scratch(numel)?;
-    let mut slices = [None; N];
-    let mut are_whole = true;
-    for (slice, x) in slices.iter_mut().zip(operands) {
-        *slice = self::slice::<T>(x)?;
-        are_whole &= is_read_whole(*slice, x);
-    }
-    if are_whole {
-        let mut copies = [const { None }; N];
-        for ((copy, slice), x) in copies.iter_mut().zip(&mut slices).zip(operands) {
-            if slice.is_none() {
-                *slice = Some(&**copy.insert(self::copy::<T>(x)?));
-            }
+    let (mut whole, mut are_slices) = ([&[][..]; N], true);
+    for (whole, x) in whole.iter_mut().zip(operands) {
+        match slice::<T>(x)? {
+            Some(elements) => *whole = elements,
+            None => are_slices = false,
         }
-        let whole = slices.map(Option::unwrap_or_default);
-        if numel < FEW {
-            f(whole, &mut values);
-            return Ok(values);
-        }
-        parallel_for(numel, ns, Items(&mut values, 1), &|range, out| {
-            f(whole.map(|x| &x[range.clone()]), out.0);
-            Ok(())
-        })?;
-        return Ok(values);
     }
+    if are_slices {
+        on_slices(whole, 1, ns, f, &mut values)?;
+    } else if operands.iter().all(|x| is_read_whole(x)) {
+        on_copies(operands, 1, ns, f, &mut values)?;
+    } else {
+        on_runs(operands, ns, f, &mut values)?;
+    }
+    Ok(values)
+}
+
+/// [`runs`] of whole blocks of so many elements.
+pub(super) fn blocks<T: Element, U: Element, const N: usize>(
+    operands: [&Operand; N],
+    block: usize,
+    ns: usize,
+    f: OfRuns<'_, T, U, N>,
+) -> Result<AlignedVec<U>> {
+    let mut values = scratch(operands.first().map_or(0, |x| x.layout.shape().numel()))?;
+    // Without elements, blocks may have none.
+    on_copies(operands, block.max(1), ns, f, &mut values)?;
+    Ok(values)
+}
+
+/// [`blocks`] of elements that lie in row-major order.
+#[inline]
+fn on_slices<T: Element, U: Element, const N: usize>(
+    slices: [&[T]; N],
+    block: usize,
+    ns: usize,
+    f: OfRuns<'_, T, U, N>,
+    values: &mut [U],
+) -> Result<()> {
+    let numel = values.len();
+    if numel < FEW {
+        f(slices, values);
+        return Ok(());
+    }
+    let (count, block_ns) = (numel / block, block.saturating_mul(ns));
+    parallel_for(count, block_ns, Items(values, block), &|range, out| {
+        let range = range.start * block..range.end * block;
+        f(slices.map(|x| &x[range.clone()]), out.0);
+        Ok(())
+    })
+}
+
+/// [`blocks`] of elements that are copied first, unless they lie in row-major order.
+fn on_copies<T: Element, U: Element, const N: usize>(
+    operands: [&Operand; N],
+    block: usize,
+    ns: usize,
+    f: OfRuns<'_, T, U, N>,
+    values: &mut [U],
+) -> Result<()> {
+    let (mut copies, mut whole) = ([const { None }; N], [&[][..]; N]);
+    for ((copy, whole), x) in copies.iter_mut().zip(&mut whole).zip(operands) {
+        *whole = copy.insert(to_row_major::<T>(x)?);
+    }
+    on_slices(whole, block, ns, f, values)
+}
+
+/// [`runs`] of elements that are read where they lie.
+fn on_runs<T: Element, U: Element, const N: usize>(
+    operands: [&Operand; N],
+    ns: usize,
+    f: OfRuns<'_, T, U, N>,
+    values: &mut [U],
+) -> Result<()> {
     let mut data = [&[][..]; N];
     for (data, x) in data.iter_mut().zip(operands) {
         *data = elements::<T>(x)?;
     }
     let layouts = operands.map(|x| &x.layout);
-    in_parts(layouts, ns, &mut values, &|layouts, mut out| {
+    in_parts(layouts, ns, values, &|layouts, mut out| {
         let layouts = layouts.each_ref();
         let mut runs = Runs::new(layouts).pieces(BLOCK);
         let group = Group::of(&runs);
@@ -157,8 +206,7 @@ pub(super) fn runs<T: Element, U: Element, const N: usize>(
             }
             f(elements, next(&mut out, length));
         }
-    })?;
-    Ok(values)
+    })
 }
 
 /// Calls `f` with parts of layouts of one shape, and with those of `values`, each of whose elements takes so many

@@ -8,19 +8,16 @@
 
 use super::float::Float;
 use super::lanes::{BLOCK, Dot, Max, Sum};
-use super::map::{FloatKernel, run_float};
-use super::memory::scratch;
+use super::map::{FloatKernel, run_float, single};
 use super::simd::{Loop, run_at_best_level};
-use super::threads::{Items, parallel_for};
-use super::view::to_row_major;
-use super::{CpuStorage, Operand, SoftmaxOp, Storage, check_allocatable};
+use super::{Operand, SoftmaxOp, Storage};
 use crate::{Result, Shape};
 
 /// The number of columns that are processed together.
 pub(super) const TILE: usize = 128;
 
 pub(super) fn softmax(op: SoftmaxOp, x: &Operand, dim: usize) -> Result<Storage> {
-    run_float(x.storage.dtype(), Softmax(op, x, dim))
+    run_float(single(x.storage.dtype()), Softmax(op, x, dim))
 }
 
 pub(super) fn softmax_backward(
@@ -29,7 +26,10 @@ pub(super) fn softmax_backward(
     y: &Operand,
     dim: usize,
 ) -> Result<Storage> {
-    run_float(grad.storage.dtype(), SoftmaxGradient(op, grad, y, dim))
+    run_float(
+        single(grad.storage.dtype()),
+        SoftmaxGradient(op, grad, y, dim),
+    )
 }
 
 /// Lanes of `size` elements, `inner` apart from each other.
@@ -79,21 +79,9 @@ impl FloatKernel for Softmax<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
         let lanes = Lanes::new(x.layout.shape(), dim);
-        let x = to_row_major::<T>(x)?;
-        check_allocatable::<T>(x.len())?;
-        let mut out = scratch(x.len())?;
-        let block = lanes.block();
-        let count = x.len().checked_div(block).unwrap_or(0);
-        parallel_for(count, block, Items(&mut out, block), &|blocks, out| {
-            run_at_best_level(Normalize {
-                op,
-                out: out.0,
-                x: &x[blocks.start * block..blocks.end * block],
-                lanes,
-            });
-            Ok(())
-        })?;
-        Ok(CpuStorage::wrap(out))
+        T::each_block([x], lanes.block(), 1, &|[x], out| {
+            run_at_best_level(Normalize { op, out, x, lanes });
+        })
     }
 }
 
@@ -253,22 +241,15 @@ impl FloatKernel for SoftmaxGradient<'_> {
     fn run<T: Float>(self) -> Result<Storage> {
         let Self(op, grad, y, dim) = self;
         let lanes = Lanes::new(grad.layout.shape(), dim);
-        let (grad, y) = (to_row_major::<T>(grad)?, to_row_major::<T>(y)?);
-        let block = lanes.block().max(1);
-        let mut out = scratch(grad.len())?;
-        let count = grad.len() / block;
-        parallel_for(count, block, Items(&mut out, block), &|blocks, out| {
-            let part = blocks.start * block..blocks.end * block;
+        T::each_block([grad, y], lanes.block(), 1, &|[grad, y], out| {
             run_at_best_level(Gradient {
                 op,
-                out: out.0,
-                grad: &grad[part.clone()],
-                y: &y[part],
+                out,
+                grad,
+                y,
                 lanes,
             });
-            Ok(())
-        })?;
-        Ok(CpuStorage::wrap(out))
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use super::dispatch::types;
 use super::each::{Input, Steps, map1, map1_steps, map1_wide, map1_within, map2};
 use super::float::Float;
-use super::map::wide;
+use super::map::{single, wide};
 use super::number::{Convert, Number};
 use super::rng::erfinv;
 use super::special::{digamma, polygamma};
@@ -56,8 +56,8 @@ fn compute(op: UnaryOp, dtype: DType, x: Input<'_>) -> Result<Storage> {
                 F32 f32, F64 f64, I64 i64;
                 _other => Err(dtype.error(op.name(), "a tensor of numbers")))
         }
-        _ => match dtype {
-            DType::F32 | DType::F16 | DType::BF16 => f32::unary(op, x),
+        _ => match single(dtype) {
+            DType::F32 => f32::unary(op, x),
             DType::F64 => f64::unary(op, x),
             _ => Err(dtype.error(op.name(), "a floating-point tensor")),
         },

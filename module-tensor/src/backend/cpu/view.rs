@@ -139,9 +139,8 @@ pub(super) fn or_copy<'a, T: Element>(
 
 /// Whether an operand is to be read as one slice: it is one, or copying its elements first is faster than jumping from
 /// one to the next.
-#[inline]
-pub(super) fn is_read_whole<T>(slice: Option<&[T]>, x: &Operand) -> bool {
-    slice.is_some() || is_transposed(&x.layout)
+pub(super) fn is_read_whole(x: &Operand) -> bool {
+    x.layout.is_contiguous() || is_transposed(&x.layout)
 }
 
 /// The elements in row-major order, to be written: the operand's own memory if nobody else holds it.

@@ -1,7 +1,8 @@
 //! Reductions of lines of any length, compared with plain loops.
 
 use super::super::arg_reduce::arg_reduce;
-use super::{apart, reduce, sum_squares};
+use super::super::reduced_lines::apart;
+use super::{in_two_steps, reduce, sum_squares};
 use crate::backend::cpu::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, elements_of};
 use crate::layout::{Layout, Shape};
 use crate::{Result, set_num_threads};
@@ -198,4 +199,16 @@ fn dimensions_are_apart_if_elements_lie_between_them() {
     assert_eq!(apart(&shape, &[0, 3]), Some((&[0][..], &[3][..])));
     assert_eq!(apart(&shape, &[]), None);
     assert_eq!(apart(&Shape::from([2, 0, 3]), &[0, 2]), None);
+    // Long lines are reduced before rows, and rows before short lines.
+    let long = Shape::from([8, 64, 56, 56]);
+    let steps = |first, then| Some([first, then]);
+    assert_eq!(
+        in_two_steps(&long, &[0, 2, 3]),
+        steps(&[2, 3][..], &[0][..])
+    );
+    assert_eq!(
+        in_two_steps(&shape, &[0, 2, 3]),
+        steps(&[0][..], &[2, 3][..])
+    );
+    assert_eq!(in_two_steps(&shape, &[1, 3]), None);
 }

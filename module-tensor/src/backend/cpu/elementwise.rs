@@ -2,8 +2,8 @@
 
 use super::aligned_vec::AlignedVec;
 use super::choose::{Branch, choose};
+use super::division;
 use super::float::Float;
-use super::fmod;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
@@ -22,7 +22,7 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         (BinaryOp::Hypot, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::hypot)?),
         (BinaryOp::Hypot, DType::F64) => CpuStorage::wrap(map2_wide(a, b, double::hypot)?),
         (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
-            CpuStorage::wrap(fmod::divide(op, a, b)?)
+            CpuStorage::wrap(division::divide(op, a, b)?)
         }
         (BinaryOp::Atan2, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::atan2)?),
         _ => run_number(dtype, Binary(op, Pair(a, b)))?,
@@ -35,7 +35,7 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
         (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
-            Ok(CpuStorage::wrap(fmod::divide_by(op, x, number)?))
+            Ok(CpuStorage::wrap(division::divide_by(op, x, number)?))
         }
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }

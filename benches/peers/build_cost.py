@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -151,7 +152,7 @@ class Build:
     def functions_of(self, package):
         """{name: (copies, lines)} of the LLVM IR of a package."""
         unit = next(unit for unit in self.units if unit["package"] == package)
-        folder = self.folder / "ir"
+        folder = self.folder / f"ir-{package}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         arguments = iter(unit["arguments"])
@@ -255,8 +256,10 @@ def report_ir(build, most):
     yield "| crate | functions | lines of LLVM's language |"
     yield "|---|---|---|"
     longest = []
-    for package in OURS:
-        functions = merged(build.functions_of(package))
+    # The compiler uses one thread for each crate.
+    with ThreadPoolExecutor(build.options.jobs) as pool:
+        counts = list(pool.map(build.functions_of, OURS))
+    for package, functions in zip(OURS, map(merged, counts)):
         copies, lines = (sum(counts) for counts in zip(*functions.values()))
         yield f"| {package} | {copies:,} | {lines:,} |"
         ranked = Counter({name: lines for name, (_, lines) in functions.items()}).most_common(most)

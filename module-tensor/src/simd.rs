@@ -55,7 +55,7 @@ pub(crate) use coded_blocks::{
     BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,
 };
 pub(crate) use half::{F16Slices, convert_f16};
-pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dot};
+pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dots};
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile};

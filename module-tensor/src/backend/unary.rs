@@ -14,7 +14,7 @@ macro_rules! unary_ops {
         /// `|x|`
         Abs "abs" => map1(x, T::magnitude);
         /// -1, 0 or 1
-        Sign "sign" => map1_wide(x, Number::signum);
+        Sign "sign" => map1_wide(x, <T as Number>::signum);
         /// `eˣ`
         Exp "exp" => map1_wide(x, exp);
         /// `ln x`
@@ -62,15 +62,15 @@ macro_rules! unary_ops {
         /// `2ˣ`
         Exp2 "exp2" => map1_wide(x, exp2);
         /// The inverse of [`Erf`](Self::Erf)
-        Erfinv "erfinv" => call(x, erfinv);
+        Erfinv "erfinv" => call::<T>(x, erfinv);
         /// `ln |Γ(x)|`
-        Lgamma "lgamma" => call(x, libm::lgamma);
+        Lgamma "lgamma" => call::<T>(x, libm::lgamma);
         /// The derivative of this order of the digamma function
         Polygamma {
             /// How often the digamma function is differentiated
             order: u32,
         } "polygamma" => match order {
-            0 => call(x, digamma),
+            0 => call::<T>(x, digamma),
             _ => map1(x, move |v: T| polygamma(order, v.to_f64()) as T),
         };
         /// `x` rounded down to an integer
@@ -80,7 +80,7 @@ macro_rules! unary_ops {
         /// `x` rounded to the nearest integer, ties to even
         Round "round" => formula!(x, |v| v.round_ties_even());
         /// `x` rounded toward 0
-        Trunc "trunc" => call(x, f64::trunc);
+        Trunc "trunc" => call::<T>(x, f64::trunc);
         /// `tanh x`
         Tanh "tanh" => map1_wide(x, tanh);
         /// `1/(1 + e⁻ˣ)`

@@ -109,6 +109,35 @@ impl Layout {
         fits
     }
 
+    /// The elements in the order in which they lie, as one dimension, and the layout of new memory in this order: for those
+    /// that fill a block of memory, but not in row-major order.
+    #[inline]
+    pub(crate) fn in_memory_order(&self) -> Option<(Self, Self)> {
+        match self.is_contiguous() {
+            true => None,
+            false => self.in_other_order(),
+        }
+    }
+
+    fn in_other_order(&self) -> Option<(Self, Self)> {
+        let dims = self.shape.iter().zip(self.strides.iter());
+        let mut dims: Vec<_> = dims.filter(|(size, _)| **size != 1).collect();
+        dims.sort_unstable_by_key(|(_, stride)| **stride);
+        let mut step = 1;
+        for (&size, &stride) in dims {
+            if stride != step {
+                return None;
+            }
+            step *= size;
+        }
+        let flat = Self::contiguous(step.into()).moved(self.offset);
+        let like = Self {
+            offset: 0,
+            ..self.clone()
+        };
+        Some((flat, like))
+    }
+
     /// The dimensions from the slowest to the fastest in memory, and the inverse permutation.
     ///
     /// A dimension with stride 0 does not affect the order and stays in its position: this is how PyTorch lays out a tensor

@@ -95,6 +95,16 @@ impl<const N: usize> Runs<N> {
         }
     }
 
+    /// The length of the runs, and the walk over their first elements.
+    pub(crate) fn starts(mut self) -> (usize, Self) {
+        let length = self.length;
+        let (size, steps) = self.outer.pop().unwrap_or((1, [1; N]));
+        self.position.pop();
+        self.left = self.left.checked_div(size).unwrap_or(0);
+        (self.length, self.steps) = (size, steps);
+        (length, self)
+    }
+
     /// The same elements in runs of at most `most` elements, so that one gathered run fits in a cache.
     pub(crate) fn pieces(self, most: usize) -> Pieces<N> {
         Pieces {

@@ -11,7 +11,7 @@ impl Tensor {
         let backend = self.device().backend();
         if self.shape() == other.shape() {
             self.check_same(name, other)?;
-            return Ok(self.like_shape(backend.binary(op, self.operand(), other.operand())?));
+            return self.each_pair(name, other, |a, b| backend.binary(op, a, b));
         }
         let (a, b, shape) = self.broadcast_operands(name, other)?;
         Ok(Self::fresh(backend.binary(op, a, b)?, shape))
@@ -41,9 +41,8 @@ impl Tensor {
         number: Scalar,
     ) -> Result<Self> {
         self.check_number(name, number)?;
-        self.storage().check_plain(name)?;
         let backend = self.device().backend();
-        Ok(self.like_shape(backend.binary_scalar(op, self.operand(), number)?))
+        self.each(name, |x| backend.binary_scalar(op, x, number))
     }
 
     /// One of the four operations with a number on the right.

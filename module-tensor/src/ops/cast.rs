@@ -35,13 +35,9 @@ impl Tensor {
         self.check_untracked("to_dtype", dtype)?;
         self.shape()
             .checked_numel("to_dtype", dtype.size_in_bytes())?;
-        let storage = self
-            .device()
-            .backend()
-            .cast(self.plain("to_dtype")?, dtype)?;
-        Ok(self
-            .like_shape(storage)
-            .record([self], |_| Cast { from: self.dtype() }))
+        let backend = self.device().backend();
+        let out = self.each("to_dtype", |x| backend.cast(x, dtype))?;
+        Ok(out.record([self], |_| Cast { from: self.dtype() }))
     }
 
     /// Checks that no gradient is lost in a floating-point or complex dtype that carries none.

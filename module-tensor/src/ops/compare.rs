@@ -140,18 +140,20 @@ impl Tensor {
             Value::Tensor(other) => other,
             Value::Scalar(number) => {
                 let backend = self.device().backend();
-                let storage = backend.compare_scalar(op, self.plain(name)?, number)?;
-                return Ok(self.like_shape(storage));
+                return self.each(name, |x| backend.compare_scalar(op, x, number));
             }
         };
+        let backend = self.device().backend();
+        if self.shape() == other.shape() {
+            return self.each_pair(name, &other, |a, b| backend.compare(op, a, b));
+        }
         let shape = self.shape().broadcast(name, other.shape())?;
         shape.checked_numel(name, 1)?;
         let (a, b) = (
             self.operand_as(name, &shape)?,
             other.operand_as(name, &shape)?,
         );
-        let storage = self.device().backend().compare(op, a, b)?;
-        Ok(Self::fresh(storage, shape))
+        Ok(Self::fresh(backend.compare(op, a, b)?, shape))
     }
 
     /// The element of `a` where this `Bool` tensor is true, else that of `b`, with broadcasting:

@@ -23,6 +23,7 @@ mod count;
 mod cross_entropy;
 mod diagonals;
 mod dropout;
+mod each;
 mod einsum;
 mod exponential;
 mod exponential_unit;
@@ -148,13 +149,16 @@ impl Tensor {
     }
 
     fn unary(&self, op: UnaryOp) -> Result<Self> {
-        Ok(self.like_shape(self.device().backend().unary(op, self.plain(op.name())?)?))
+        let backend = self.device().backend();
+        self.each(op.name(), |x| backend.unary(op, x))
     }
 
     /// A function of each element times a factor of the same shape, dtype and device.
     fn unary_times(&self, op: UnaryOp, factor: &Self) -> Result<Self> {
-        let (x, factor) = (self.plain(op.name())?, factor.plain(op.name())?);
-        Ok(self.like_shape(self.device().backend().unary_times(op, x, factor)?))
+        let backend = self.device().backend();
+        self.each_pair(op.name(), factor, |x, factor| {
+            backend.unary_times(op, x, factor)
+        })
     }
 
     /// The dtype in which this tensor is computed: `F32` for half precision.

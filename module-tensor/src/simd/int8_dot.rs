@@ -1,7 +1,7 @@
 //! Sums of products of whole numbers of 8 bits.
 
 use super::{Instructions, Level};
-use crate::zip::zip;
+use crate::zip::{zip, zip_mut};
 
 /// The greatest first factor: two products then fit into 16 bits.
 pub(crate) const MOST: u8 = 127;
@@ -9,19 +9,30 @@ pub(crate) const MOST: u8 = 127;
 /// The elements whose products are added in 32 bits, which cannot overflow.
 const PART: usize = 1 << 16;
 
-/// `Σ aᵢ bᵢ`, exactly; no `aᵢ` is above [`MOST`].
-pub(crate) fn int8_dot(level: Level, a: &[u8], b: &[i8]) -> i64 {
-    let parts = a.chunks(PART).zip(b.chunks(PART));
-    let of_part = |(a, b): (&[u8], &[i8])| match level.0 {
-        // SAFETY: a level is only made where the processor has what the function was compiled for.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx512 => unsafe { dot_avx512(a, b) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 => unsafe { dot_avx2(a, b) },
-        Instructions::Baseline => dot(a, b),
-    };
-    parts.map(of_part).map(i64::from).sum()
+/// `Σ aᵢ bᵢ` for each line `b`, all of them as long as `a`, exactly; no `aᵢ` is above [`MOST`].
+pub(crate) fn int8_dots<const LINES: usize>(
+    level: Level,
+    a: &[u8],
+    b: [&[i8]; LINES],
+) -> [i64; LINES] {
+    let mut sums = [0; LINES];
+    for start in (0..a.len()).step_by(PART) {
+        let part = start..a.len().min(start + PART);
+        let (a, b) = (&a[part.clone()], b.map(|b| &b[part.clone()]));
+        let products = match level.0 {
+            // SAFETY: a level is only made where the processor has what the function was compiled for.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => unsafe { dots_avx512(a, b) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { dots_avx2(a, b) },
+            Instructions::Baseline => b.map(|b| dot(a, b)),
+        };
+        for (sum, products) in zip_mut(&mut sums, &products) {
+            *sum += i64::from(*products);
+        }
+    }
+    sums
 }
 
 fn dot(a: &[u8], b: &[i8]) -> i32 {
@@ -29,46 +40,42 @@ fn dot(a: &[u8], b: &[i8]) -> i32 {
     products.fold(0, i32::wrapping_add)
 }
 
-/// A function that is [`dot`], with registers of `$width` bytes: four sums, to each of which the products of pairs of
+/// A function that is [`dot`] of each line, with registers of `$width` bytes: to the sums of a line the products of pairs of
 /// neighbors are added in pairs.
 #[cfg(target_arch = "x86_64")]
-macro_rules! dot_by_registers {
+macro_rules! dots_by_registers {
     ($name:ident, $features:literal, $width:literal, $register:ident, $multiply_pairs:ident, $add_pairs:ident, $add:ident) => {
         #[target_feature(enable = $features)]
-        fn $name(a: &[u8], b: &[i8]) -> i32 {
+        fn $name<const LINES: usize>(a: &[u8], b: [&[i8]; LINES]) -> [i32; LINES] {
             use std::arch::x86_64::{
                 $add as add, $add_pairs as add_pairs, $multiply_pairs as multiply_pairs,
                 $register as Register,
             };
             let ones: Register = bytemuck::cast([1_i16; $width / 2]);
-            let mut sums: [Register; 4] = [bytemuck::cast([0_i32; $width / 4]); 4];
-            let (a, a_rest) = a.as_chunks::<$width>();
-            let (b, b_rest) = b.as_chunks::<$width>();
-            let (a_fours, a_few) = a.as_chunks::<4>();
-            let (b_fours, b_few) = b.as_chunks::<4>();
-            let add_products = |sum: &mut Register, a: &[u8; $width], b: &[i8; $width]| {
-                let products = multiply_pairs(bytemuck::cast(*a), bytemuck::cast(*b));
-                *sum = add(*sum, add_pairs(products, ones));
-            };
-            for (a, b) in zip(a_fours, b_fours) {
-                for i in 0..4 {
-                    add_products(&mut sums[i], &a[i], &b[i]);
+            let mut sums: [Register; LINES] = [bytemuck::cast([0_i32; $width / 4]); LINES];
+            let (blocks, rest) = a.as_chunks::<$width>();
+            // One length for all, so that it is checked once.
+            let lines = b.map(|b| &b.as_chunks::<$width>().0[..blocks.len()]);
+            for (i, block) in blocks.iter().enumerate() {
+                for (sum, line) in zip_mut(&mut sums, &lines) {
+                    let products = multiply_pairs(bytemuck::cast(*block), bytemuck::cast(line[i]));
+                    *sum = add(*sum, add_pairs(products, ones));
                 }
             }
-            for (a, b) in zip(a_few, b_few) {
-                add_products(&mut sums[0], a, b);
-            }
-            let lanes: [i32; $width] = bytemuck::cast(sums);
-            lanes
-                .iter()
-                .fold(dot(a_rest, b_rest), |sum, &lane| sum.wrapping_add(lane))
+            let lanes: [[i32; $width / 4]; LINES] = sums.map(bytemuck::cast);
+            std::array::from_fn(|i| {
+                let first = dot(rest, &b[i][a.len() - rest.len()..]);
+                lanes[i]
+                    .iter()
+                    .fold(first, |sum, &lane| sum.wrapping_add(lane))
+            })
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-dot_by_registers!(
-    dot_avx512,
+dots_by_registers!(
+    dots_avx512,
     "avx512f,avx512bw",
     64,
     __m512i,
@@ -77,8 +84,8 @@ dot_by_registers!(
     _mm512_add_epi32
 );
 #[cfg(target_arch = "x86_64")]
-dot_by_registers!(
-    dot_avx2,
+dots_by_registers!(
+    dots_avx2,
     "avx2",
     32,
     __m256i,
@@ -89,7 +96,7 @@ dot_by_registers!(
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, PART, int8_dot};
+    use super::{MOST, PART, int8_dots};
     use crate::simd::Level;
 
     #[test]
@@ -109,16 +116,28 @@ mod tests {
             3 * PART + 77,
         ] {
             let a: Vec<u8> = (0..len).map(|i| (i * 31 % 128) as u8).collect();
-            let b: Vec<i8> = (0..len).map(|i| (i * 77 % 256) as u8 as i8).collect();
-            let exact = a.iter().zip(&b).map(|(&a, &b)| i64::from(a) * i64::from(b));
-            let exact: i64 = exact.sum();
+            let lines = [77, 51, 3].map(|factor| -> Vec<i8> {
+                (0..len).map(|i| (i * factor % 256) as u8 as i8).collect()
+            });
+            let lines = lines.each_ref().map(Vec::as_slice);
+            let exact = |b: &[i8]| -> i64 {
+                let products = a.iter().zip(b).map(|(&a, &b)| i64::from(a) * i64::from(b));
+                products.sum()
+            };
             for level in Level::all() {
-                assert_eq!(int8_dot(level, &a, &b), exact, "{level:?} {len}");
+                let sums = int8_dots(level, &a, lines);
+                assert_eq!(sums, lines.map(exact), "{level:?} {len}");
+                assert_eq!(
+                    int8_dots(level, &a, [lines[1]]),
+                    [sums[1]],
+                    "{level:?} {len}"
+                );
             }
         }
         let (a, b) = (vec![MOST; 2 * PART], vec![i8::MIN; 2 * PART]);
         for level in Level::all() {
-            assert_eq!(int8_dot(level, &a, &b), -127 * 128 * 2 * PART as i64);
+            let least = -127 * 128 * 2 * PART as i64;
+            assert_eq!(int8_dots(level, &a, [&b, &b]), [least; 2]);
         }
     }
 }

@@ -23,6 +23,9 @@ fn results() -> Result<Vec<Vec<u8>>> {
     let scale = draw(&[1031], 10)?;
     let (steps, weight) = (draw(&[148, 600], 11)?, draw(&[600, 150], 12)?);
     let first = draw(&[37, 150], 13)?;
+    let (gru, bias, of_gru) = (draw(&[450, 150], 16)?, draw(&[450], 17)?, first.clone());
+    let (narrow, projection) = (draw(&[600, 91], 18)?, draw(&[91, 150], 19)?);
+    let (projected, cell) = (draw(&[60, 91], 20)?, draw(&[60, 150], 21)?);
     let cases: Vec<(Tensor, Operation)> = vec![
         (wide.clone(), Box::new(|x| x.add(&x.mul(3.0)?))),
         (wide.clone(), Box::new(|x| x.tanh()?.exp())),
@@ -81,6 +84,24 @@ fn results() -> Result<Vec<Vec<u8>>> {
                     .weight_hr(None)
                     .reverse(false);
                 Ok(recurrent(x, &first, Some(&first), &options)?.output)
+            }),
+        ),
+        (
+            draw(&[75, 450], 14)?,
+            Box::new(move |x| {
+                let options = RecurrentOptions::new(RecurrentOp::Gru, &gru, &[37, 37, 1])
+                    .bias_hh(&bias)
+                    .reverse(true);
+                Ok(recurrent(x, &of_gru, None, &options)?.output)
+            }),
+        ),
+        (
+            draw(&[153, 600], 15)?,
+            Box::new(move |x| {
+                let options =
+                    RecurrentOptions::new(RecurrentOp::Lstm, &narrow, &[60, 60, 30, 2, 1])
+                        .weight_hr(&projection);
+                Ok(recurrent(x, &projected, Some(&cell), &options)?.output)
             }),
         ),
     ];

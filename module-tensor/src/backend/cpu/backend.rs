@@ -9,7 +9,7 @@ use super::super::{
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
-use super::pieces::{PerRow, each_through_wide, rows_through_f32};
+use super::pieces::{PerRow, rows_through_f32};
 use super::view;
 use super::{
     ArgReduceOp, BinaryOp, CompareOp, ConvGeometry, ConvOp, CpuStorage, Element, FillRange,
@@ -95,15 +95,15 @@ impl Backend for CpuBackend {
     }
 
     fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        unary::unary(op, x)
+        unary::unary(op, &x)
     }
 
     fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
-        unary::unary_times(op, x, factor)
+        unary::unary_times(op, &x, &factor)
     }
 
     fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        all_dtypes::binary(op, a, b)
+        elementwise::binary(op, &a, &b)
     }
 
     fn fill_in_range(
@@ -113,25 +113,23 @@ impl Backend for CpuBackend {
         x: Operand,
         other: Operand,
     ) -> Result<Storage> {
-        each_through_wide([x, other], &|[x, other]| {
-            elementwise::fill_in_range(region, value, x, other)
-        })
+        elementwise::fill_in_range(region, value, &x, &other)
     }
 
     fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        all_dtypes::binary_scalar(op, x, number)
+        elementwise::binary_scalar(op, &x, number)
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-        all_dtypes::add_scaled(a, b, alpha)
+        elementwise::add_scaled(a, b, alpha)
     }
 
     fn compare(&self, op: CompareOp, a: Operand, b: Operand) -> Result<Storage> {
-        all_dtypes::compare(op, a, b)
+        all_dtypes::compare(op, &a, &b)
     }
 
     fn compare_scalar(&self, op: CompareOp, x: Operand, number: Scalar) -> Result<Storage> {
-        all_dtypes::compare_scalar(op, x, number)
+        all_dtypes::compare_scalar(op, &x, number)
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {

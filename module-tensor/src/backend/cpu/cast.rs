@@ -16,23 +16,23 @@ use crate::{Complex, DType, F8E4M3, F8E5M2, Result};
 /// one is widened first, which loses nothing, so that there are some fifty loops and not 225.
 pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
     match (x.storage.dtype(), dtype) {
-        (DType::F32, DType::F16) => return Ok(CpuStorage::wrap(map_slices(&x, &f16::narrow)?)),
+        (DType::F32, DType::F16) => return Ok(CpuStorage::wrap(map_slices(&x, f16::narrow)?)),
         (DType::F32, DType::I64) => {
-            return Ok(CpuStorage::wrap(map_slices(&x, &truncate::<f32>)?));
+            return Ok(CpuStorage::wrap(map_slices(&x, truncate::<f32>)?));
         }
         (DType::F64, DType::I64) => {
-            return Ok(CpuStorage::wrap(map_slices(&x, &truncate::<f64>)?));
+            return Ok(CpuStorage::wrap(map_slices(&x, truncate::<f64>)?));
         }
-        (DType::F32, DType::BF16) => return Ok(CpuStorage::wrap(map_slices(&x, &bf16::narrow)?)),
+        (DType::F32, DType::BF16) => return Ok(CpuStorage::wrap(map_slices(&x, bf16::narrow)?)),
         _ => {}
     }
     let wide = match x.storage.dtype() {
         DType::F32 => return cast_from::<f32>(x, dtype),
         DType::F64 => return cast_from::<f64>(x, dtype),
         DType::I64 => return cast_from::<i64>(x, dtype),
-        DType::F16 => CpuStorage::wrap(map_slices(&x, &f16::widen)?),
-        DType::BF16 => CpuStorage::wrap(map_slices(&x, &bf16::widen)?),
-        DType::I32 => CpuStorage::wrap(map_slices(&x, &i32::widen)?),
+        DType::F16 => CpuStorage::wrap(map_slices(&x, f16::widen)?),
+        DType::BF16 => CpuStorage::wrap(map_slices(&x, bf16::widen)?),
+        DType::I32 => CpuStorage::wrap(map_slices(&x, i32::widen)?),
         // A truth value is the byte 0 or 1.
         DType::Bool | DType::U8 => {
             let bytes = Operand {
@@ -41,7 +41,7 @@ pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
             };
             match dtype.is_floating_point() {
                 true => CpuStorage::wrap(map1(&bytes, |v: u8| f32::from(v))?),
-                false => CpuStorage::wrap(map_slices(&bytes, &u8::widen)?),
+                false => CpuStorage::wrap(map_slices(&bytes, u8::widen)?),
             }
         }
         stored => match carrier(stored) {

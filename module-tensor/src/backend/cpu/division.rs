@@ -3,12 +3,11 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use super::aligned_vec::AlignedVec;
 use super::fmod::quick;
+use super::narrow::Widened;
 use super::number::{FromScalar, Number};
-use super::runs::{map_pairs_of_slices, map_slices};
 use super::simd::{Loop, run_at_best_level};
-use super::{BinaryOp, Operand};
+use super::{BinaryOp, Operand, Storage};
 use crate::zip::{zip_mut, zip_mut2};
 use crate::{Result, Scalar};
 
@@ -66,7 +65,7 @@ impl Finish for FloorDivide {
 const PIECE: usize = 1024;
 
 /// The remainder with the sign of the divisor, `fmod` or floor division of pairs.
-pub(super) fn divide(op: BinaryOp, a: &Operand, b: &Operand) -> Result<AlignedVec<f32>> {
+pub(super) fn divide(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
     match op {
         BinaryOp::Fmod => divide_pairs(Fmod, a, b),
         BinaryOp::FloorDivide => divide_pairs(FloorDivide, a, b),
@@ -74,8 +73,8 @@ pub(super) fn divide(op: BinaryOp, a: &Operand, b: &Operand) -> Result<AlignedVe
     }
 }
 
-fn divide_pairs(finish: impl Finish, a: &Operand, b: &Operand) -> Result<AlignedVec<f32>> {
-    map_pairs_of_slices(a, b, &|a, b, out| {
+fn divide_pairs(finish: impl Finish, a: &Operand, b: &Operand) -> Result<Storage> {
+    f32::each([a, b], 1, &|[a, b], out| {
         let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
         for ((a, b), out) in pieces.zip(out.chunks_mut(PIECE)) {
             if run_at_best_level(Pairs { a, b, out, finish }) {
@@ -88,7 +87,7 @@ fn divide_pairs(finish: impl Finish, a: &Operand, b: &Operand) -> Result<Aligned
 }
 
 /// The same of a division by one number.
-pub(super) fn divide_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<AlignedVec<f32>> {
+pub(super) fn divide_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
     match op {
         BinaryOp::Fmod => divide_by_number(Fmod, x, number),
         BinaryOp::FloorDivide => divide_by_number(FloorDivide, x, number),
@@ -96,9 +95,9 @@ pub(super) fn divide_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Ali
     }
 }
 
-fn divide_by_number(finish: impl Finish, x: &Operand, number: Scalar) -> Result<AlignedVec<f32>> {
+fn divide_by_number(finish: impl Finish, x: &Operand, number: Scalar) -> Result<Storage> {
     let b = f32::from_scalar(number);
-    map_slices(x, &|x, out| {
+    f32::each([x], 1, &|[x], out| {
         for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
             if run_at_best_level(ByNumber { x, b, out, finish }) {
                 for (out, &a) in zip_mut(out, x) {

@@ -1,13 +1,16 @@
 //! Elementwise kernels.
 
-use super::aligned_vec::AlignedVec;
 use super::choose::{Branch, choose};
 use super::division;
+use super::each::{
+    Input, Steps, map1, map1_steps, map1_wide, map1_with, map2, map2_or_number, map2_steps,
+    map2_wide, test1, test2,
+};
 use super::float::Float;
 use super::lanes::update;
-use super::map::{NumberKernel, run_number, widened};
+use super::map::{NumberKernel, run_number, wide};
 use super::number::Number;
-use super::runs::{Steps, map1, map1_steps, map1_wide, map2, map2_steps, map2_wide};
+use super::repeated::are_lines_and_numbers;
 use super::threads::{Items, parallel_for};
 use super::vector::{double, single};
 use super::view::{owned, slice};
@@ -15,27 +18,35 @@ use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storag
 use crate::{DType, Result, Scalar};
 
 pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
-    let dtype = a.storage.dtype();
-    Ok(match (op, dtype) {
-        (BinaryOp::Pow, DType::F32) => CpuStorage::wrap(map2_steps::<f32>(a, b, Power)?),
-        (BinaryOp::Pow, DType::F64) => CpuStorage::wrap(map2_steps::<f64>(a, b, Power)?),
-        (BinaryOp::Hypot, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::hypot)?),
-        (BinaryOp::Hypot, DType::F64) => CpuStorage::wrap(map2_wide(a, b, double::hypot)?),
+    let dtype = wide(a.storage.dtype());
+    match (op, dtype) {
+        (BinaryOp::Pow, DType::F32) => map2_steps::<f32>(a, b, Power),
+        (BinaryOp::Pow, DType::F64) => map2_steps::<f64>(a, b, Power),
         (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
-            CpuStorage::wrap(division::divide(op, a, b)?)
+            division::divide(op, a, b)
         }
-        (BinaryOp::Atan2, DType::F32) => CpuStorage::wrap(map2_wide(a, b, single::atan2)?),
-        _ => run_number(dtype, Binary(op, Pair(a, b)))?,
-    })
+        (BinaryOp::Hypot, DType::F32) => map2_wide(a, b, single::hypot),
+        (BinaryOp::Hypot, DType::F64) => map2_wide(a, b, double::hypot),
+        (BinaryOp::Atan2, DType::F32) => map2_wide(a, b, single::atan2),
+        // The loop over lines has the number on the right.
+        (BinaryOp::Add | BinaryOp::Mul, _) if is_number_and_lines(a, b) => {
+            run_number(dtype, Binary(op, Pair(b, a)))
+        }
+        _ => run_number(dtype, Binary(op, Pair(a, b))),
+    }
+}
+
+fn is_number_and_lines(a: &Operand, b: &Operand) -> bool {
+    are_lines_and_numbers(&b.layout, &a.layout)
 }
 
 pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
-    let dtype = x.storage.dtype();
+    let dtype = wide(x.storage.dtype());
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
         (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
-            Ok(CpuStorage::wrap(division::divide_by(op, x, number)?))
+            division::divide_by(op, x, number)
         }
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }
@@ -48,7 +59,8 @@ where
     Exponent<T>: Steps<T>,
 {
     let exponent = T::from_scalar(exponent);
-    Ok(CpuStorage::wrap(match exponent.to_f64() {
+    let x = Input::of(x);
+    match exponent.to_f64() {
         1.0 => map1(x, |v: T| v),
         2.0 => map1(x, |v: T| v * v),
         3.0 => map1(x, |v: T| v * v * v),
@@ -57,7 +69,7 @@ where
         -1.0 => map1_wide(x, |v: T| v.recip()),
         -2.0 => map1_wide(x, |v: T| (v * v).recip()),
         _ => map1_steps(x, Exponent(exponent)),
-    }?))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -93,35 +105,34 @@ powers! {
 
 /// What a binary operation is applied to.
 trait Operands {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>>;
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
 
     /// The same with all the vector instructions that the processor has.
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>>;
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
 }
 
 struct Pair<'a>(&'a Operand, &'a Operand);
 
 impl Operands for Pair<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
         map2(self.0, self.1, f)
     }
 
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
-        map2_wide(self.0, self.1, f)
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
+        map2_or_number(self.0, self.1, f)
     }
 }
 
 struct WithNumber<'a>(&'a Operand, Scalar);
 
 impl Operands for WithNumber<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
+    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
         let number = T::from_scalar(self.1);
-        map1(self.0, move |v| f(v, number))
+        map1(Input::of(self.0), move |v| f(v, number))
     }
 
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<AlignedVec<T>> {
-        let number = T::from_scalar(self.1);
-        map1_wide(self.0, move |v| f(v, number))
+    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
+        map1_with(self.0, T::from_scalar(self.1), f)
     }
 }
 
@@ -144,11 +155,11 @@ impl<O: Operands> NumberKernel for Binary<O> {
             let needs = "a floating-point tensor; cast with `to_dtype`";
             return Err(T::DTYPE.error(op.name(), needs));
         }
-        Ok(CpuStorage::wrap(match op {
+        match op {
             BinaryOp::Add => operands.each_wide(T::plus),
             BinaryOp::Sub => operands.each_wide(T::minus),
             BinaryOp::Mul => operands.each_wide(T::times),
-            BinaryOp::Div => operands.each_wide(|a: T, b: T| a.over(b).unwrap_or(a)),
+            BinaryOp::Div => operands.each_wide(quotient::<T>),
             BinaryOp::Pow => operands.each(T::power),
             BinaryOp::Maximum => operands.each_wide(T::greater),
             BinaryOp::Minimum => operands.each_wide(T::smaller),
@@ -159,8 +170,15 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Atan2 => operands.each(T::atan2 as fn(T, T) -> T),
             BinaryOp::Hypot => operands.each(T::hypot as fn(T, T) -> T),
             BinaryOp::Copysign => operands.each(T::copysign as fn(T, T) -> T),
-        }?))
+        }
     }
+}
+
+/// A function, so that pairs and numbers have the same loops.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn quotient<T: Number>(a: T, b: T) -> T {
+    a.over(b).unwrap_or(a)
 }
 
 pub(super) fn fill_in_range(
@@ -169,7 +187,7 @@ pub(super) fn fill_in_range(
     x: &Operand,
     other: &Operand,
 ) -> Result<Storage> {
-    run_number(x.storage.dtype(), Flat(region, value, x, other))
+    run_number(wide(x.storage.dtype()), Flat(region, value, x, other))
 }
 
 struct Flat<'a>(FillRange, Scalar, &'a Operand, &'a Operand);
@@ -186,7 +204,7 @@ impl NumberKernel for Flat<'_> {
         let value = T::from_scalar(value);
         let bounds = |low, high| [T::from_scalar(low), T::from_scalar(high)];
         // `&` and `|` compute both sides, where `&&` and `||` would branch for each element.
-        Ok(CpuStorage::wrap(match region {
+        match region {
             FillRange::Within(low, high) => {
                 let [low, high] = bounds(low, high);
                 map2(
@@ -211,12 +229,12 @@ impl NumberKernel for Flat<'_> {
                     move |x: T, v: T| if (x > low) & (x < high) { v } else { value },
                 )
             }
-        }?))
+        }
     }
 }
 
 pub(super) fn add_scaled(a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
-    run_number(a.storage.dtype(), AddScaled(a, b, alpha))
+    run_number(wide(a.storage.dtype()), AddScaled(a, b, alpha))
 }
 
 struct AddScaled(Operand, Operand, Scalar);
@@ -232,14 +250,16 @@ impl NumberKernel for AddScaled {
         let Self(mut a, b, alpha) = self;
         let alpha = T::from_scalar(alpha);
         let sum = |a: T, b: T| a.plus(alpha.times(b));
-        if let (Some(b), Some(out)) = (slice::<T>(&b)?, owned::<T>(&mut a)) {
+        if b.storage.dtype() == T::DTYPE
+            && let (Some(b), Some(out)) = (slice::<T>(&b)?, owned::<T>(&mut a))
+        {
             parallel_for(b.len(), 1, Items(out, 1), &|range, out| {
                 update(out.0, &b[range], sum);
                 Ok(())
             })?;
             return Ok(a.storage);
         }
-        Ok(CpuStorage::wrap(map2(&a, &b, sum)?))
+        map2(&a, &b, sum)
     }
 }
 
@@ -250,8 +270,7 @@ pub(super) fn compare(op: CompareOp, a: &Operand, b: &Operand) -> Result<Storage
         CompareOp::Ge => (CompareOp::Le, b, a),
         _ => (op, a, b),
     };
-    let (a, b) = (widened(a)?, widened(b)?);
-    run_number(a.storage.dtype(), Compare(op, &a, &b))
+    run_number(wide(a.storage.dtype()), Compare(op, a, b))
 }
 
 struct Compare<'a>(CompareOp, &'a Operand, &'a Operand);
@@ -265,18 +284,17 @@ impl NumberKernel for Compare<'_> {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, a, b) = self;
-        Ok(CpuStorage::wrap(match op {
-            CompareOp::Eq => map2(a, b, |a: T, b: T| a == b),
-            CompareOp::Ne => map2(a, b, |a: T, b: T| a != b),
-            CompareOp::Lt | CompareOp::Gt => map2(a, b, |a: T, b: T| a < b),
-            CompareOp::Le | CompareOp::Ge => map2(a, b, |a: T, b: T| a <= b),
-        }?))
+        match op {
+            CompareOp::Eq => test2(a, b, |a: T, b: T| a == b),
+            CompareOp::Ne => test2(a, b, |a: T, b: T| a != b),
+            CompareOp::Lt | CompareOp::Gt => test2(a, b, |a: T, b: T| a < b),
+            CompareOp::Le | CompareOp::Ge => test2(a, b, |a: T, b: T| a <= b),
+        }
     }
 }
 
 pub(super) fn compare_scalar(op: CompareOp, x: &Operand, number: Scalar) -> Result<Storage> {
-    let x = widened(x)?;
-    run_number(x.storage.dtype(), CompareScalar(op, &x, number))
+    run_number(wide(x.storage.dtype()), CompareScalar(op, x, number))
 }
 
 struct CompareScalar<'a>(CompareOp, &'a Operand, Scalar);
@@ -291,14 +309,14 @@ impl NumberKernel for CompareScalar<'_> {
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, number) = self;
         let number = T::from_scalar(number);
-        Ok(CpuStorage::wrap(match op {
-            CompareOp::Eq => map1(x, move |v: T| v == number),
-            CompareOp::Ne => map1(x, move |v: T| v != number),
-            CompareOp::Lt => map1(x, move |v: T| v < number),
-            CompareOp::Le => map1(x, move |v: T| v <= number),
-            CompareOp::Gt => map1(x, move |v: T| v > number),
-            CompareOp::Ge => map1(x, move |v: T| v >= number),
-        }?))
+        match op {
+            CompareOp::Eq => test1(x, move |v: T| v == number),
+            CompareOp::Ne => test1(x, move |v: T| v != number),
+            CompareOp::Lt => test1(x, move |v: T| v < number),
+            CompareOp::Le => test1(x, move |v: T| v <= number),
+            CompareOp::Gt => test1(x, move |v: T| v > number),
+            CompareOp::Ge => test1(x, move |v: T| v >= number),
+        }
     }
 }
 

@@ -9,12 +9,16 @@
 
 use super::Int8Rows;
 use super::memory::scratch;
-use super::simd::{Level, Loop, MOST_INT8, int8_dot, run_at_best_level};
+use super::simd::{Level, Loop, MOST_INT8, int8_dots, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
 
 /// The greatest rounded input. PyTorch leaves out the eighth bit, because two products of 8 bits overflow 16.
 const MOST: f64 = MOST_INT8 as f64;
+
+/// The number of lines of the weight that are read side by side, far from each other. On a processor whose L3 cache holds the
+/// weight, this reads it in four fifths of the time that one line after the other takes.
+const TOGETHER: usize = 4;
 
 /// A smaller scale counts as this one.
 const LEAST_SCALE: f64 = 6.1e-5;
@@ -28,15 +32,20 @@ pub(super) fn add(a: &[f32], weight: Int8Rows<'_>, out: &mut [f32]) -> Result<()
     let mut dots = scratch::<f32>(count * lines)?;
     let level = Level::highest();
     let items = Items(&mut dots, count);
-    parallel_for(lines, len * count / 48, items, &|range, mut dots| {
-        for (i, line) in range.enumerate() {
-            let codes = &weight.codes[line * len..][..len];
-            let (scale, sum) = (weight.scales[line], i64::from(weight.sums[line]));
-            for (dot, row) in dots.at(i).iter_mut().zip(&rows) {
-                let products = int8_dot(level, &row.codes, codes);
-                let whole = products - i64::from(row.zero_point) * sum;
-                *dot = whole as f32 * (row.scale * scale);
-            }
+    parallel_for(lines, len * count / 48, items, &|range, dots| {
+        let products = Products {
+            level,
+            rows: &rows,
+            weight,
+            len,
+        };
+        let (first, apart) = (range.start, range.len() / TOGETHER);
+        for i in 0..apart {
+            let lines: [_; TOGETHER] = std::array::from_fn(|part| part * apart + i);
+            products.write(first, lines, dots.0);
+        }
+        for i in TOGETHER * apart..range.len() {
+            products.write(first, [i], dots.0);
         }
         Ok(())
     })?;
@@ -46,6 +55,31 @@ pub(super) fn add(a: &[f32], weight: Int8Rows<'_>, out: &mut [f32]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The products of all rows with some lines of the weight.
+struct Products<'a> {
+    level: Level,
+    rows: &'a [Row],
+    weight: Int8Rows<'a>,
+    /// The length of a line.
+    len: usize,
+}
+
+impl Products<'_> {
+    /// Writes those of some lines, which are counted from the first line of `dots`.
+    fn write<const LINES: usize>(&self, first: usize, lines: [usize; LINES], dots: &mut [f32]) {
+        let (weight, len, count) = (&self.weight, self.len, self.rows.len());
+        let codes = lines.map(|line| &weight.codes[(first + line) * len..][..len]);
+        for (at, row) in self.rows.iter().enumerate() {
+            let products = int8_dots(self.level, &row.codes, codes);
+            for (products, line) in products.into_iter().zip(lines) {
+                let (scale, sum) = (weight.scales[first + line], weight.sums[first + line]);
+                let whole = products - i64::from(row.zero_point) * i64::from(sum);
+                dots[line * count + at] = whole as f32 * (row.scale * scale);
+            }
+        }
+    }
 }
 
 /// A row of inputs as `scale · (codes - zero_point)`.

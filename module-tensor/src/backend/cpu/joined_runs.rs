@@ -134,7 +134,7 @@ pub(super) fn next<'a, T>(rest: &mut &'a mut [T], length: usize) -> &'a mut [T] 
 
 #[cfg(test)]
 mod tests {
-    use super::super::runs::{map1, map2};
+    use super::super::runs::{map1, map2_wide};
     use super::{BLOCK, SHORT};
     use crate::backend::Operand;
     use crate::backend::cpu::CpuStorage;
@@ -171,7 +171,7 @@ mod tests {
                     assert_eq!(*map1(&a, |v: i64| v).unwrap(), a_values);
                     for b_strides in strides {
                         let (b, b_values) = operand(rows, columns, b_strides);
-                        let differences = map2(&a, &b, |a: i64, b: i64| a - b).unwrap();
+                        let differences = map2_wide(&a, &b, |a: i64, b: i64| a - b).unwrap();
                         let pairs = a_values.iter().zip(&b_values);
                         let expected: Vec<i64> = pairs.map(|(a, b)| a - b).collect();
                         assert_eq!(

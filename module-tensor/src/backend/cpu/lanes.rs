@@ -2,6 +2,7 @@
 //! functions of whole slices.
 
 use super::float::Float;
+use super::narrow::Narrow;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
@@ -18,11 +19,20 @@ pub(super) const WIDE_LANES: usize = 64;
 pub(super) const BLOCK: usize = 1024;
 
 /// As [`BLOCK`], for sums in [`WIDE_LANES`], whose lanes take some time to add up.
-const LANES_BLOCK: usize = WIDE_LANES * 64;
+pub(super) const LANES_BLOCK: usize = WIDE_LANES * 64;
 
 /// `Σ xᵢ`
 pub(super) fn sum<T: Number>(x: &[T]) -> T {
     sum_by_blocks(x, |block| run_at_best_level(Sum(block)))
+}
+
+/// [`sum`] of at most [`MOST_IN_ORDER`] numbers, which are widened block by block; `buffer` has room for
+/// [`LANES_BLOCK`], or for all of them.
+pub(super) fn sum_narrow<T: Narrow<Wide: Number>>(x: &[T], buffer: &mut [T::Wide]) -> T::Wide {
+    sum_of_blocks(x, |block| {
+        T::widen(block, buffer);
+        run_at_best_level(Sum(&buffer[..block.len()]))
+    })
 }
 
 /// `Σ xᵢ²`
@@ -34,7 +44,7 @@ pub(super) fn sum_of_squares<T: Number>(x: &[T]) -> T {
 
 /// The sum of what is computed of each block.
 fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) -> T {
-    if x.len() < 2 * LONG {
+    if x.len() <= MOST_IN_ORDER {
         return sum_of_blocks(x, block);
     }
     // Each stretch is added up by one thread, so that their number does not change the order.
@@ -55,9 +65,12 @@ fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) ->
 /// The minimum number of elements that one thread adds up.
 const LONG: usize = 1 << 16;
 
-fn sum_of_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T) -> T {
+/// The maximum number of elements that are added up as one stretch.
+pub(super) const MOST_IN_ORDER: usize = 2 * LONG - 1;
+
+fn sum_of_blocks<T, U: Number>(x: &[T], mut block: impl FnMut(&[T]) -> U) -> U {
     let blocks = x.chunks(LANES_BLOCK);
-    blocks.fold(T::zero(), |sum, x| sum.plus(block(x)))
+    blocks.fold(U::zero(), |sum, x| sum.plus(block(x)))
 }
 
 /// [`sum`] of at most [`LANES_BLOCK`] elements, to be run in a loop.

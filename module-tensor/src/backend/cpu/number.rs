@@ -6,6 +6,7 @@ use ndarray::LinalgScalar;
 use super::Element;
 use super::fmod;
 use super::gemm::{Matrix, MatrixMut, multiply};
+use super::narrow::Widened;
 use crate::{Complex, F8E4M3, F8E5M2, Scalar};
 
 /// Elements of one number.
@@ -102,7 +103,7 @@ impl Convert for i64 {
 }
 
 /// The types in which the CPU computes; half precision goes through `f32`.
-pub(super) trait Number: Convert + PartialOrd + LinalgScalar {
+pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;

@@ -4,11 +4,13 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use std::ops::Range;
+
 use super::aligned_vec::AlignedVec;
 use super::float::Float;
-use super::memory::filled;
+use super::memory::{filled, scratch};
 use super::simd::{Level, Leveled, Loop, PANEL, run_at_best_level};
-use super::threads::{Items, parallel_for_again};
+use super::threads::{Items, parallel_for};
 use super::transpose::columns_of_lines;
 use crate::Result;
 use crate::zip::zip_mut;
@@ -31,80 +33,112 @@ pub(super) struct Panels<T: Float> {
     width: usize,
 }
 
+/// The order in which a product reads the panels.
+///
+/// A product that follows on another of the same panels finds those in the cache that were read last, if the cache holds fewer
+/// than all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    FirstToLast,
+    LastToFirst,
+}
+
+impl Order {
+    /// The order of a step: every other way.
+    pub(super) fn of_step(step: usize) -> Self {
+        match step % 2 {
+            0 => Self::FirstToLast,
+            _ => Self::LastToFirst,
+        }
+    }
+
+    /// Which of `count` comes at this place.
+    #[inline(always)]
+    fn at(self, place: usize, count: usize) -> usize {
+        match self {
+            Self::FirstToLast => place,
+            Self::LastToFirst => count - 1 - place,
+        }
+    }
+}
+
 impl<T: Float> Panels<T> {
-    /// Packs a matrix `[depth, width]`.
-    pub(super) fn new(matrix: &[T], depth: usize, width: usize) -> Result<Self> {
-        Self::laid_out(depth, width, |panel, columns| {
+    /// Packs some columns of a matrix of `depth` rows, each of `pitch` elements.
+    pub(super) fn of_columns(
+        matrix: &[T],
+        [depth, pitch]: [usize; 2],
+        columns: Range<usize>,
+    ) -> Result<Self> {
+        Self::laid_out(depth, columns.len(), |panel, part| {
+            let part = columns.start + part.start..columns.start + part.end;
             for (p, line) in panel.iter_mut().enumerate() {
-                let row = &matrix[p * width..][columns.clone()];
+                let row = &matrix[p * pitch..][part.clone()];
                 line[..row.len()].copy_from_slice(row);
             }
         })
     }
 
-    /// Packs a matrix `[width, depth]`, transposed.
-    pub(super) fn from_transposed(matrix: &[T], depth: usize, width: usize) -> Result<Self> {
+    /// Packs `width` columns of `depth` elements, each of which is a slice.
+    pub(super) fn from_lines<'a>(
+        depth: usize,
+        width: usize,
+        line: impl Fn(usize) -> &'a [T] + Sync,
+    ) -> Result<Self>
+    where
+        T: 'a,
+    {
         Self::laid_out(depth, width, |panel, columns| {
-            let columns = columns.map(|column| &matrix[column * depth..][..depth]);
-            columns_of_lines(columns, panel.as_flattened_mut(), WIDE);
+            columns_of_lines(columns.map(&line), panel.as_flattened_mut(), WIDE);
         })
     }
 
     fn laid_out(
         depth: usize,
         width: usize,
-        fill: impl Fn(&mut [[T; WIDE]], std::ops::Range<usize>),
+        fill: impl Fn(&mut [[T; WIDE]], Range<usize>) + Sync,
     ) -> Result<Self> {
         let panels = width.div_ceil(WIDE);
-        let mut data = filled(panels * depth * WIDE, T::zero())?;
-        for (i, panel) in data.chunks_exact_mut((depth * WIDE).max(1)).enumerate() {
-            let columns = i * WIDE..width.min((i + 1) * WIDE);
-            fill(panel.as_chunks_mut().0, columns);
-        }
+        let len = panels * depth * WIDE;
+        let mut data = match width % WIDE {
+            0 => scratch(len)?,
+            _ => filled(len, T::zero())?,
+        };
+        let items = Items(&mut data, depth * WIDE);
+        parallel_for(panels, depth * WIDE / 3, items, &|range, data| {
+            for (i, panel) in range.zip(data.0.chunks_exact_mut((depth * WIDE).max(1))) {
+                let columns = i * WIDE..width.min((i + 1) * WIDE);
+                fill(panel.as_chunks_mut().0, columns);
+            }
+            Ok(())
+        })?;
         Ok(Self { data, depth, width })
     }
 
-    /// About how many nanoseconds the product with a row takes.
-    pub(super) fn steps(&self) -> usize {
-        self.data.len() / 32
-    }
-
-    /// `out += a · matrix` for all rows of `a`.
+    /// `out += a · matrix` for all rows of `a`, on this thread.
     ///
-    /// The bits of a row do not depend on the rows beside it.
-    pub(super) fn add(&self, a: &[T], out: &mut [T]) {
+    /// The bits of a row depend neither on the rows beside it nor on the order.
+    pub(super) fn add(&self, a: &[T], out: &mut [T], order: Order) {
         let Self { depth, width, .. } = *self;
         if depth == 0 || width == 0 {
             return;
         }
         let panels = self;
-        let rows = (a.len() / depth).min(out.len() / width);
-        match rows {
-            0 => return,
-            1 => {}
-            _ => {
-                return Level::highest().run(Product {
-                    panels,
-                    a,
-                    out,
-                    rows,
-                });
-            }
-        }
-        let len = SIDE_BY_SIDE * depth * WIDE;
-        let count = self.data.len().div_ceil(len);
-        let items = Items(out, SIDE_BY_SIDE * WIDE);
-        // Steps of a sequence follow each other.
-        let done = parallel_for_again(count, len / 32, items, &|groups, out| {
-            run_at_best_level(RowProduct {
-                panels: &self.data[groups.start * len..],
+        match (a.len() / depth).min(out.len() / width) {
+            0 => {}
+            1 => run_at_best_level(RowProduct {
+                panels: &self.data,
                 a: &a[..depth],
-                out: out.0,
-            });
-            Ok(())
-        });
-        // The work above does not fail.
-        debug_assert!(done.is_ok());
+                out,
+                order,
+            }),
+            rows => Level::highest().run(Product {
+                panels,
+                a,
+                out,
+                rows,
+                order,
+            }),
+        }
     }
 }
 
@@ -113,6 +147,7 @@ struct RowProduct<'a, T> {
     panels: &'a [T],
     a: &'a [T],
     out: &'a mut [T],
+    order: Order,
 }
 
 impl<T: Float> Loop for RowProduct<'_, T> {
@@ -120,12 +155,22 @@ impl<T: Float> Loop for RowProduct<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { panels, a, out } = self;
+        let Self {
+            panels,
+            a,
+            out,
+            order,
+        } = self;
         let len = a.len() * WIDE;
-        let groups = panels.chunks(SIDE_BY_SIDE * len);
-        for (group, out) in groups.zip(out.chunks_mut(SIDE_BY_SIDE * WIDE)) {
-            if group.len() == SIDE_BY_SIDE * len {
-                row(group.as_chunks().0, a, out);
+        let group_len = SIDE_BY_SIDE * len;
+        let count = panels.len().div_ceil(group_len);
+        for place in 0..count {
+            let i = order.at(place, count);
+            let group = &panels[i * group_len..];
+            let out = &mut out[i * SIDE_BY_SIDE * WIDE..];
+            if group.len() >= group_len {
+                let out_len = out.len().min(SIDE_BY_SIDE * WIDE);
+                row(group[..group_len].as_chunks().0, a, &mut out[..out_len]);
                 continue;
             }
             for (panel, out) in group.chunks_exact(len).zip(out.chunks_mut(WIDE)) {
@@ -142,6 +187,7 @@ struct Product<'a, T: Float> {
     a: &'a [T],
     out: &'a mut [T],
     rows: usize,
+    order: Order,
 }
 
 impl<T: Float> Leveled for Product<'_, T> {
@@ -171,6 +217,7 @@ impl<T: Float> Product<'_, T> {
             a,
             out,
             rows,
+            order,
         } = self;
         let (depth, width) = (panels.depth, panels.width);
         // Rows of about one number in every tile, the elements of a column side by side.
@@ -182,7 +229,11 @@ impl<T: Float> Product<'_, T> {
             columns_of_lines(a[part.clone()].chunks_exact(depth), &mut tiles[part], tall);
             left -= tall;
         }
-        for (i, pair) in panels.data.chunks(2 * depth * WIDE).enumerate() {
+        let pair_len = 2 * depth * WIDE;
+        let count = panels.data.len().div_ceil(pair_len);
+        for place in 0..count {
+            let i = order.at(place, count);
+            let pair = &panels.data[i * pair_len..panels.data.len().min((i + 1) * pair_len)];
             let pair = pair.as_chunks().0;
             let columns = 2 * i * WIDE..width.min(2 * (i + 1) * WIDE);
             let mut left = rows;
@@ -239,7 +290,7 @@ fn tile<T: Float, const ROWS: usize>(
     a: &[T],
     out: &mut [T],
     width: usize,
-    columns: &std::ops::Range<usize>,
+    columns: &Range<usize>,
 ) {
     let factors = a.as_chunks::<ROWS>().0;
     let (first, second) = panels.split_at(factors.len());
@@ -264,7 +315,7 @@ fn add<T: Float>(out: &mut [T], sums: [T; WIDE]) {
 
 #[cfg(test)]
 mod tests {
-    use super::Panels;
+    use super::{Order, Panels};
 
     /// Numbers without a pattern.
     fn numbers(len: usize) -> Vec<f32> {
@@ -281,24 +332,37 @@ mod tests {
             for (i, &v) in matrix.iter().enumerate() {
                 turned[i % width * depth + i / width] = v;
             }
-            let both = [
-                Panels::new(&matrix, depth, width).unwrap(),
-                Panels::from_transposed(&turned, depth, width).unwrap(),
+            let size = [depth, width];
+            let all = [
+                Panels::of_columns(&matrix, size, 0..width).unwrap(),
+                Panels::from_lines(depth, width, |i| &turned[i * depth..][..depth]).unwrap(),
             ];
+            let some = width / 3..width - width / 4;
+            let some = [(
+                Panels::of_columns(&matrix, size, some.clone()).unwrap(),
+                some,
+            )];
+            let all = all.map(|panels| (panels, 0..width));
             for rows in [0, 1, 2, 5, 7, 8, 21] {
-                let (a, start) = (numbers(rows * depth), numbers(rows * width));
-                let element = |i: usize| {
-                    let (row, column) = (i / width, i % width);
-                    let sum = (0..depth).fold(0.0_f32, |sum, p| {
-                        a[row * depth + p].mul_add(matrix[p * width + column], sum)
-                    });
-                    (start[i] + sum).to_bits()
-                };
-                for panels in &both {
-                    let mut out = start.clone();
-                    panels.add(&a, &mut out);
-                    let is_same = (0..out.len()).all(|i| out[i].to_bits() == element(i));
-                    assert!(is_same, "{rows} rows by [{depth}, {width}]");
+                let a = numbers(rows * depth);
+                for (panels, columns) in all.iter().chain(&some) {
+                    let start = numbers(rows * columns.len());
+                    let element = |i: usize| {
+                        let (row, column) = (i / columns.len(), columns.start + i % columns.len());
+                        let sum = (0..depth).fold(0.0_f32, |sum, p| {
+                            a[row * depth + p].mul_add(matrix[p * width + column], sum)
+                        });
+                        (start[i] + sum).to_bits()
+                    };
+                    for order in [Order::FirstToLast, Order::LastToFirst] {
+                        let mut out = start.clone();
+                        panels.add(&a, &mut out, order);
+                        let is_same = (0..out.len()).all(|i| out[i].to_bits() == element(i));
+                        assert!(
+                            is_same,
+                            "{rows} rows by [{depth}, {width}], {columns:?}, {order:?}"
+                        );
+                    }
                 }
             }
         }

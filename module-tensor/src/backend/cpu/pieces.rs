@@ -1,7 +1,6 @@
-//! Kernels on operands of narrow types, a piece at a time.
+//! Kernels along the last dimension of operands of narrow types, some rows at a time.
 //!
-//! To widen whole operands, compute and narrow the result are three passes through memory. A piece stays in the cache from
-//! the first to the last. Operands that do not lie in row-major order are still widened as a whole.
+//! Rows stay in the cache until the result is rounded. Operands that do not lie in row-major order are widened as a whole.
 
 use half::{bf16, f16};
 
@@ -12,54 +11,15 @@ use super::memory::scratch;
 use super::narrow::Narrow;
 use super::threads::{Items, parallel_for};
 use super::view::slice;
-use super::{CpuStorage, Element, Operand, Storage, elements_of};
+use super::{CpuStorage, Operand, Storage, elements_of};
 use crate::layout::{Layout, Shape};
-use crate::zip::zip_mut;
 use crate::{DType, Result};
 
 /// The maximum number of elements of a piece. No kernel shares so few among threads, which share the pieces.
 const PIECE: usize = 1 << 12;
 
-/// What a kernel makes of operands of one shape, of which it takes each element by itself.
-type EachKernel<'k, const N: usize> = &'k (dyn Fn(&[Operand; N]) -> Result<Storage> + Sync);
-
 /// What a kernel makes of operands of one shape along this dimension.
 type RowKernel<'k, const N: usize> = &'k (dyn Fn(&[Operand; N], usize) -> Result<Storage> + Sync);
-
-/// [`through_wide`] for a kernel of elements.
-pub(super) fn each_through_wide<const N: usize>(
-    operands: [Operand; N],
-    kernel: EachKernel<'_, N>,
-) -> Result<Storage> {
-    match narrowed(&operands, Rows::elements(&operands), &|x, _| kernel(x))? {
-        Some(out) => Ok(out),
-        None => through_wide(operands, |operands| kernel(&operands)),
-    }
-}
-
-/// [`through_f32`](super::map::through_f32) for a kernel of elements.
-pub(super) fn each_through_f32<const N: usize>(
-    operands: [Operand; N],
-    kernel: EachKernel<'_, N>,
-) -> Result<Storage> {
-    match is_half(&operands) {
-        true => each_through_wide(operands, kernel),
-        false => kernel(&operands),
-    }
-}
-
-/// The result of a kernel of elements that widens its operands and makes truth values of them.
-pub(super) fn each_to_bool<const N: usize>(
-    operands: [Operand; N],
-    kernel: EachKernel<'_, N>,
-) -> Result<Storage> {
-    let of_piece: RowKernel<'_, N> = &|x, _| kernel(x);
-    let rows = Rows::elements(&operands);
-    let out = types!(dtype_of(&operands), T => {
-            in_pieces::<T, bool, N>(&operands, rows, take::<bool>, of_piece)?
-        }; F16 f16, BF16 bf16, I32 i32, U8 u8; _other => None);
-    out.map_or_else(|| kernel(&operands), Ok)
-}
 
 /// What a kernel makes of a row.
 #[derive(Clone, Copy)]
@@ -114,7 +74,7 @@ fn narrowed<const N: usize>(
     rows: Rows,
     kernel: RowKernel<'_, N>,
 ) -> Result<Option<Storage>> {
-    types!(dtype_of(operands), T => in_pieces::<T, T, N>(operands, rows, narrow::<T>, kernel);
+    types!(dtype_of(operands), T => in_pieces::<T, N>(operands, rows, kernel);
         F16 f16, BF16 bf16, I32 i32, U8 u8; _other => Ok(None))
 }
 
@@ -134,14 +94,6 @@ impl Rows {
         width: 1,
         out: 1,
     };
-
-    fn elements(operands: &[Operand]) -> Self {
-        let count = operands.first().map_or(0, |x| x.layout.shape().numel());
-        Self {
-            count,
-            ..Self::NONE
-        }
-    }
 
     fn along(operands: &[Operand], dim: usize, per_row: PerRow) -> Self {
         let Some(shape) = operands.first().map(|x| x.layout.shape()) else {
@@ -164,12 +116,10 @@ impl Rows {
     }
 }
 
-/// Runs a kernel on pieces of operands of type `T`; `put` moves its result into one of type `U`. `None` if it is to run on
-/// the whole operands.
-fn in_pieces<T: Narrow, U: Element, const N: usize>(
+/// Runs a kernel on pieces of operands of type `T`. `None` if it is to run on the whole operands.
+fn in_pieces<T: Narrow, const N: usize>(
     operands: &[Operand; N],
     rows: Rows,
-    put: fn(&Storage, &mut [U]) -> Result<()>,
     kernel: RowKernel<'_, N>,
 ) -> Result<Option<Storage>> {
     if !rows.are_many() {
@@ -184,7 +134,7 @@ fn in_pieces<T: Narrow, U: Element, const N: usize>(
     }
     let Rows { count, width, out } = rows;
     let group = PIECE / width;
-    let mut values = scratch::<U>(count * out)?;
+    let mut values = scratch::<T>(count * out)?;
     let items = Items(&mut values, group * out);
     let pieces = count.div_ceil(group);
     parallel_for(pieces, 2 * PIECE, items, &|range, results| {
@@ -210,23 +160,11 @@ fn in_pieces<T: Narrow, U: Element, const N: usize>(
                 let narrow = &whole[start * width..][..rows * width];
                 T::widen(narrow, wide.unwrap_or_default());
             }
-            put(&kernel(&piece, 1)?, results)?;
+            T::narrow(elements_of(&kernel(&piece, 1)?)?, results);
         }
         Ok(())
     })?;
     Ok(Some(CpuStorage::wrap(values)))
-}
-
-fn narrow<T: Narrow>(from: &Storage, to: &mut [T]) -> Result<()> {
-    T::narrow(elements_of(from)?, to);
-    Ok(())
-}
-
-fn take<T: Element>(from: &Storage, to: &mut [T]) -> Result<()> {
-    for (to, &from) in zip_mut(to, elements_of(from)?) {
-        *to = from;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -234,15 +172,12 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::{BinaryOp, CompareOp, ReduceOp, SoftmaxOp, elementwise, reduce, softmax};
+    use super::super::{ReduceOp, SoftmaxOp, reduce, softmax};
     use super::{
-        Operand, PIECE, PerRow, Storage, each_through_wide, each_to_bool, rows_through_f32,
-        rows_through_wide, through_wide,
+        Operand, PIECE, PerRow, Storage, rows_through_f32, rows_through_wide, through_wide,
     };
     use crate::layout::Layout;
     use crate::{DType, Error, Result, Tensor, set_num_threads};
-
-    const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::I32, DType::U8];
 
     /// Numbers that do not begin at the start of their memory.
     fn numbers(shape: &[usize], dtype: DType, step: i64) -> Tensor {
@@ -264,39 +199,6 @@ mod tests {
         let len = crate::backend::dispatch::dispatch!(storage.dtype(), T => super::elements_of::<T>(&storage).unwrap().len());
         let x = Tensor::from_storage(storage, Layout::contiguous(len.into()));
         x.to_dtype(DType::F64).unwrap().to_vec().unwrap()
-    }
-
-    #[test]
-    fn elements_in_pieces_are_those_of_the_whole() {
-        for len in [
-            0,
-            1,
-            PIECE - 1,
-            PIECE,
-            PIECE + 1,
-            3 * PIECE + 5,
-            41 * PIECE + 1,
-        ] {
-            for dtype in DTYPES {
-                let (a, b) = (numbers(&[len], dtype, 7), numbers(&[len], dtype, 13));
-                let (a, b) = (a.operand(), b.operand());
-                let kernel = |x: &[Operand; 2]| elementwise::binary(BinaryOp::Mul, &x[0], &x[1]);
-                let want = read(through_wide([a.clone(), b.clone()], |x| kernel(&x)));
-                let op = CompareOp::Lt;
-                let less = read(elementwise::compare(op, &a, &b));
-                for threads in [1, 3] {
-                    set_num_threads(threads);
-                    let got = each_through_wide([a.clone(), b.clone()], &kernel);
-                    assert_eq!(got.as_ref().unwrap().dtype(), dtype);
-                    assert!(read(got) == want, "{len} {dtype} {threads}");
-                    let got = each_to_bool([a.clone(), b.clone()], &|[a, b]| {
-                        elementwise::compare(op, a, b)
-                    });
-                    assert_eq!(got.as_ref().unwrap().dtype(), DType::Bool);
-                    assert!(read(got) == less, "{len} {dtype} {threads}");
-                }
-            }
-        }
     }
 
     #[test]
@@ -332,7 +234,7 @@ mod tests {
     /// The most elements that a kernel is given of an operand.
     fn most(x: &Tensor) -> usize {
         let most = AtomicUsize::new(0);
-        let out = each_through_wide([x.operand()], &|[x]| {
+        let out = rows_through_wide([x.operand()], 1, PerRow::Row, &|[x], _| {
             most.fetch_max(x.layout.shape().numel(), Ordering::Relaxed);
             Ok(x.storage.clone())
         });
@@ -345,7 +247,7 @@ mod tests {
         let x = numbers(&[PIECE, 2], DType::BF16, 3);
         assert_eq!(most(&x), PIECE);
         assert_eq!(most(&x.t().unwrap()), 2 * PIECE);
-        assert_eq!(most(&numbers(&[PIECE], DType::I32, 3)), PIECE);
+        assert_eq!(most(&numbers(&[1, PIECE], DType::I32, 3)), PIECE);
         assert_eq!(most(&x.to_dtype(DType::F32).unwrap()), 2 * PIECE);
     }
 
@@ -353,8 +255,8 @@ mod tests {
     fn memory_that_a_kernel_keeps_is_not_written_over() {
         set_num_threads(1);
         let kept = Mutex::new(Vec::new());
-        let x = numbers(&[3 * PIECE], DType::F16, 17);
-        let out = each_through_wide([x.operand()], &|[x]| {
+        let x = numbers(&[3, PIECE], DType::F16, 17);
+        let out = rows_through_wide([x.operand()], 1, PerRow::Row, &|[x], _| {
             kept.lock().unwrap().push(x.storage.clone());
             Ok(x.storage.clone())
         });
@@ -371,8 +273,9 @@ mod tests {
 
     #[test]
     fn the_error_of_a_piece_is_the_error() {
-        let x = numbers(&[2 * PIECE], DType::U8, 1);
-        let out = each_through_wide([x.operand()], &|_| Err(Error::custom("refused")));
+        let x = numbers(&[2, PIECE], DType::U8, 1);
+        let refuse = |_: &[Operand; 1], _| Err(Error::custom("refused"));
+        let out = rows_through_wide([x.operand()], 1, PerRow::Row, &refuse);
         assert_eq!(out.err().unwrap().to_string(), "refused");
     }
 }

@@ -6,14 +6,20 @@ use super::fold::{extreme_of_line, fold_rows, product_of_line};
 use super::lanes::{sum, sum_of_squares};
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
-use super::reduced_lines::Lines;
+use super::reduced_lines::{Lines, apart};
 use super::sum_columns::sum_columns;
 use super::threads::{Items, parallel_for};
 use super::{CpuStorage, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
+use crate::layout::Layout;
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
-    run_number(x.storage.dtype(), Reduce(op, x, dims))
+    let Some((others, last)) = apart(x.layout.shape(), dims) else {
+        return run_number(x.storage.dtype(), Reduce(op, x, dims));
+    };
+    let layout = Layout::contiguous(x.layout.shape().reduced(last, true));
+    let storage = run_number(x.storage.dtype(), Reduce(op, x, last))?;
+    reduce(op, Operand { storage, layout }, others)
 }
 
 struct Reduce<'a>(ReduceOp, Operand, &'a [usize]);
@@ -58,7 +64,12 @@ impl NumberKernel for Reduce<'_> {
 
 /// The sums of squares, in the order in which [`reduce`] sums.
 pub(super) fn sum_squares(x: Operand, dims: &[usize]) -> Result<Storage> {
-    run_number(x.storage.dtype(), SumSquares(x, dims))
+    let Some((others, last)) = apart(x.layout.shape(), dims) else {
+        return run_number(x.storage.dtype(), SumSquares(x, dims));
+    };
+    let layout = Layout::contiguous(x.layout.shape().reduced(last, true));
+    let storage = run_number(x.storage.dtype(), SumSquares(x, last))?;
+    reduce(ReduceOp::Sum, Operand { storage, layout }, others)
 }
 
 struct SumSquares<'a>(Operand, &'a [usize]);

@@ -4,6 +4,7 @@ use super::copy::copy;
 use super::view::{RowMajor, to_row_major};
 use super::{Element, Operand};
 use crate::Result;
+use crate::layout::Shape;
 
 /// With fewer elements side by side, a loop over rows is slower than copying each line into one piece.
 const FEW: usize = 8;
@@ -15,6 +16,20 @@ pub(super) struct Lines<'a, T: Element> {
     pub(super) inner: usize,
 }
 
+/// Dimensions in ascending order as those up to a gap and the neighbors after it, unless all are neighbors. Dimensions of
+/// one element are no gap. Reduced one after the other, both need no copy of the elements.
+pub(super) fn apart<'d>(shape: &Shape, dims: &'d [usize]) -> Option<(&'d [usize], &'d [usize])> {
+    if shape.contains(&0) {
+        return None;
+    }
+    let is_gap = |pair: &[usize]| {
+        let between = shape.get(pair[0] + 1..pair[1]);
+        between.is_some_and(|sizes| sizes.iter().any(|&size| size > 1))
+    };
+    let last = dims.windows(2).rposition(is_gap)?;
+    Some(dims.split_at(last + 1))
+}
+
 impl<'a, T: Element> Lines<'a, T> {
     /// The lines along these dimensions.
     pub(super) fn along(x: &'a Operand, dims: &[usize]) -> Result<Self> {
@@ -22,10 +37,11 @@ impl<'a, T: Element> Lines<'a, T> {
         // Without elements, the other sizes may multiply to anything.
         let product = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1, usize::saturating_mul);
         let count = product(&mut dims.iter().map(|&dim| shape[dim]));
-        let start = dims.first().copied().unwrap_or(0);
-        let are_neighbors = dims.iter().zip(start..).all(|(&dim, at)| dim == at);
-        let inner = product(&mut shape.iter().skip(start + dims.len()).copied());
-        if are_neighbors && (inner == 1 || inner >= FEW || start == 0) {
+        let before = shape.iter().take(dims.first().copied().unwrap_or(0));
+        let after = shape.iter().skip(dims.last().map_or(0, |last| last + 1));
+        let (outer, inner) = (product(&mut before.copied()), product(&mut after.copied()));
+        let are_neighbors = dims.is_sorted() && apart(shape, dims).is_none();
+        if are_neighbors && (inner == 1 || inner >= FEW || outer == 1) {
             let values = to_row_major(x)?;
             return Ok(Self {
                 values,

@@ -3,23 +3,26 @@
 use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
-use super::joined_runs::{BLOCK, Group, next};
+use super::copy::copy;
+use super::joined_runs::{BLOCK, Group, Joined, next};
 use super::memory::scratch;
-use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{is_read_whole, or_copy, slice};
+use super::view::{is_read_whole, slice};
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};
 use crate::zip::{zip_mut, zip_mut2};
+
+/// What an operation makes of a run of each operand.
+pub(super) type OfRuns<'f, T, U, const N: usize> = &'f (dyn Fn([&[T]; N], &mut [U]) + Sync);
 
 /// `f` of each element, in row-major order.
 pub(super) fn map1<T: Element, U: Element>(
     x: &Operand,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<AlignedVec<U>> {
-    runs1(x, 1, &|x, out| {
+    runs([x], 1, &|[x], out| {
         // A copy of what the function has captured cannot be changed by a write to `out`.
         let own = f;
         for (out, &v) in zip_mut(out, x) {
@@ -31,18 +34,9 @@ pub(super) fn map1<T: Element, U: Element>(
 /// A function of whole slices of one length, which the elements in row-major order are cut into.
 pub(super) fn map_slices<T: Element, U: Element>(
     x: &Operand,
-    f: OfRun<'_, T, U>,
+    f: fn(&[T], &mut [U]),
 ) -> Result<AlignedVec<U>> {
-    runs1(x, 1, f)
-}
-
-/// The same of two operands, whose layouts have one shape.
-pub(super) fn map_pairs_of_slices<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: OfRuns<'_, A, B, U>,
-) -> Result<AlignedVec<U>> {
-    runs2(a, b, f)
+    runs([x], 1, &|[x], out| f(x, out))
 }
 
 /// [`map1`] with all the vector instructions that the processor has, for functions of many steps.
@@ -50,85 +44,24 @@ pub(super) fn map1_wide<T: Element, U: Element>(
     x: &Operand,
     f: impl Fn(T) -> U + Copy + Sync,
 ) -> Result<AlignedVec<U>> {
-    runs1(x, 2, &|x, out| run_at_best_level(Each { x, out, f }))
+    runs([x], 2, &|[x], out| run_at_best_level(Each { x, out, f }))
 }
 
-/// A function too large for the compiler to inline as a closure; a call for each element costs a hundred
-/// times more.
-pub(super) trait Steps<T, U = T>: Copy + Sync {
-    /// To be marked `#[inline(always)]`.
-    fn of(self, v: T) -> U;
-}
-
-/// [`map1_wide`] of such a function.
-pub(super) fn map1_steps<T: Element>(x: &Operand, steps: impl Steps<T>) -> Result<AlignedVec<T>> {
-    runs1(x, 2, &|x, out| run_at_best_level(EachOf { x, out, steps }))
-}
-
-/// How many numbers are looked through for large ones while they are in the cache.
-const PIECE: usize = 1024;
-
-/// [`map1_wide`] of a function of numbers whose magnitude is at most `most`; `beyond` is that of larger ones, which are
-/// few.
-pub(super) fn map1_within<T: Number>(
-    x: &Operand,
-    f: impl Fn(T) -> T + Copy + Sync,
-    most: T,
-    beyond: fn(T) -> T,
-) -> Result<AlignedVec<T>> {
-    runs1(x, 2, &|x, out| {
-        for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
-            run_at_best_level(Each { x, out, f });
-            if run_at_best_level(Exceed { x, most }) {
-                for (out, &v) in zip_mut(out, x) {
-                    if v.magnitude() > most {
-                        *out = beyond(v);
-                    }
-                }
-            }
-        }
+/// `f` of each pair of elements, with all the vector instructions that the processor has.
+pub(super) fn map2_wide<T: Element, U: Element>(
+    a: &Operand,
+    b: &Operand,
+    f: impl Fn(T, T) -> U + Copy + Sync,
+) -> Result<AlignedVec<U>> {
+    runs([a, b], 1, &|[a, b], out| {
+        run_at_best_level(EachPair { a, b, out, f });
     })
 }
 
-/// Whether any number is of a magnitude above `most`.
-struct Exceed<'a, T> {
-    x: &'a [T],
-    most: T,
-}
-
-impl<T: Number> Loop for Exceed<'_, T> {
-    type Output = bool;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> bool {
-        let exceeds = |v: &T| v.magnitude() > self.most;
-        self.x.iter().fold(false, |any, v| any | exceeds(v))
-    }
-}
-
-struct EachOf<'a, T, S> {
-    x: &'a [T],
-    out: &'a mut [T],
-    steps: S,
-}
-
-impl<T: Element, S: Steps<T>> Loop for EachOf<'_, T, S> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        for (out, &v) in zip_mut(self.out, self.x) {
-            *out = self.steps.of(v);
-        }
-    }
-}
-
-struct Each<'a, T, U, F> {
-    x: &'a [T],
-    out: &'a mut [U],
-    f: F,
+pub(super) struct Each<'a, T, U, F> {
+    pub(super) x: &'a [T],
+    pub(super) out: &'a mut [U],
+    pub(super) f: F,
 }
 
 impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
@@ -145,40 +78,14 @@ impl<T: Copy, U: Element, F: Fn(T) -> U> Loop for Each<'_, T, U, F> {
     }
 }
 
-/// `f` of each pair of elements, in row-major order; the layouts have one shape.
-pub(super) fn map2<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: impl Fn(A, B) -> U + Copy + Sync,
-) -> Result<AlignedVec<U>> {
-    runs2(a, b, &|a, b, out| {
-        // As in `map1`.
-        let own = f;
-        for (out, &a, &b) in zip_mut2(out, a, b) {
-            *out = own(a, b);
-        }
-    })
+pub(super) struct EachPair<'a, T, U, F> {
+    pub(super) a: &'a [T],
+    pub(super) b: &'a [T],
+    pub(super) out: &'a mut [U],
+    pub(super) f: F,
 }
 
-/// [`map2`] with all the vector instructions that the processor has.
-pub(super) fn map2_wide<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: impl Fn(A, B) -> U + Copy + Sync,
-) -> Result<AlignedVec<U>> {
-    runs2(a, b, &|a, b, out| {
-        run_at_best_level(EachPair { a, b, out, f })
-    })
-}
-
-struct EachPair<'a, A, B, U, F> {
-    a: &'a [A],
-    b: &'a [B],
-    out: &'a mut [U],
-    f: F,
-}
-
-impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B, U, F> {
+impl<T: Copy, U: Element, F: Fn(T, T) -> U> Loop for EachPair<'_, T, U, F> {
     type Output = ();
 
     #[inline(always)]
@@ -190,111 +97,65 @@ impl<A: Copy, B: Copy, U: Element, F: Fn(A, B) -> U> Loop for EachPair<'_, A, B,
     }
 }
 
-/// [`map2_wide`] of a function that is too large to be inlined as a closure.
-pub(super) fn map2_steps<T: Element>(
-    a: &Operand,
-    b: &Operand,
-    steps: impl Steps<(T, T), T>,
-) -> Result<AlignedVec<T>> {
-    runs2(a, b, &|a, b, out| {
-        run_at_best_level(EachPairOf { a, b, out, steps })
-    })
-}
-
-struct EachPairOf<'a, T, S> {
-    a: &'a [T],
-    b: &'a [T],
-    out: &'a mut [T],
-    steps: S,
-}
-
-impl<T: Element, S: Steps<(T, T), T>> Loop for EachPairOf<'_, T, S> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        for (out, &a, &b) in zip_mut2(self.out, self.a, self.b) {
-            *out = self.steps.of((a, b));
-        }
-    }
-}
-
 /// Fewer elements are not shared among threads.
 const FEW: usize = 256;
 
-// The loops below are compiled once for each combination of types; what an operation does with a
-// run is behind a pointer, because there are many operations and a run is long.
-
-/// What an operation makes of a run, and of two.
-type OfRun<'f, T, U> = &'f (dyn Fn(&[T], &mut [U]) + Sync);
-type OfRuns<'f, A, B, U> = &'f (dyn Fn(&[A], &[B], &mut [U]) + Sync);
-
-fn runs1<T: Element, U: Element>(
-    x: &Operand,
-    steps: usize,
-    f: OfRun<'_, T, U>,
+/// What `f` makes of the elements of operands of one shape, which take so many nanoseconds each.
+///
+/// It is compiled once for each combination of types; what an operation does with a run is behind a pointer, because
+/// there are many operations and a run is long.
+pub(super) fn runs<T: Element, U: Element, const N: usize>(
+    operands: [&Operand; N],
+    ns: usize,
+    f: OfRuns<'_, T, U, N>,
 ) -> Result<AlignedVec<U>> {
-    let numel = x.layout.shape().numel();
+    let numel = operands.first().map_or(0, |x| x.layout.shape().numel());
     let mut values = scratch(numel)?;
-    let slice = slice(x)?;
-    if is_read_whole(slice, x) {
-        let x = or_copy(slice, x)?;
+    let mut slices = [None; N];
+    let mut are_whole = true;
+    for (slice, x) in slices.iter_mut().zip(operands) {
+        *slice = self::slice::<T>(x)?;
+        are_whole &= is_read_whole(*slice, x);
+    }
+    if are_whole {
+        let mut copies = [const { None }; N];
+        for ((copy, slice), x) in copies.iter_mut().zip(&mut slices).zip(operands) {
+            if slice.is_none() {
+                *slice = Some(&**copy.insert(self::copy::<T>(x)?));
+            }
+        }
+        let whole = slices.map(Option::unwrap_or_default);
         if numel < FEW {
-            f(&x, &mut values);
+            f(whole, &mut values);
             return Ok(values);
         }
-        parallel_for(numel, steps, Items(&mut values, 1), &|range, out| {
-            f(&x[range], out.0);
+        parallel_for(numel, ns, Items(&mut values, 1), &|range, out| {
+            f(whole.map(|x| &x[range.clone()]), out.0);
             Ok(())
         })?;
         return Ok(values);
     }
-    let data = elements::<T>(x)?;
-    in_parts([&x.layout], steps, &mut values, &|[layout], mut out| {
-        let mut runs = Runs::new([&layout]).pieces(BLOCK);
-        let group = Group::of(&runs);
-        let mut x = group.joined(data, &layout);
-        while let Some(length) = group.read(&mut runs, |r| {
-            x.add(r.offsets[0], r.steps[0], r.length);
-        }) {
-            f(x.take(length), next(&mut out, length));
-        }
-    })?;
-    Ok(values)
-}
-
-fn runs2<A: Element, B: Element, U: Element>(
-    a: &Operand,
-    b: &Operand,
-    f: OfRuns<'_, A, B, U>,
-) -> Result<AlignedVec<U>> {
-    let numel = a.layout.shape().numel();
-    let mut values = scratch(numel)?;
-    let (a_slice, b_slice) = (slice(a)?, slice(b)?);
-    if is_read_whole(a_slice, a) && is_read_whole(b_slice, b) {
-        let (a, b) = (or_copy(a_slice, a)?, or_copy(b_slice, b)?);
-        if numel < FEW {
-            f(&a, &b, &mut values);
-            return Ok(values);
-        }
-        parallel_for(numel, 1, Items(&mut values, 1), &|range, out| {
-            f(&a[range.clone()], &b[range], out.0);
-            Ok(())
-        })?;
-        return Ok(values);
+    let mut data = [&[][..]; N];
+    for (data, x) in data.iter_mut().zip(operands) {
+        *data = elements::<T>(x)?;
     }
-    let (a_data, b_data) = (elements::<A>(a)?, elements::<B>(b)?);
-    let layouts = [&a.layout, &b.layout];
-    in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
-        let mut runs = Runs::new([&a, &b]).pieces(BLOCK);
+    let layouts = operands.map(|x| &x.layout);
+    in_parts(layouts, ns, &mut values, &|layouts, mut out| {
+        let layouts = layouts.each_ref();
+        let mut runs = Runs::new(layouts).pieces(BLOCK);
         let group = Group::of(&runs);
-        let (mut a, mut b) = (group.joined(a_data, &a), group.joined(b_data, &b));
+        let mut joined: [Joined<'_, T>; N] =
+            std::array::from_fn(|i| group.joined(data[i], layouts[i]));
         while let Some(length) = group.read(&mut runs, |r| {
-            a.add(r.offsets[0], r.steps[0], r.length);
-            b.add(r.offsets[1], r.steps[1], r.length);
+            for (i, joined) in joined.iter_mut().enumerate() {
+                joined.add(r.offsets[i], r.steps[i], r.length);
+            }
         }) {
-            f(a.take(length), b.take(length), next(&mut out, length));
+            let mut elements = [&[][..]; N];
+            for (elements, joined) in elements.iter_mut().zip(&mut joined) {
+                *elements = joined.take(length);
+            }
+            f(elements, next(&mut out, length));
         }
     })?;
     Ok(values)

@@ -9,12 +9,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::lock::lock;
 #[cfg(feature = "threads")]
-use super::thread_pool::run_parts;
+pub(super) use super::thread_pool::run_parts;
 use crate::Result;
 
 /// One thread does all the parts.
 #[cfg(not(feature = "threads"))]
-fn run_parts(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(super) fn run_parts(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..parts).for_each(work);
 }
 
@@ -22,8 +22,8 @@ fn run_parts(parts: usize, _threads: usize, work: &(dyn Fn(usize) + Sync)) {
 /// microseconds.
 const MIN_PARALLEL_NS: usize = 1 << 15;
 
-/// The same for threads that are awake.
-const MIN_AWAKE_NS: usize = 1 << 12;
+/// The same for threads that are awake and only meet.
+const MIN_AWAKE_NS: usize = 1 << 11;
 
 /// The maximum number of threads; 0 until it is set.
 static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -152,41 +152,7 @@ pub(super) fn parallel_for<C: SplitAt>(
     out: C,
     work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
 ) -> Result<()> {
-    run_in_parts(parts_of(count, item_ns, MIN_PARALLEL_NS), count, out, work)
-}
-
-/// Fills `out` in parts: `fill` is given the index of the first element of a part, and the part. Each element takes about
-/// `item_ns` nanoseconds.
-pub(crate) fn fill_in_parts<T: Send>(
-    out: &mut [T],
-    item_ns: usize,
-    fill: &(dyn Fn(usize, &mut [T]) + Sync),
-) -> Result<()> {
-    parallel_for(out.len(), item_ns, Items(out, 1), &|range, out| {
-        fill(range.start, out.0);
-        Ok(())
-    })
-}
-
-/// [`parallel_for`] for work that follows on such work within microseconds: the threads still look for more, so that
-/// smaller parts are handed to them.
-pub(super) fn parallel_for_again<C: SplitAt>(
-    count: usize,
-    item_ns: usize,
-    out: C,
-    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
-) -> Result<()> {
-    run_in_parts(parts_of(count, item_ns, MIN_AWAKE_NS), count, out, work)
-}
-
-/// Does the work in a number of parts and of threads, or as a whole.
-fn run_in_parts<C: SplitAt>(
-    parts: Option<(usize, usize)>,
-    count: usize,
-    out: C,
-    work: &(dyn Fn(Range<usize>, C) -> Result<()> + Sync),
-) -> Result<()> {
-    let Some((parts, threads)) = parts else {
+    let Some((parts, threads)) = parts_of(count, item_ns) else {
         return work(0..count, out);
     };
     let start = |part: usize| count * part / parts;
@@ -204,14 +170,36 @@ fn run_in_parts<C: SplitAt>(
     })
 }
 
-/// The number of parts of the work, of at least `min_ns` nanoseconds, and the number of threads, if it is more than one
-/// part.
-fn parts_of(count: usize, item_ns: usize, min_ns: usize) -> Option<(usize, usize)> {
+/// Fills `out` in parts: `fill` is given the index of the first element of a part, and the part. Each element takes about
+/// `item_ns` nanoseconds.
+pub(crate) fn fill_in_parts<T: Send>(
+    out: &mut [T],
+    item_ns: usize,
+    fill: &(dyn Fn(usize, &mut [T]) + Sync),
+) -> Result<()> {
+    parallel_for(out.len(), item_ns, Items(out, 1), &|range, out| {
+        fill(range.start, out.0);
+        Ok(())
+    })
+}
+
+/// The number of threads that share each of many steps of about `step_ns` nanoseconds: between steps the threads stay awake, so
+/// that smaller parts are handed to them.
+pub(super) fn threads_of_steps(step_ns: usize) -> usize {
+    match step_ns / MIN_AWAKE_NS {
+        0 | 1 => 1,
+        threads => threads.min(num_threads()),
+    }
+}
+
+/// The number of parts of the work, each of which is worth waking a thread, and the number of threads, if it is more than
+/// one part.
+fn parts_of(count: usize, item_ns: usize) -> Option<(usize, usize)> {
     // Most operations of small networks end here, and a division takes as long as all of their checks.
-    if count.saturating_mul(item_ns) < min_ns {
+    if count.saturating_mul(item_ns) < MIN_PARALLEL_NS {
         return None;
     }
-    let least = min_ns.div_ceil(item_ns.max(1));
+    let least = MIN_PARALLEL_NS.div_ceil(item_ns.max(1));
     if count < 2 * least {
         return None;
     }

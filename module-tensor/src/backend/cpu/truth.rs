@@ -2,11 +2,12 @@
 
 use super::memory::{filled, scratch};
 use super::number::FromScalar;
-use super::reduced_lines::Lines;
+use super::reduced_lines::{Lines, apart};
 use super::runs::{map1, map2_wide};
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{CompareOp, CpuStorage, Operand, Storage};
+use crate::layout::Layout;
 use crate::zip::zip_mut;
 use crate::{Result, Scalar};
 
@@ -76,6 +77,11 @@ const LONG: usize = 1 << 16;
 
 /// `sought` where it is among the elements along the dimensions, the other value elsewhere.
 fn find(x: &Operand, dims: &[usize], sought: bool) -> Result<Storage> {
+    if let Some((others, last)) = apart(x.layout.shape(), dims) {
+        let layout = Layout::contiguous(x.layout.shape().reduced(last, true));
+        let storage = find(x, last, sought)?;
+        return find(&Operand { storage, layout }, others, sought);
+    }
     let mut out = filled(x.layout.shape().reduced(dims, true).numel(), !sought)?;
     if x.layout.shape().contains(&0) {
         return Ok(CpuStorage::wrap(out));

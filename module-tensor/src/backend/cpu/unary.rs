@@ -10,112 +10,71 @@
 //! - `map1_wide(x, f)`, the same loop over a function that is always inlined.
 //! - `map1_within(x, f, most, beyond)`, the same where the magnitude is at most `most`, and `beyond` where it is larger.
 //! - `map1(x, f)`, a loop over a function that is called, or so short that the compiler inlines it.
-//! - `call(x, f)`, for functions that few networks call: one loop for all of them, in `f64`.
+//! - `call::<T>(x, f)`, for functions that few networks call: one loop for all of them, in `f64`.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use super::aligned_vec::AlignedVec;
 use super::dispatch::types;
+use super::each::{Input, Steps, map1, map1_steps, map1_wide, map1_within, map2};
 use super::float::Float;
-use super::memory::scratch;
+use super::map::wide;
 use super::number::{Convert, Number};
-use super::pieces::{each_through_f32, each_through_wide};
 use super::rng::erfinv;
-use super::runs::{Steps, map1, map1_steps, map1_wide, map1_within, map2};
 use super::special::{digamma, polygamma};
-use super::threads::{Items, parallel_for};
 use super::unary_ops;
 use super::vector::{double, single};
-use super::view::to_row_major;
-use super::{BinaryOp, CpuStorage, Element, Operand, Storage, UnaryOp, elementwise};
-use crate::layout::Layout;
-use crate::zip::zip_mut2;
+use super::{Element, Operand, Storage, UnaryOp};
 use crate::{DType, Result};
 
-pub(super) fn unary(op: UnaryOp, x: Operand) -> Result<Storage> {
+pub(super) fn unary(op: UnaryOp, x: &Operand) -> Result<Storage> {
+    compute(op, x.storage.dtype(), Input::of(x))
+}
+
+pub(super) fn unary_times(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<Storage> {
+    match (op, wide(x.storage.dtype())) {
+        (UnaryOp::SigmoidGrad, DType::F32) => sigmoid_grad::<f32>(x, factor),
+        (UnaryOp::SigmoidGrad, DType::F64) => sigmoid_grad::<f64>(x, factor),
+        (UnaryOp::TanhGrad, DType::F32) => tanh_grad::<f32>(x, factor),
+        (UnaryOp::TanhGrad, DType::F64) => tanh_grad::<f64>(x, factor),
+        _ => compute(op, x.storage.dtype(), Input::of(x).times(factor)),
+    }
+}
+
+fn sigmoid_grad<T: Float>(y: &Operand, grad: &Operand) -> Result<Storage> {
+    map2(y, grad, |y: T, g: T| g * (y * (T::one() - y)))
+}
+
+fn tanh_grad<T: Float>(y: &Operand, grad: &Operand) -> Result<Storage> {
+    map2(y, grad, |y: T, g: T| g * (T::one() - y * y))
+}
+
+fn compute(op: UnaryOp, dtype: DType, x: Input<'_>) -> Result<Storage> {
     match op {
         // Integers have these too.
         UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => {
-            each_through_wide([x], &|[x]| {
-                types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, x)?));
-                    F32 f32, F64 f64, I64 i64;
-                    other => Err(other.error(op.name(), "a tensor of numbers")))
-            })
+            types!(wide(dtype), T => T::unary(op, x);
+                F32 f32, F64 f64, I64 i64;
+                _other => Err(dtype.error(op.name(), "a tensor of numbers")))
         }
-        _ => each_through_f32([x], &|[x]| {
-            types!(x.storage.dtype(), T => Ok(CpuStorage::wrap(T::unary(op, x)?));
-                F32 f32, F64 f64;
-                other => Err(other.error(op.name(), "a floating-point tensor")))
-        }),
+        _ => match dtype {
+            DType::F32 | DType::F16 | DType::BF16 => f32::unary(op, x),
+            DType::F64 => f64::unary(op, x),
+            _ => Err(dtype.error(op.name(), "a floating-point tensor")),
+        },
     }
-}
-
-/// The number of elements whose slopes stay in the cache until they are multiplied.
-const PIECE: usize = 1 << 12;
-
-pub(super) fn unary_times(op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
-    if x.layout.is_contiguous() {
-        match x.storage.dtype() {
-            DType::F32 => return Ok(CpuStorage::wrap(in_pieces::<f32>(op, &x, &factor)?)),
-            DType::F64 => return Ok(CpuStorage::wrap(in_pieces::<f64>(op, &x, &factor)?)),
-            _ => {}
-        }
-    }
-    let layout = Layout::contiguous(x.layout.shape().clone());
-    let storage = unary(op, x)?;
-    each_through_wide([Operand { storage, layout }, factor], &|[slope, factor]| {
-        elementwise::binary(BinaryOp::Mul, slope, factor)
-    })
-}
-
-fn in_pieces<T: Unary + Float>(
-    op: UnaryOp,
-    x: &Operand,
-    factor: &Operand,
-) -> Result<AlignedVec<T>> {
-    match op {
-        UnaryOp::SigmoidGrad => {
-            return map2(x, factor, |y: T, g: T| g * (y * (T::one() - y)));
-        }
-        UnaryOp::TanhGrad => return map2(x, factor, |y: T, g: T| g * (T::one() - y * y)),
-        _ => {}
-    }
-    let numel = x.layout.shape().numel();
-    let factors = to_row_major::<T>(factor)?;
-    let mut values = scratch(numel)?;
-    let (pieces, all) = (numel.div_ceil(PIECE), Items(&mut values, PIECE));
-    parallel_for(pieces, 2 * PIECE, all, &|range, out| {
-        let starts = (range.start * PIECE..).step_by(PIECE);
-        for (start, out) in starts.zip(out.0.chunks_mut(PIECE)) {
-            let layout = Layout::contiguous(out.len().into());
-            let slopes = T::unary(
-                op,
-                &Operand {
-                    storage: x.storage.clone(),
-                    layout: layout.moved(x.layout.offset() + start),
-                },
-            )?;
-            let factors = factors.get(start..).unwrap_or_default();
-            for (out, &slope, &factor) in zip_mut2(out, &slopes, factors) {
-                *out = factor.times(slope);
-            }
-        }
-        Ok(())
-    })?;
-    Ok(values)
 }
 
 /// A type in which functions of one element are computed.
 trait Unary: Number {
-    fn unary(op: UnaryOp, x: &Operand) -> Result<AlignedVec<Self>>;
+    fn unary(op: UnaryOp, x: Input<'_>) -> Result<Storage>;
 }
 
 impl Unary for i64 {
-    fn unary(op: UnaryOp, x: &Operand) -> Result<AlignedVec<Self>> {
+    fn unary(op: UnaryOp, x: Input<'_>) -> Result<Storage> {
         match op {
             UnaryOp::Neg => map1(x, Self::negate),
             UnaryOp::Abs => map1(x, Self::magnitude),
-            UnaryOp::Sign => map1(x, Number::signum),
+            UnaryOp::Sign => map1(x, <Self as Number>::signum),
             UnaryOp::Relu => map1(x, |v| if v < 0 { 0 } else { v }),
             _ => Err(Self::DTYPE.error(op.name(), "a floating-point tensor")),
         }
@@ -123,7 +82,7 @@ impl Unary for i64 {
 }
 
 /// A function that is not worth a loop of its own, computed in `f64`.
-fn call<T: Float>(x: &Operand, f: fn(f64) -> f64) -> Result<AlignedVec<T>> {
+fn call<T: Float>(x: Input<'_>, f: fn(f64) -> f64) -> Result<Storage> {
     map1(x, move |v: T| T::from_scalar(f(v.to_f64()).into()))
 }
 
@@ -168,7 +127,7 @@ macro_rules! kernels {
         $op:ident $({ $($(#[$about:meta])* $number:ident: $of:ty),* $(,)? })? $name:literal => $kernel:expr;
     )*) => {
         impl Unary for $type {
-            fn unary(op: UnaryOp, $x: &Operand) -> Result<AlignedVec<Self>> {
+            fn unary(op: UnaryOp, $x: Input<'_>) -> Result<Storage> {
                 use $vector::{
                     MOST_TURNED, acos, acosh, asin, asinh, atan, atanh, cos, cosh, erf, erfc, exp,
                     exp_m1, exp_of_negative, exp2, gelu, gelu_grad, ln, ln_1p, log2, log10, sin,

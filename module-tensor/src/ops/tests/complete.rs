@@ -258,6 +258,7 @@ const SOURCES: &[(&str, &str)] = &sources!(
     "value",
     "view",
     "count",
+    "each",
     "index_tensor",
     "log_add_exp",
     "meshgrid",

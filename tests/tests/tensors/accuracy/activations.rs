@@ -94,15 +94,15 @@ static FUNCTIONS: [Function; 19] = [
         [6.0, 9.0],
     )
     .slope_scale(|x| share(x) * (1.0 + share(x))),
-    // x u p(u) exp(-x²/2): in half units, the fit of the polynomial p is off by 0.4, its evaluation by 3.3, u by two
-    // roundings that count three times, and the exponential by 4 besides those of its argument; three products follow.
+    // x p(|x|) 2^(-x²/2 · log₂ e) / q(|x|): in half units, the fit of p/q is off by 1.6 and that of the power by 1.5, the
+    // evaluation of each of the three polynomials by 3, besides the roundings of x²; two products and a quotient follow.
     Function::new(
         "gelu",
         |x| x.gelu(Approximate::None),
         [-12.0, 12.0],
         |x| x * probability(x),
         |x| probability(x) + x * density(x),
-        [17.0, 18.0],
+        [16.0, 17.0],
     )
     .scale(|x| x * probability(x) * (1.0 + 0.5 * x * x))
     .slope_scale(|x| (probability(x) + x.abs() * density(x)) * (1.0 + 0.5 * x * x)),

@@ -69,7 +69,7 @@ impl WeightGradients<'_> {
             return Ok(None);
         };
         let rows = self.geometry.rows();
-        let tanh = unary(UnaryOp::Tanh, matrix(cell, rows, hidden))?;
+        let tanh = unary(UnaryOp::Tanh, &matrix(cell, rows, hidden))?;
         // The last of the four gates that were kept.
         let kept = matrix(self.states.kept, rows, 4 * hidden);
         let gate = Operand {

@@ -1,10 +1,10 @@
 //! Reductions of lines of any length, compared with plain loops.
 
 use super::super::arg_reduce::arg_reduce;
-use super::{reduce, sum_squares};
-use crate::backend::cpu::{ArgReduceOp, CpuStorage, Operand, ReduceOp, elements_of};
+use super::{apart, reduce, sum_squares};
+use crate::backend::cpu::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, elements_of};
 use crate::layout::{Layout, Shape};
-use crate::set_num_threads;
+use crate::{Result, set_num_threads};
 
 /// Whole numbers, so that sums are exact in any order, several of them equal, with some NaN if asked for.
 fn numbers(len: usize, with_nan: bool) -> Vec<f64> {
@@ -136,12 +136,66 @@ fn the_extreme_is_the_first_and_nan_if_there_is_one() {
 
 #[test]
 fn dimensions_that_are_no_neighbors_are_reduced_together() {
-    let values = numbers(6 * 5 * 9, false);
-    let sums = reduce(ReduceOp::Sum, operand(&values, [6, 5, 9]), &[0, 2]).unwrap();
-    let sum = |at: usize| -> f64 {
-        let rows = values.chunks(9).skip(at).step_by(5);
-        rows.flatten().sum()
-    };
-    let expected: Vec<f64> = (0..5).map(sum).collect();
-    assert_eq!(elements_of::<f64>(&sums).unwrap(), expected);
+    let all: [&[usize]; 7] = [
+        &[0, 2],
+        &[0, 3],
+        &[1, 3],
+        &[0, 1, 3],
+        &[0, 2, 3],
+        &[2, 3],
+        &[],
+    ];
+    for sizes in [[6, 5, 9, 1], [3, 4, 1, 7], [2, 70, 3, 8], [1, 3, 300, 5]] {
+        let values = numbers(sizes.iter().product(), false);
+        let x = || Operand {
+            storage: CpuStorage::wrap(values.clone()),
+            layout: Layout::contiguous(Shape::from(&sizes[..])),
+        };
+        for dims in all {
+            // The elements by their place in the result.
+            let kept: usize = (0..4)
+                .filter(|dim| !dims.contains(dim))
+                .map(|dim| sizes[dim])
+                .product();
+            let mut lines = vec![Vec::new(); kept];
+            for (i, &v) in values.iter().enumerate() {
+                let (mut index, mut place, mut step) = (i, 0, 1);
+                for dim in (0..4).rev() {
+                    if !dims.contains(&dim) {
+                        place += index % sizes[dim] * step;
+                        step *= sizes[dim];
+                    }
+                    index /= sizes[dim];
+                }
+                lines[place].push(v);
+            }
+            let check = |got: Result<Storage>, of_line: fn(&[f64]) -> f64| {
+                let expected: Vec<f64> = lines.iter().map(|line| of_line(line)).collect();
+                let got = got.unwrap();
+                let got = elements_of::<f64>(&got).unwrap();
+                assert_eq!(got, expected, "{sizes:?} {dims:?}");
+            };
+            check(reduce(ReduceOp::Sum, x(), dims), |line| line.iter().sum());
+            check(sum_squares(x(), dims), |line| {
+                line.iter().map(|v| v * v).sum()
+            });
+            check(reduce(ReduceOp::Max, x(), dims), |line| {
+                line.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            });
+            check(reduce(ReduceOp::Min, x(), dims), |line| {
+                line.iter().copied().fold(f64::INFINITY, f64::min)
+            });
+        }
+    }
+}
+
+#[test]
+fn dimensions_are_apart_if_elements_lie_between_them() {
+    let shape = Shape::from([8, 64, 1, 56]);
+    assert_eq!(apart(&shape, &[0, 2, 3]), Some((&[0][..], &[2, 3][..])));
+    assert_eq!(apart(&shape, &[1, 3]), None);
+    assert_eq!(apart(&shape, &[0, 1, 3]), None);
+    assert_eq!(apart(&shape, &[0, 3]), Some((&[0][..], &[3][..])));
+    assert_eq!(apart(&shape, &[]), None);
+    assert_eq!(apart(&Shape::from([2, 0, 3]), &[0, 2]), None);
 }

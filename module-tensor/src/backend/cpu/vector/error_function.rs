@@ -33,27 +33,55 @@ pub(super) mod single {
         }
     }
 
-    /// `1 - Φ(|x|)` and `e^(-x²/2)`, where Φ is the standard normal cumulative distribution function.
+    /// The factor of the exponentials in [`tail`]: they and the products with them do not underflow, only their quotients do.
+    const LARGE: f32 = 18_446_744_073_709_551_616.0;
+
+    /// `1 - Φ(|x|)` and `2⁶⁴ e^(-x²/2)`, where Φ is the standard normal cumulative distribution function.
     ///
-    /// Their quotient, Mills' ratio but for a factor, is a polynomial of `u = 1/(1 + 0.27|x|)` within
-    /// 2.4e-8, fitted for the least relative error on [0, 14].
+    /// The quotient of the first and `2^(HALF x²)`, Mills' ratio but for a factor, is a quotient of polynomials, whose relative
+    /// error is at most 9.4e-8 (1 + x²/4), as the rounding of x² makes that of the power grow.
     #[inline(always)]
     fn tail(x: f32) -> (f32, f32) {
-        let u = x.abs().mul_add(0.27, 1.0).recip();
-        let p = polynomial!(
-            u,
-            0.028_915_293_5,
-            -0.126_255_355,
-            0.169_291_584,
-            -0.068_621_169_7,
-            0.107_399_554,
-            0.072_240_242_5,
-            0.101_759_176,
-            0.107_550_505,
-            0.107_720_181
+        /// `-½ log₂ e`, whose rounding the polynomials make up for.
+        const HALF: f32 = -0.5 * std::f32::consts::LOG2_E;
+        /// 1.5 times the number whose last place is 1, and the exponent of `LARGE`.
+        const MAGIC: f32 = 12_582_912.0 + 64.0;
+        const SMALL: f32 = 1.0 / LARGE;
+
+        // Beyond 15 the tail rounds to 0; a NaN passes.
+        let t = if x.abs() > 15.0 { 15.0 } else { x.abs() };
+        let z = t * t;
+        // As in `exp`: the whole number next to the exponent stands in the last bits of `shifted`.
+        let shifted = z.mul_add(HALF, MAGIC);
+        let rest = z.mul_add(HALF, MAGIC - shifted);
+        // 2ʳ for |r| of at most ½, fitted for the least relative error, which is 9.2e-8, and with 1 at 0.
+        let power = polynomial!(
+            rest,
+            0.001_326_472_7,
+            0.009_671_513,
+            0.055_507_336,
+            0.240_222_42,
+            0.693_147,
+            1.0
         );
-        let density = exp_of_negative(-0.5 * x * x);
-        (density * (u * p), density)
+        let exponent = shifted.to_bits() << (f32::MANTISSA_DIGITS - 1);
+        let density = f32::from_bits(power.to_bits().wrapping_add(exponent));
+        let p = polynomial!(
+            t,
+            SMALL * 0.014_734_441,
+            SMALL * 0.109_719_9,
+            SMALL * 0.344_827_53,
+            SMALL * 0.5
+        );
+        let q = polynomial!(
+            t,
+            0.036_944_248,
+            0.274_669_77,
+            0.906_363_3,
+            1.487_536_1,
+            1.0
+        );
+        (density * p / q, density)
     }
 
     /// `x Φ(x)`; the small products of numbers below zero keep their digits.
@@ -69,7 +97,7 @@ pub(super) mod single {
         let (tail, density) = tail(x);
         let share = if x < 0.0 { tail } else { 1.0 - tail };
         // 1/√(2π)
-        share + x * (0.398_942_28 * density)
+        x.mul_add(0.398_942_28 / LARGE * density, share)
     }
 }
 

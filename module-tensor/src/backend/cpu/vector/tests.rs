@@ -55,6 +55,7 @@ fn no_level_changes_a_result() {
         erf: single::erf;
         erfc: single::erfc;
         gelu: single::gelu;
+        gelu_grad: single::gelu_grad;
         sin: single::sin;
         cos: single::cos;
         tan: single::tan;
@@ -232,6 +233,39 @@ fn single_precision_is_true_to_the_last_places() {
         cos 0.501: single::cos, f64::cos;
         tan 0.501: single::tan, f64::tan;
     }
+}
+
+/// `x Φ(x)` and its derivative are as far from those of doubles as their formulas allow: below zero by the rounding of x² too,
+/// down to the products that are no longer normal numbers.
+#[test]
+fn gelu_keeps_the_digits_of_small_products_below_zero() {
+    let near = (0..150_000).map(|i| 1.0 - i as f32 * 1.1e-4);
+    for x in all_over().chain(near).filter(|x| x.is_finite()) {
+        let wide = f64::from(x);
+        let square = if x < 0.0 { 0.5 * wide * wide } else { 0.0 };
+        let check = |name: &str, got: f32, exact: f64, scale: f64, most: f64| {
+            // Where the square is infinite, the product is 0.
+            let scale = if scale.is_finite() { scale } else { 0.0 };
+            // The tail, by which `x` is multiplied, may be the least number above 0 or 0 itself.
+            let least = f64::from(f32::from_bits(1)) * (1.0 + wide.abs().min(15.0));
+            let bound = most * scale / f64::from(1 << 24) + least;
+            let error = (f64::from(got) - exact).abs();
+            assert!(error <= bound, "{name} {x:e}: {got:e} and not {exact:e}");
+        };
+        let exact = double::gelu(wide);
+        let scale = exact.abs() * (1.0 + square);
+        check("gelu", single::gelu(x), exact, scale, 16.0);
+        // The summands, which cancel.
+        let share = if wide == 0.0 { 0.5 } else { exact / wide };
+        let slope = double::gelu_grad(wide);
+        let scale = (share + (slope - share).abs()) * (1.0 + square);
+        check("slope", single::gelu_grad(x), slope, scale, 17.0);
+    }
+    assert_eq!(single::gelu(f32::INFINITY), f32::INFINITY);
+    assert!(single::gelu(f32::NAN).is_nan() && single::gelu_grad(f32::NAN).is_nan());
+    let quiet = f32::from_bits(0x7FC0_0155);
+    assert!(single::gelu(quiet).is_nan() && single::gelu_grad(-quiet).is_nan());
+    assert_eq!(single::gelu(-0.0).to_bits(), (-0.0_f32).to_bits());
 }
 
 #[test]

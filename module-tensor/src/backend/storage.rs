@@ -252,6 +252,9 @@ impl Storage {
 /// let (diagonal, values) = (zeros.diagonal(0, 0, 1)?, Tensor::from([5.0, 6.0]));
 /// let written = backend.as_strided_scatter(values.operand(), diagonal.layout(), 4, 0.0.into())?;
 /// assert_eq!(read(written, 4)?, [5.0, 0.0, 0.0, 6.0]);
+/// // The elements on and above the diagonal.
+/// let kept = backend.keep_band(x.operand(), 0..=1)?;
+/// assert_eq!(read(kept, 4)?, [1.0, 2.0, 0.0, 4.0]);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 #[derive(Clone)]

@@ -265,4 +265,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_first_of_equal_numbers_is_the_value() {
+        for numbers in [[-0.0_f32, 0.0, 0.0], [0.0, -0.0, 0.0]] {
+            let found = Tensor::from(numbers).unique(..).unwrap().values;
+            let bits: Vec<u32> = found
+                .to_vec::<f32>()
+                .unwrap()
+                .iter()
+                .map(|v| v.to_bits())
+                .collect();
+            assert_eq!(bits, [numbers[0].to_bits()]);
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! Elementwise kernels.
 
 use super::choose::{Branch, choose};
+use super::division;
 use super::each::{
     Input, Steps, map1, map1_steps, map1_wide, map1_with, map2, map2_or_number, map2_steps,
     map2_wide, test1, test2,
 };
 use super::float::Float;
-use super::fmod;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, wide};
 use super::number::Number;
@@ -23,7 +23,7 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         (BinaryOp::Pow, DType::F32) => map2_steps::<f32>(a, b, Power),
         (BinaryOp::Pow, DType::F64) => map2_steps::<f64>(a, b, Power),
         (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
-            fmod::divide(op, a, b)
+            division::divide(op, a, b)
         }
         (BinaryOp::Hypot, DType::F32) => map2_wide(a, b, single::hypot),
         (BinaryOp::Hypot, DType::F64) => map2_wide(a, b, double::hypot),
@@ -46,7 +46,7 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
         (BinaryOp::Pow, DType::F64) => power::<f64>(x, number),
         (BinaryOp::Remainder | BinaryOp::Fmod | BinaryOp::FloorDivide, DType::F32) => {
-            fmod::divide_by(op, x, number)
+            division::divide_by(op, x, number)
         }
         _ => run_number(dtype, Binary(op, WithNumber(x, number))),
     }

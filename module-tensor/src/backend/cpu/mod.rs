@@ -27,6 +27,7 @@ mod conv_windows;
 mod copy;
 mod count;
 mod cross_entropy;
+mod division;
 mod each;
 mod elementwise;
 mod float;

@@ -64,6 +64,9 @@ fn every_element_is_written_and_the_others_are_the_number() {
     check(&[1, 4, 1], &[100, 5, 3], 2, 40);
     // Dimensions in another order.
     check(&[4, 3], &[1, 5], 2, 20);
+    // Several pieces of several slices each, and a shorter one.
+    check(&[1000, 7], &[10, 1], 3, 10_010);
+    check(&[300, 4, 5], &[28, 7, 1], 1, 8410);
     check(&[3, 5, 2], &[10, 1, 5], 0, 30);
     check(&[3, 5, 2], &[12, 1, 6], 5, 50);
     if !cfg!(miri) {

@@ -23,7 +23,8 @@ fn rows_are_added_in_the_order_of_the_index_by_any_number_of_threads() {
     // Sums of these depend on their order.
     let value = |i: usize| (i * 7919 % 1009) as f32 * 0.37;
     let values: Vec<f32> = (0..count * inner).map(value).collect();
-    let mut expected = vec![1.0_f32; size * inner];
+    let start: Vec<f32> = (0..size * inner).map(|i| i as f32 * 0.01).collect();
+    let mut expected = start.clone();
     for (&index, row) in indices.iter().zip(values.chunks_exact(inner)) {
         for (i, v) in row.iter().enumerate() {
             expected[index as usize * inner + i] += v;
@@ -35,9 +36,14 @@ fn rows_are_added_in_the_order_of_the_index_by_any_number_of_threads() {
     };
     for threads in [1, 3] {
         set_num_threads(threads);
-        let x = operand(vec![1.0; size * inner], &[size, inner]);
         let source = operand(values.clone(), &[count, inner]);
+        // In the operand's own memory, and beside what others hold.
+        let x = operand(start.clone(), &[size, inner]);
+        let held = x.clone();
         let sums = index_add(x, 0, &index, &source).unwrap();
+        assert!(elements_of::<f32>(&sums).unwrap() == expected, "{threads}");
+        assert!(elements_of::<f32>(&held.storage).unwrap() == start);
+        let sums = index_add(held, 0, &index, &source).unwrap();
         assert!(elements_of::<f32>(&sums).unwrap() == expected, "{threads}");
     }
 }

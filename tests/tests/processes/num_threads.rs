@@ -26,7 +26,7 @@ fn results() -> Result<Vec<Vec<u8>>> {
     let (gru, bias, of_gru) = (draw(&[450, 150], 16)?, draw(&[450], 17)?, first.clone());
     let (narrow, projection) = (draw(&[600, 91], 18)?, draw(&[91, 150], 19)?);
     let (projected, cell) = (draw(&[60, 91], 20)?, draw(&[60, 150], 21)?);
-    let cases: Vec<(Tensor, Operation)> = vec![
+    let mut cases: Vec<(Tensor, Operation)> = vec![
         (wide.clone(), Box::new(|x| x.add(&x.mul(3.0)?))),
         (wide.clone(), Box::new(|x| x.tanh()?.exp())),
         (wide.clone(), Box::new(|x| x.sum(..))),
@@ -105,6 +105,15 @@ fn results() -> Result<Vec<Vec<u8>>> {
             }),
         ),
     ];
+    // So few units that threads share the sequences.
+    let (few, of_few) = (draw(&[96, 24], 22)?, draw(&[900, 24], 23)?);
+    cases.push((
+        draw(&[1805, 96], 24)?,
+        Box::new(move |x| {
+            let options = RecurrentOptions::new(RecurrentOp::Lstm, &few, &[900, 900, 5]);
+            Ok(recurrent(x, &of_few, Some(&of_few), &options)?.output)
+        }),
+    ));
     let mut bytes = Vec::new();
     for (x, operation) in cases {
         let x = x.with_grad()?;

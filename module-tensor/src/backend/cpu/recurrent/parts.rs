@@ -1,8 +1,8 @@
 //! How a layer is shared among threads.
 //!
-//! If there are enough sequences, each thread computes some of them, and reads all weights. Otherwise each computes all gates
-//! of some units, for all sequences, and its part of the weights stays in the cache of its processor; after each step the
-//! threads meet and read what the others have written.
+//! Each thread computes all gates of some units, for all sequences, so that its part of the weights stays in the cache of its
+//! processor; after each step the threads meet and read what the others have written. If there are fewer units than threads
+//! can share, but many sequences, each thread computes some of the sequences.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use crate::Result;
 /// The units of a part are a multiple of this, if there are enough of them.
 const GRAIN: usize = 8;
 
-/// The number of sequences from which a thread computes them alone: with fewer, reading the weights takes longer than meeting.
+/// The least number of sequences of a thread: with fewer, reading the weights takes longer than multiplying.
 const SEQUENCES: usize = 4;
 
 /// The parts of a layer: groups of sequences, or ranges of units with their elements of the state. One of the two has one entry
@@ -35,11 +35,11 @@ impl Shares {
         // A step reads all weights, which takes as long as four rows of products.
         let step_ns = (weights / 128).saturating_mul(4 + rows);
         let threads = threads_of_steps(step_ns);
-        let (sequences, parts) = match rows / threads {
-            SEQUENCES.. => (threads, 1),
-            _ => (1, threads.min(geometry.hidden.div_ceil(GRAIN)).max(1)),
-        };
-        Self::cut(geometry, sequences, parts)
+        let most = geometry.hidden.div_ceil(GRAIN).max(1);
+        match most < threads && rows / threads >= SEQUENCES {
+            true => Self::cut(geometry, threads, 1),
+            false => Self::cut(geometry, 1, threads.min(most)),
+        }
     }
 
     fn cut(geometry: &RecurrentGeometry, sequences: usize, parts: usize) -> Self {

@@ -58,7 +58,7 @@ pub(crate) use half::{F16Slices, convert_f16};
 pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dots};
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
-pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile};
+pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile, padded_columns};
 
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
 pub(crate) trait Loop {

@@ -16,7 +16,8 @@ pub(crate) trait HighTile: Sized {
         level: Level,
         rows: &[&[Self]; ROWS],
         panel: &[[Self; COLUMNS]],
-    ) -> [[Self; COLUMNS]; ROWS];
+        sums: [Option<&mut [Self; COLUMNS]>; ROWS],
+    );
 
     /// `sums[s][i][j] = Σ factors[p][i] · panels[s][p][j]`, in the same way, for up to as many rows as a multiply-add takes
     /// steps. The second panel may be empty; its sums are then unspecified.
@@ -37,22 +38,20 @@ macro_rules! high_tile {
                 level: Level,
                 rows: &[&[Self]; ROWS],
                 panel: &[[Self; COLUMNS]],
-            ) -> [[Self; COLUMNS]; ROWS] {
+                sums: [Option<&mut [Self; COLUMNS]>; ROWS],
+            ) {
                 // Elsewhere no level has such tiles.
                 #[cfg(not(target_arch = "x86_64"))]
                 let _ = level;
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 && COLUMNS == 2 * $lanes {
                     let panel = panel.as_flattened().as_chunks().0;
-                    let mut sums = [[0.0; COLUMNS]; ROWS];
+                    let sums = sums.map(|sums| sums?.as_mut_slice().try_into().ok());
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    let tile = unsafe { $avx512(rows, panel) };
-                    for (sums, tile) in zip_mut(&mut sums, &tile) {
-                        sums.copy_from_slice(tile);
-                    }
-                    return sums;
+                    unsafe { $avx512(rows, panel, sums) };
+                    return;
                 }
-                one_by_one(rows, panel, |a: $type, b, sum| a.mul_add(b, sum))
+                one_by_one(rows, panel, sums, |a: $type, b, sum| a.mul_add(b, sum));
             }
 
             #[inline(always)]
@@ -119,7 +118,8 @@ macro_rules! high_tile {
         fn $avx512(
             rows: &[&[$type]; ROWS],
             panel: &[[$type; 2 * $lanes]],
-        ) -> [[$type; 2 * $lanes]; ROWS] {
+            out: [Option<&mut [$type; 2 * $lanes]>; ROWS],
+        ) {
             use std::arch::x86_64::{$all, $fused, $register, $zero};
             let mut sums = [[$zero(); 2]; ROWS];
             // One length for all, so that it is checked once.
@@ -134,7 +134,11 @@ macro_rules! high_tile {
                     *sums = [0, 1].map(|i| $fused(factor, line[i], sums[i]));
                 }
             }
-            bytemuck::cast(sums)
+            for (out, sums) in out.into_iter().zip(sums) {
+                if let Some(out) = out {
+                    *out = bytemuck::cast(sums);
+                }
+            }
         }
     };
 }
@@ -162,8 +166,9 @@ fn few<T: Copy + Default, const FEW: usize>(
 fn one_by_one<T: Copy + Default, const COLUMNS: usize>(
     rows: &[&[T]; ROWS],
     panel: &[[T; COLUMNS]],
+    out: [Option<&mut [T; COLUMNS]>; ROWS],
     fused: impl Fn(T, T, T) -> T,
-) -> [[T; COLUMNS]; ROWS] {
+) {
     let mut sums = [[T::default(); COLUMNS]; ROWS];
     for (p, line) in panel.iter().enumerate() {
         for (sums, row) in zip_mut(&mut sums, rows) {
@@ -172,5 +177,9 @@ fn one_by_one<T: Copy + Default, const COLUMNS: usize>(
             }
         }
     }
-    sums
+    for (out, sums) in out.into_iter().zip(sums) {
+        if let Some(out) = out {
+            *out = sums;
+        }
+    }
 }

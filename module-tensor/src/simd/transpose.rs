@@ -9,16 +9,19 @@ pub(crate) trait Transpose: Copy {
     fn transpose(level: Level, lines: &[&[Self]], out: &mut [Self], stride: usize);
 }
 
-/// The numbers of one size, and how a square of them is transposed.
+/// The numbers of one size, how lines of them are transposed at each level, and a square.
 macro_rules! transpose {
-    ($type:ty, $side:literal, $avx2:ident, $block:ident) => {
+    ($type:ty, $side:literal, $avx512:ident, $avx2:ident, $block:ident) => {
         impl Transpose for $type {
             fn transpose(level: Level, lines: &[&[Self]], out: &mut [Self], stride: usize) {
                 match level.0 {
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
                     #[cfg(target_arch = "x86_64")]
                     Instructions::Avx512 | Instructions::Avx2 => unsafe {
-                        $avx2(lines, out, stride);
+                        match level.0 == Instructions::Avx512 {
+                            true => $avx512(lines, out, stride),
+                            false => $avx2(lines, out, stride),
+                        }
                     },
                     Instructions::Baseline => {
                         squares::<$type, $side>(lines, out, stride, one_by_one)
@@ -35,8 +38,56 @@ macro_rules! transpose {
     };
 }
 
-transpose!(f32, 8, transpose_f32, square_f32);
-transpose!(f64, 4, transpose_f64, square_f64);
+transpose!(f32, 8, transpose_wide_f32, transpose_f32, square_f32);
+transpose!(f64, 4, transpose_f64, transpose_f64, square_f64);
+
+/// Large squares of as many lines as there are, and small ones of the rest.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx2")]
+fn transpose_wide_f32(lines: &[&[f32]], out: &mut [f32], stride: usize) {
+    let is_whole = lines
+        .first()
+        .is_some_and(|line| line.len().is_multiple_of(16));
+    let count = if is_whole { lines.len() / 16 * 16 } else { 0 };
+    let (large, small) = lines.split_at(count);
+    squares::<f32, 16>(large, out, stride, |square| large_square_f32(square));
+    if !small.is_empty() {
+        transpose_f32(small, &mut out[count..], stride);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn large_square_f32(x: [[f32; 16]; 16]) -> [[f32; 16]; 16] {
+    use std::arch::x86_64::{
+        __m512, _mm512_shuffle_f32x4 as quarters, _mm512_shuffle_ps as pairs,
+        _mm512_unpackhi_ps as high, _mm512_unpacklo_ps as low,
+    };
+    let x: [__m512; 16] = bytemuck::cast(x);
+    // Four lines in each quarter of a register: `four[i][j]` has columns j, 4 + j, 8 + j and 12 + j of lines 4 i to 4 i + 3.
+    let mut four = [[x[0]; 4]; 4];
+    for (i, four) in four.iter_mut().enumerate() {
+        let [a, b, c, d] = [x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]];
+        let [ab0, ab1, cd0, cd1] = [low(a, b), high(a, b), low(c, d), high(c, d)];
+        *four = [
+            pairs::<0x44>(ab0, cd0),
+            pairs::<0xee>(ab0, cd0),
+            pairs::<0x44>(ab1, cd1),
+            pairs::<0xee>(ab1, cd1),
+        ];
+    }
+    let mut out = x;
+    for j in 0..4 {
+        let [a, b, c, d] = [four[0][j], four[1][j], four[2][j], four[3][j]];
+        let (ab0, ab1) = (quarters::<0x44>(a, b), quarters::<0xee>(a, b));
+        let (cd0, cd1) = (quarters::<0x44>(c, d), quarters::<0xee>(c, d));
+        out[j] = quarters::<0x88>(ab0, cd0);
+        out[4 + j] = quarters::<0xdd>(ab0, cd0);
+        out[8 + j] = quarters::<0x88>(ab1, cd1);
+        out[12 + j] = quarters::<0xdd>(ab1, cd1);
+    }
+    bytemuck::cast(out)
+}
 
 #[inline(always)]
 #[allow(clippy::inline_always)]

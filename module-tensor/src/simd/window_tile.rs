@@ -6,24 +6,38 @@
 use super::{BASELINE_HAS_FMA, Level, Leveled};
 use crate::zip::zip_mut;
 
-/// One product of every element of a tile.
+/// Products of every element of a tile, most often one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tap {
     /// Where the data has the factor of the tile's first row.
     pub(crate) offset: u32,
     /// The row of the panel.
     pub(crate) row: u32,
-    /// The rows of the tile that skip this product, because their factor would be padding.
+    /// The number of products. The next ones are [`step`](WindowProduct::step) elements on in the data, and a row on in the
+    /// panel.
+    pub(crate) count: u32,
+    /// The rows of the tile that skip these products, because their factors would be padding.
     pub(crate) padding: Padding,
 }
 
 /// The lines and columns of a tile that lie in the padding of a map, whose elements are zero.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Padding {
-    /// The first line and the last.
-    pub(crate) lines: [bool; 2],
-    /// The first column and the last.
-    pub(crate) columns: [bool; 2],
+    /// A bit for each line, the lowest for the first.
+    pub(crate) lines: u32,
+    /// A bit for each column at the ends of a line: the first two, and the last two.
+    pub(crate) columns: u32,
+}
+
+const ENDS: usize = 2;
+
+/// The columns that can be skipped at each end of a line, which has at least three, in a tile of so many lines: a condition
+/// for each takes time.
+pub(crate) const fn padded_columns(lines: usize) -> usize {
+    match lines {
+        1 => ENDS,
+        _ => 1,
+    }
 }
 
 /// A factor of a product, whose elements lie at the offsets of taps, and the other, a panel.
@@ -32,13 +46,15 @@ pub(crate) struct Padding {
 pub(crate) struct WindowProduct<'a, T> {
     pub(crate) data: &'a [T],
     pub(crate) taps: &'a [Tap],
-    /// The tap of the first product, and the number of products.
+    /// The first tap, and the number of taps.
     pub(crate) first: usize,
     pub(crate) count: usize,
+    /// The elements of the data from one product of a tap to the next.
+    pub(crate) step: usize,
     /// The elements of the data, and the rows of the panel, from one channel to the next.
     pub(crate) channel_steps: [usize; 2],
-    /// The elements of the data from one line of the tile to the next.
-    pub(crate) line_step: usize,
+    /// The elements of the data before each line of the tile.
+    pub(crate) lines: &'a [usize],
     pub(crate) panel: &'a [T],
     /// Whether the sums are added to what there is.
     pub(crate) add: bool,
@@ -52,49 +68,55 @@ pub(crate) trait WindowTile: Sized {
     /// Whether the tiles fill the registers of a level; elsewhere they are slower, and have the same bits.
     fn has_window_tiles(level: Level) -> bool;
 
-    /// Writes `Σ data[offset + line · line_step + column] · panel[row]`, by fused multiply-adds in the order of the
-    /// taps, to row `line · WIDTH + column` of `sums`. Rows of sums and panel have `VECTORS · LANES` elements.
-    fn window_tile<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
+    /// Writes `Σ data[offset + lines[line] + column · STEP] · panel[row]`, by fused multiply-adds in the order of the
+    /// taps, to row `line · WIDTH + column` of `sums`. Rows of sums and panel have `VECTORS · LANES` elements. `MANY` says
+    /// whether taps have more than one product.
+    fn window_tile<
+        const VECTORS: usize,
+        const LINES: usize,
+        const WIDTH: usize,
+        const STEP: usize,
+        const MANY: bool,
+    >(
         level: Level,
         product: &WindowProduct<'_, Self>,
         sums: &mut [Self],
     );
 }
 
-/// Walks through taps, channel after channel.
+/// Walks through the taps of channel after channel.
 struct Walk {
-    next: usize,
+    first: usize,
+    left: usize,
     offset: usize,
     row: usize,
 }
 
 impl Walk {
     #[inline(always)]
-    fn step<T>(&mut self, product: &WindowProduct<'_, T>) -> Option<(usize, usize, Padding)> {
-        let tap = product.taps.get(self.next)?;
-        let at = (
-            self.offset + tap.offset as usize,
-            self.row + tap.row as usize,
-            tap.padding,
-        );
-        self.next += 1;
-        if self.next == product.taps.len() {
-            self.next = 0;
-            self.offset += product.channel_steps[0];
-            self.row += product.channel_steps[1];
-        }
-        Some(at)
-    }
-}
-
-impl<T> WindowProduct<'_, T> {
-    #[inline(always)]
-    fn walk(&self) -> Walk {
-        Walk {
-            next: self.first,
+    fn new<T>(product: &WindowProduct<'_, T>) -> Self {
+        Self {
+            first: product.first,
+            left: product.count,
             offset: 0,
             row: 0,
         }
+    }
+
+    /// The taps of a channel, and what their offsets and rows count from; nothing after the last.
+    #[inline(always)]
+    fn step<'a, T>(&mut self, product: &WindowProduct<'a, T>) -> Option<(usize, usize, &'a [Tap])> {
+        let taps = product.taps.get(self.first..)?;
+        let taps = &taps[..taps.len().min(self.left)];
+        if taps.is_empty() {
+            return None;
+        }
+        let at = (self.offset, self.row, taps);
+        self.left -= taps.len();
+        self.first = 0;
+        self.offset += product.channel_steps[0];
+        self.row += product.channel_steps[1];
+        Some(at)
     }
 }
 
@@ -112,7 +134,13 @@ macro_rules! window_tile {
                 })
             }
 
-            fn window_tile<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
+            fn window_tile<
+                const VECTORS: usize,
+                const LINES: usize,
+                const WIDTH: usize,
+                const STEP: usize,
+                const MANY: bool,
+            >(
                 level: Level,
                 product: &WindowProduct<'_, Self>,
                 sums: &mut [Self],
@@ -122,12 +150,12 @@ macro_rules! window_tile {
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 {
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    unsafe { $avx512::<VECTORS, LINES, WIDTH>(product, sums) };
+                    unsafe { $avx512::<VECTORS, LINES, WIDTH, STEP, MANY>(product, sums) };
                     return;
                 }
                 level.run(FewRows {
                     product,
-                    width: WIDTH,
+                    size: [WIDTH, STEP],
                     sums: &mut sums[..LINES * WIDTH],
                     fused: |a: $type, b, sum| a.mul_add(b, sum),
                     rounded: |a: $type, b, sum| a * b + sum,
@@ -138,42 +166,83 @@ macro_rules! window_tile {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         #[allow(clippy::needless_range_loop)]
-        fn $avx512<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
+        fn $avx512<
+            const VECTORS: usize,
+            const LINES: usize,
+            const WIDTH: usize,
+            const STEP: usize,
+            const MANY: bool,
+        >(
             product: &WindowProduct<'_, $type>,
             out: &mut [[[$type; $lanes]; VECTORS]],
         ) {
             use std::arch::x86_64::{$all, $fused, $register, $zero};
+            let (reach, ends) = const { ((WIDTH - 1) * STEP + 1, padded_columns(LINES)) };
             let mut sums = [[[$zero(); VECTORS]; WIDTH]; LINES];
             let panel: &[[[$type; $lanes]; VECTORS]] = product.panel.as_chunks().0.as_chunks().0;
-            let mut walk = product.walk();
-            for _ in 0..product.count {
-                let Some((offset, row, padding)) = walk.step(product) else {
+            let Some(starts) = product.lines.first_chunk::<LINES>() else {
+                return;
+            };
+            let mut walk = Walk::new(product);
+            'taps: while let Some((offset, row, taps)) = walk.step(product) {
+                let (Some(data), Some(panel)) = (product.data.get(offset..), panel.get(row..))
+                else {
                     break;
                 };
-                let Some(line) = panel.get(row) else { break };
-                let line = line.map(|lanes| bytemuck::cast::<_, $register>(lanes));
-                // Sums stay in registers if their indices are constants once loops are unrolled.
-                for i in 0..LINES {
-                    // Where a tile has one line, no product of it is in the padding as a whole.
-                    if LINES > 1
-                        && ((i == 0 && padding.lines[0]) || (i == LINES - 1 && padding.lines[1]))
-                    {
-                        continue;
-                    }
-                    let windows = product.data.get(offset + i * product.line_step..);
-                    // Planes are as long as windows reach.
-                    let Some(windows) = windows.and_then(<[$type]>::first_chunk::<WIDTH>) else {
-                        continue;
+                for tap in taps {
+                    // No closures: functions that were compiled for other processors would call them.
+                    let count = if MANY { tap.count as usize } else { 1 };
+                    let (padding, row) = (tap.padding, tap.row as usize);
+                    let Some(rows) = panel.get(row..row + count) else {
+                        break 'taps;
                     };
-                    for j in 0..WIDTH {
-                        if (j == 0 && padding.columns[0]) || (j == WIDTH - 1 && padding.columns[1])
-                        {
-                            continue;
+                    // Planes are as long as windows reach. One length for all, so that it is checked once.
+                    let seen = (count - 1) * product.step + reach;
+                    let mut lines: [&[$type]; LINES] = [&[]; LINES];
+                    for i in 0..LINES {
+                        let start = tap.offset as usize + if LINES > 1 { starts[i] } else { 0 };
+                        let Some(line) = data.get(start..start + seen) else {
+                            break 'taps;
+                        };
+                        lines[i] = line;
+                    }
+                    let mut at = 0;
+                    for row in rows {
+                        let row = row.map(|lanes| bytemuck::cast::<_, $register>(lanes));
+                        // Sums stay in registers if their indices are constants once loops are unrolled.
+                        for i in 0..LINES {
+                            // Where a tile has one line, no product of it is in the padding as a whole.
+                            if LINES > 1 && padding.lines >> i & 1 != 0 {
+                                continue;
+                            }
+                            let Some(windows) = lines[i].get(at..at + reach) else {
+                                break 'taps;
+                            };
+                            // The ends apart, whose loops have conditions. Masks instead would take the place of multiply-adds.
+                            for j in 0..ends {
+                                if padding.columns >> j & 1 == 0 {
+                                    let window = $all(windows[j * STEP]);
+                                    for v in 0..VECTORS {
+                                        sums[i][j][v] = $fused(window, row[v], sums[i][j][v]);
+                                    }
+                                }
+                            }
+                            for j in ends..WIDTH - ends {
+                                let window = $all(windows[j * STEP]);
+                                for v in 0..VECTORS {
+                                    sums[i][j][v] = $fused(window, row[v], sums[i][j][v]);
+                                }
+                            }
+                            for j in WIDTH - ends.min(WIDTH - ends)..WIDTH {
+                                if padding.columns >> (j + 2 * ENDS - WIDTH) & 1 == 0 {
+                                    let window = $all(windows[j * STEP]);
+                                    for v in 0..VECTORS {
+                                        sums[i][j][v] = $fused(window, row[v], sums[i][j][v]);
+                                    }
+                                }
+                            }
                         }
-                        let window = $all(windows[j]);
-                        for v in 0..VECTORS {
-                            sums[i][j][v] = $fused(window, line[v], sums[i][j][v]);
-                        }
+                        at += product.step;
                     }
                 }
             }
@@ -200,7 +269,8 @@ const FEW: usize = 3;
 /// A tile for fewer registers, with the same bits where there is an instruction for multiply-adds.
 struct FewRows<'a, T, F, R, const LANES: usize, const VECTORS: usize> {
     product: &'a WindowProduct<'a, T>,
-    width: usize,
+    /// The columns of a line, and how far they are apart in the data.
+    size: [usize; 2],
     sums: &'a mut [[[T; LANES]; VECTORS]],
     fused: F,
     rounded: R,
@@ -217,19 +287,19 @@ where
 
     #[inline(always)]
     fn run_avx512(self) {
-        add_rows(self.product, self.width, self.sums, self.fused);
+        add_rows(self.product, self.size, self.sums, self.fused);
     }
 
     #[inline(always)]
     fn run_avx2(self) {
-        add_rows(self.product, self.width, self.sums, self.fused);
+        add_rows(self.product, self.size, self.sums, self.fused);
     }
 
     #[inline(always)]
     fn run_baseline(self) {
         match BASELINE_HAS_FMA {
-            true => add_rows(self.product, self.width, self.sums, self.fused),
-            false => add_rows(self.product, self.width, self.sums, self.rounded),
+            true => add_rows(self.product, self.size, self.sums, self.fused),
+            false => add_rows(self.product, self.size, self.sums, self.rounded),
         }
     }
 }
@@ -237,12 +307,11 @@ where
 #[inline(always)]
 fn add_rows<T: Copy + Default + std::ops::AddAssign, const LANES: usize, const VECTORS: usize>(
     product: &WindowProduct<'_, T>,
-    width: usize,
+    [width, column_step]: [usize; 2],
     out: &mut [[[T; LANES]; VECTORS]],
     fused: impl Fn(T, T, T) -> T,
 ) {
     let panel: &[[[T; LANES]; VECTORS]] = product.panel.as_chunks().0.as_chunks().0;
-    let lines = out.len() / width;
     for (group, out) in out.chunks_mut(FEW).enumerate() {
         let mut sums = [[[T::default(); LANES]; VECTORS]; FEW];
         // What is missing is computed from the last row and not written.
@@ -251,23 +320,28 @@ fn add_rows<T: Copy + Default + std::ops::AddAssign, const LANES: usize, const V
             (row / width, row % width)
         };
         let places: [(usize, usize); FEW] = std::array::from_fn(place);
-        let mut walk = product.walk();
-        for _ in 0..product.count {
-            let Some((offset, row, padding)) = walk.step(product) else {
-                break;
-            };
-            let Some(weights) = panel.get(row) else { break };
-            for (sums, &(line, column)) in zip_mut(&mut sums, &places) {
-                if (padding.lines[0] && line == 0)
-                    || (padding.lines[1] && line == lines - 1)
-                    || (padding.columns[0] && column == 0)
-                    || (padding.columns[1] && column == width - 1)
-                {
-                    continue;
-                }
-                let window = product.data[offset + line * product.line_step + column];
-                for (sum, &v) in zip_mut(sums.as_flattened_mut(), weights.as_flattened()) {
-                    *sum = fused(window, v, *sum);
+        let mut walk = Walk::new(product);
+        while let Some((offset, row, taps)) = walk.step(product) {
+            for tap in taps {
+                let (offset, row) = (offset + tap.offset as usize, row + tap.row as usize);
+                for (i, weights) in panel.iter().skip(row).take(tap.count as usize).enumerate() {
+                    for (sums, &(line, column)) in zip_mut(&mut sums, &places) {
+                        let end = match column {
+                            0..ENDS => Some(column),
+                            _ => (column + 2 * ENDS)
+                                .checked_sub(width)
+                                .filter(|&end| end >= ENDS),
+                        };
+                        let is_kept = end.is_none_or(|end| tap.padding.columns >> end & 1 == 0);
+                        if tap.padding.lines >> line & 1 != 0 || !is_kept {
+                            continue;
+                        }
+                        let at = offset + i * product.step + product.lines[line];
+                        let window = product.data[at + column * column_step];
+                        for (sum, &v) in zip_mut(sums.as_flattened_mut(), weights.as_flattened()) {
+                            *sum = fused(window, v, *sum);
+                        }
+                    }
                 }
             }
         }

@@ -217,16 +217,13 @@ impl ConvSizes {
         if factors.contains(&0) {
             return Ok(CpuStorage::wrap(filled(len, T::zero())?));
         }
-        if op != ConvOp::Input
-            && !self.is_thin()
-            && !window.is_pointwise()
-            && let Some(planes) = Planes::new(window)
-        {
+        if op != ConvOp::Input && !self.is_thin() && !window.is_pointwise() && Planes::fit(window) {
             let mut out = scratch(len)?;
-            if !self.run_directly(op, &planes, [a, b], &mut out)? {
-                self.run_windows(op, &planes, [a, b], &mut out)?;
+            if (!self.sums_few_places(op) && self.run_directly(op, [a, b], &mut out)?)
+                || self.run_windows(op, [a, b], &mut out)?
+            {
+                return Ok(CpuStorage::wrap(out));
             }
-            return Ok(CpuStorage::wrap(out));
         }
         if op == ConvOp::Input && window.stride != [1; 3] {
             let mut out = scratch(len)?;
@@ -241,6 +238,9 @@ impl ConvSizes {
         };
         if op == ConvOp::Forward && self.is_depthwise() {
             self.run_depthwise(a, b, &mut out)?;
+            return Ok(CpuStorage::wrap(out));
+        }
+        if op == ConvOp::Weight && self.run_depthwise_gradient(a, b, &mut out)? {
             return Ok(CpuStorage::wrap(out));
         }
         if op == ConvOp::Input
@@ -337,7 +337,7 @@ impl ConvSizes {
                     let weight = Matrix::new(b, o).part(rows.clone()).t();
                     let unfolded = MatrixMut::new(columns, rows.len());
                     multiply(T::one(), weight, grad, false, unfolded);
-                    window.fold(columns, &tile, out, windows.len());
+                    window.fold(columns, &tile, out, [windows.len(), 0]);
                 }
                 ConvOp::Weight => {
                     window.unfold(a, &tile, columns, windows.len());

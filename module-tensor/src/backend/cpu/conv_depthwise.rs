@@ -3,6 +3,7 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+mod gradient;
 mod lanes;
 mod lines;
 #[cfg(test)]
@@ -31,6 +32,20 @@ impl ConvSizes {
             true => self.run_by_lanes(level, input, weight, out),
             false => self.run_by_lines(level, input, weight, out),
         }
+    }
+
+    /// Adds the gradient of the kernels, if their planes have lines that fill vectors; returns whether they do.
+    pub(super) fn run_depthwise_gradient<T: Float>(
+        &self,
+        input: &[T],
+        grad: &[T],
+        out: &mut [T],
+    ) -> Result<bool> {
+        let is_by_lines = self.is_by_lines();
+        if is_by_lines {
+            self.run_gradient_by_lines(Level::highest(), input, grad, out)?;
+        }
+        Ok(is_by_lines)
     }
 }
 

@@ -143,7 +143,7 @@ impl ConvSizes {
     }
 
     /// Adds the gradient of the weight of an output channel: products of lines with lines.
-    fn add_shifted_weight<T: Float>(&self, input: &[T], grad: &[T], out: &mut [T]) {
+    pub(super) fn add_shifted_weight<T: Float>(&self, input: &[T], grad: &[T], out: &mut [T]) {
         let window = &self.window;
         window.segments(&window.whole(), |row, line, start, length| {
             let product = dot(&input[start..], window.stride[2], &grad[line..][..length]);

@@ -69,11 +69,13 @@ impl ConvSizes {
             let weight = Matrix::new(weight, o).part(rows.clone()).t();
             let unfolded = MatrixMut::new(columns, rows.len());
             multiply(T::one(), weight, Matrix::new(grad, o), false, unfolded);
-            let samples = out.chunks_exact_mut(self.window.input_len());
-            for (sample, out) in samples.enumerate() {
-                let columns = &columns[sample * windows..];
-                self.window.fold(columns, &tile, out, joined);
-            }
+            let len = self.window.input_len();
+            let (samples, ns) = (out.len() / len, rows.len() * windows / 2);
+            parallel_for(samples, ns, Items(out, len), &|range, out| {
+                let columns = &columns[range.start * windows..];
+                self.window.fold(columns, &tile, out.0, [joined, windows]);
+                Ok(())
+            })?;
         }
         Ok(())
     }

@@ -6,6 +6,8 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use std::sync::OnceLock;
+
 use super::float::Float;
 use super::simd::{Loop, run_at_best_level};
 use super::window::{Window, copy_steps};
@@ -24,8 +26,9 @@ pub(super) struct Planes {
     pub(super) places: usize,
     /// Where the first element lies that each element of the kernel sees.
     pub(super) starts: Vec<usize>,
-    /// The lines of the input that the kernel sees, and where the planes have them.
-    inputs: Vec<(usize, usize)>,
+    sizes: Sizes,
+    /// The lines of the input that the kernel sees, and where the planes have them, once they are filled.
+    inputs: OnceLock<Vec<(usize, usize)>>,
     segments: Vec<Segment>,
     /// Where the planes have each line of the output.
     pub(super) outputs: Vec<usize>,
@@ -49,17 +52,19 @@ struct Sizes {
 }
 
 impl Planes {
+    /// Whether there are planes.
+    pub(super) fn fit(window: &Window) -> bool {
+        Sizes::new(window)
+            .and_then(|sizes| sizes.len(window))
+            .is_some()
+    }
+
     /// Nothing if the planes would be much larger than what lies in them.
     pub(super) fn new(window: &Window) -> Option<Self> {
         let sizes = Sizes::new(window)?;
         let [depth, height, width] = window.output;
         let [_, high, wide] = sizes.size;
-        let mut phases = sizes.phases.into_iter();
-        let planes = phases.try_fold(window.channels, usize::checked_mul)?;
-        let len = sizes.plane.checked_mul(planes)?;
-        if len / 8 > window.input_len() + window.places() {
-            return None;
-        }
+        let len = sizes.len(window)?;
         let line = |line: usize| (line / height * high + line % height) * wide;
         let places = line(depth * height - 1) + width;
         Some(Self {
@@ -67,9 +72,10 @@ impl Planes {
             len: len + MANY,
             places: places.next_multiple_of(FEW),
             starts: sizes.starts(window),
-            inputs: sizes.inputs(window),
+            inputs: OnceLock::new(),
             segments: sizes.segments(window),
             outputs: (0..depth * height).map(line).collect(),
+            sizes,
         })
     }
 
@@ -77,6 +83,7 @@ impl Planes {
     pub(super) fn fill<T: Float>(&self, window: &Window, input: &[T], planes: &mut [T]) {
         run_at_best_level(Fill {
             planes: self,
+            inputs: self.inputs.get_or_init(|| self.sizes.inputs(window)),
             width: window.input[2],
             input,
             out: planes,
@@ -98,6 +105,14 @@ impl Sizes {
             size,
             plane,
         })
+    }
+
+    /// The elements of all planes, unless they are many more than lie in them.
+    fn len(&self, window: &Window) -> Option<usize> {
+        let mut phases = self.phases.into_iter();
+        let planes = phases.try_fold(window.channels, usize::checked_mul)?;
+        let len = self.plane.checked_mul(planes)?;
+        (len / 8 <= window.input_len() + window.places()).then_some(len)
     }
 
     fn starts(&self, window: &Window) -> Vec<usize> {
@@ -186,6 +201,7 @@ fn copy_ends<T: Float, const N: usize>(from: &[T], to: &mut [T]) {
 /// Writes an input to its planes.
 struct Fill<'a, T> {
     planes: &'a Planes,
+    inputs: &'a [(usize, usize)],
     width: usize,
     input: &'a [T],
     out: &'a mut [T],
@@ -196,7 +212,7 @@ impl<T: Float> Loop for Fill<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        for &(line, start) in &self.planes.inputs {
+        for &(line, start) in self.inputs {
             let input = &self.input[line * self.width..][..self.width];
             for segment in &self.planes.segments {
                 let to = &mut self.out[start + segment.to..][..segment.count];

@@ -11,10 +11,10 @@ use super::aligned_vec::Workspace;
 use super::conv::ConvSizes;
 use super::conv_planes::{Planes, copy_line};
 use super::float::Float;
-use super::gemm::{DEPTH, Factor, Lines, Matrix, MatrixMut, multiply_factors, multiply_transposed};
+use super::gemm::{Factor, Lines, Matrix, MatrixMut, multiply_factors};
 use super::simd::{Level, Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::transpose::lines_of_columns;
+use super::transpose::columns_of_lines;
 use crate::Result;
 
 /// The approximate number of windows of a product: those of small images are joined.
@@ -141,6 +141,51 @@ impl<T: Float> Factor<T> for Windows<'_, T> {
     }
 }
 
+/// The windows as rows.
+struct Transposed<'a, T>(&'a Windows<'a, T>);
+
+impl<T: Float> Factor<T> for Transposed<'_, T> {
+    fn rows(&self) -> usize {
+        self.0.columns()
+    }
+
+    fn columns(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn lines<'a>(
+        &'a self,
+        level: Level,
+        [places, rows]: [Range<usize>; 2],
+        copy: &'a mut Workspace<T>,
+    ) -> Lines<'a, T> {
+        let (mut memory, len) = (Workspace::new(), rows.len());
+        let copy = copy.of(places.len() * len);
+        let lines = self.0.lines(level, [rows, places], &mut memory);
+        columns_of_lines((0..len).map(|row| lines.line(row)), copy, len);
+        Lines::new(copy, len)
+    }
+
+    fn panels<'a>(
+        &self,
+        level: Level,
+        [places, rows]: [Range<usize>; 2],
+        width: usize,
+        copy: &'a mut Workspace<T>,
+    ) -> &'a [T] {
+        let (mut memory, len) = (Workspace::new(), rows.len());
+        let depth = places.len();
+        let copy = copy.of(len.next_multiple_of(width) * depth);
+        copy[len / width * width * depth..].fill(T::zero());
+        let lines = self.0.lines(level, [rows, places], &mut memory);
+        for (i, panel) in copy.chunks_exact_mut(width * depth).enumerate() {
+            let rows = i * width..len.min((i + 1) * width);
+            columns_of_lines(rows.map(|row| lines.line(row)), panel, width);
+        }
+        copy
+    }
+}
+
 struct CopyLines<'a, T> {
     data: &'a [T],
     starts: &'a [usize],
@@ -190,19 +235,22 @@ impl<T: Float, const WIDTH: usize> Loop for CopyPanel<'_, T, WIDTH> {
 }
 
 impl ConvSizes {
-    /// The output, or the gradient of the weight, by products with windows; `out` is overwritten.
+    /// The output, or the gradient of the weight, by products with windows; `out` is overwritten, if there are planes.
     pub(super) fn run_windows<T: Float>(
         &self,
         op: ConvOp,
-        planes: &Planes,
         [input, other]: [&[T]; 2],
         out: &mut [T],
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let Some(planes) = &Planes::new(&self.window) else {
+            return Ok(false);
+        };
         let samples = self.samples_of_product();
         match op {
-            ConvOp::Weight => self.weight_gradient(planes, samples, input, other, out),
-            _ => self.forward(planes, samples, input, other, out),
+            ConvOp::Weight => self.weight_gradient(planes, samples, input, other, out)?,
+            _ => self.forward(planes, samples, input, other, out)?,
         }
+        Ok(true)
     }
 
     /// How many samples one product has: small images are joined.
@@ -268,13 +316,10 @@ impl ConvSizes {
         let steps = (self.batch * o * places).saturating_mul(rows) / 32;
         // The samples of each group one after the other, so that they are added in one order.
         parallel_for(groups, steps, Items(out, o * rows), &|range, mut out| {
-            let mut memory = [const { Workspace::new() }; 3];
-            let [data, joined, sums] = &mut memory;
+            let mut memory = [const { Workspace::new() }; 2];
+            let [data, joined] = &mut memory;
             let data = data.of(samples * planes.len);
             data.fill(T::zero());
-            // Sums that are added to are written as columns once they are whole.
-            let is_short = self.batch * places <= DEPTH && count == 1;
-            let sums = sums.of(if is_short { 0 } else { rows * o });
             for (i, group) in range.enumerate() {
                 for step in 0..count {
                     let block = step * samples * groups + group;
@@ -287,16 +332,8 @@ impl ConvSizes {
                         1 => grad,
                         _ => join(grad, o, places, joined.of(grad.len())),
                     };
-                    let grad = Matrix::new(grad, o).t();
-                    if is_short {
-                        let out = MatrixMut::new(out.at(i), o);
-                        multiply_transposed(&windows, &grad, out);
-                    } else {
-                        multiply_factors(&windows, &grad, step > 0, MatrixMut::new(sums, rows));
-                    }
-                }
-                if !is_short {
-                    lines_of_columns(sums, o, out.at(i));
+                    let (grad, out) = (Matrix::new(grad, o), MatrixMut::new(out.at(i), o));
+                    multiply_factors(&grad, &Transposed(&windows), step > 0, out);
                 }
             }
             Ok(())

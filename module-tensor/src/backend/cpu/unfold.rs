@@ -77,7 +77,7 @@ impl FloatKernel for Unfold<'_> {
         for (from, to) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
             match op {
                 UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.places.len()),
-                UnfoldOp::Fold => window.fold(from, &tile, to, tile.places.len()),
+                UnfoldOp::Fold => window.fold(from, &tile, to, [tile.places.len(), 0]),
             }
         }
         Ok(CpuStorage::wrap(out))

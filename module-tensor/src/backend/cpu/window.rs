@@ -270,19 +270,22 @@ impl Window {
         });
     }
 
-    /// Adds the elements of a tile, whose rows start `stride` elements after each other, to the places that
-    /// they came from.
+    /// Adds the elements of a tile, whose rows and samples start so many elements after each other, to the places of one
+    /// sample or more that they came from.
     pub(super) fn fold<T: Float>(
         &self,
         elements: &[T],
         tile: &Tile,
-        input: &mut [T],
-        stride: usize,
+        inputs: &mut [T],
+        [stride, sample_step]: [usize; 2],
     ) {
         let step = self.stride[2];
         self.segments(tile, |row, line, place, length| {
-            let from = &elements[row * stride + line..][..length];
-            add_steps(from, |v| v, step, &mut input[place..]);
+            let from = &elements[row * stride + line..];
+            for (sample, input) in inputs.chunks_exact_mut(self.input_len()).enumerate() {
+                let from = &from[sample * sample_step..][..length];
+                add_steps(from, |v| v, step, &mut input[place..]);
+            }
         });
     }
 }

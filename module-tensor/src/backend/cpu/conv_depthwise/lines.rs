@@ -238,7 +238,7 @@ impl<T: Float> Plane<'_, T> {
 
 /// Copies a line, some of its last elements twice.
 #[inline(always)]
-fn copy_line<T: Float>(from: &[T], to: &mut [T]) {
+pub(super) fn copy_line<T: Float>(from: &[T], to: &mut [T]) {
     let Some(last) = from.last_chunk::<PLACES>() else {
         zip_mut(to, from).for_each(|(to, &from)| *to = from);
         return;

@@ -107,6 +107,61 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Compares the gradient of the kernels with sums in `f64`, and its bits at all levels with fused multiply-adds.
+    fn check_gradient(&self, sizes: &ConvSizes) {
+        let number = |i: usize| (i as f32 * 0.618_034).fract() - 0.4;
+        let numbers = |len: usize| (0..len).map(number).collect::<Vec<_>>();
+        let planes = sizes.batch * sizes.groups;
+        let (input, grad) = (
+            numbers(planes * sizes.window.input_len()),
+            numbers(planes * sizes.window.places()),
+        );
+        let (taps, width) = (sizes.window.rows(), sizes.window.output[2]);
+        let (mut sums, mut magnitudes) = (
+            vec![0.0; sizes.groups * taps],
+            vec![0.0; sizes.groups * taps],
+        );
+        for (plane, grad) in grad.chunks_exact(sizes.window.places()).enumerate() {
+            let input = &input[plane * sizes.window.input_len()..];
+            for (place, &grad) in grad.iter().enumerate() {
+                for tap in 0..taps {
+                    let place = [place / width, place % width];
+                    let seen = self.seen(input, place, [tap / self.kernel, tap % self.kernel]);
+                    let (to, product) = (
+                        plane % sizes.groups * taps + tap,
+                        f64::from(seen) * f64::from(grad),
+                    );
+                    sums[to] += product;
+                    magnitudes[to] += product.abs();
+                }
+            }
+        }
+        let levels = Level::all().into_iter();
+        let results = levels
+            .filter(|level| level.name() != "default")
+            .map(|level| {
+                let mut out = vec![0.0; sums.len()];
+                sizes
+                    .run_gradient_by_lines(level, &input, &grad, &mut out)
+                    .unwrap();
+                out
+            });
+        let results: Vec<Vec<f32>> = results.collect();
+        for out in &results {
+            assert_eq!(out, &results[0]);
+            for ((&v, sum), magnitude) in out.iter().zip(&sums).zip(&magnitudes) {
+                let error = (f64::from(v) - sum).abs();
+                assert!(
+                    error <= 1e-6 * magnitude,
+                    "{:?}: {v} and not {sum}",
+                    self.input
+                );
+            }
+        }
+    }
+}
+
 fn taps(kernel: usize) -> impl Iterator<Item = [usize; 2]> {
     (0..kernel * kernel).map(move |i| [i / kernel, i % kernel])
 }
@@ -182,4 +237,51 @@ fn planes_side_by_side_are_sums_line_by_line() {
             }
         }
     }
+}
+
+#[test]
+fn gradients_of_kernels_are_sums_over_places() {
+    for kernel in [3, 5, 7] {
+        for (input, padding) in [
+            ([4, 16], kernel / 2),
+            ([9, 25], 0),
+            ([8, 33], kernel / 2),
+            ([7, 24], kernel + 1),
+            ([4, 40], 20),
+        ] {
+            let case = Case {
+                planes: [2, 3],
+                input,
+                kernel,
+                stride: 1,
+                padding,
+                dilation: 1,
+            };
+            match case.sizes() {
+                Some(sizes) if sizes.is_by_lines() => case.check_gradient(&sizes),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// An infinity times the zeros beside a line is no NaN.
+#[test]
+fn infinite_inputs_give_infinite_gradients() {
+    let case = Case {
+        planes: [1, 1],
+        input: [4, 20],
+        kernel: 3,
+        stride: 1,
+        padding: 1,
+        dilation: 1,
+    };
+    let sizes = case.sizes().unwrap();
+    let (mut input, mut out) = (vec![1.0_f32; 80], vec![0.0; 9]);
+    input[19] = f32::INFINITY;
+    let level = Level::highest();
+    let done = sizes.run_gradient_by_lines(level, &input, &[1.0; 80], &mut out);
+    done.unwrap();
+    let inf = f32::INFINITY;
+    assert_eq!(out, [57.0, inf, inf, 76.0, inf, inf, 57.0, 60.0, 57.0]);
 }

@@ -1,16 +1,21 @@
 //! The output of a direct convolution, and the gradient of its input, where the kernel's elements change sides.
 
+use std::ops::Range;
+
 use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
+use super::super::gemm::blocks as blocks_of;
 use super::super::simd::WindowProduct;
 use super::super::threads::{Items, num_threads, parallel_for};
 use super::super::transpose::columns_of_lines;
 use super::super::window::Window;
 use super::finished_lines::FinishedLines;
 use super::in_place::{InPlace, Margins};
+use super::map::Map;
 use super::phase::{GradientPhases, Phase};
+use super::shapes::Shape;
 use super::taps::{MOST_OF_INPUT, TapLists, TilesAlong, are_finite};
 use crate::Result;
 
@@ -34,10 +39,10 @@ pub(super) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    pub(super) fn new<T: Float>(sizes: &'a ConvSizes, planes: &'a Planes) -> Result<Self> {
+    pub(super) fn new(sizes: &'a ConvSizes, map: &'a Map, shape: Shape) -> Result<Self> {
         let window = &sizes.window;
         Ok(Self {
-            planes,
+            planes: &map.planes,
             window,
             batch: sizes.batch,
             groups: sizes.groups,
@@ -45,7 +50,7 @@ impl<'a> Forward<'a> {
             places: window.places(),
             channel_step: window.rows(),
             weight_len: sizes.out_channels * window.rows(),
-            phases: vec![Phase::whole::<T>(sizes, planes)?],
+            phases: vec![Phase::whole(sizes, map, shape)?],
         })
     }
 
@@ -166,6 +171,7 @@ impl<'a> Forward<'a> {
         let sums = self.phases.iter().map(Phase::sums).sum::<usize>();
         let ns = self.channels / parts * sums / 48;
         let beyond = self.phases.iter().map(Phase::beyond).max();
+        let beside = self.phases_beside();
         let data_len = match &margins {
             Some(margins) => margins.len,
             None => self.planes.len + beyond.unwrap_or(0),
@@ -198,17 +204,23 @@ impl<'a> Forward<'a> {
                         &*planes
                     }
                 };
-                for ((phase, packed), taps) in self.phases.iter().zip(&packed).zip(&taps) {
-                    let columns = phase.shape.channels::<T>();
-                    let panel_len = phase.rows() * columns;
+                for beside in &beside {
+                    let (phases, taps) = (&self.phases[beside.clone()], &taps[beside.clone()]);
+                    let columns = phases[0].shape.channels::<T>();
                     let count = self.channels.div_ceil(columns) / parts;
                     let first = (block % self.groups * parts + part) * count;
-                    let packed = &packed[first * panel_len..][..count * panel_len];
                     // As many panels as stay in the cache are read for a tile, while its windows do too.
-                    let together = (CACHED / panel_len).clamp(1, count);
+                    let rows = phases.iter().map(Phase::rows).max().unwrap_or(1);
+                    let together = (CACHED / (rows * columns)).clamp(1, count);
                     let channels = out.chunks_mut(together * columns * self.places);
-                    for (packed, out) in packed.chunks(together * panel_len).zip(channels) {
-                        self.write_channels((phase, taps), data, packed, lines, out);
+                    for (panels, out) in blocks_of(first..first + count, together).zip(channels) {
+                        let part = |i: usize| PhasePart {
+                            phase: &phases[i],
+                            taps: &taps[i],
+                            packed: packed_panels(&phases[i], packed[beside.start + i], &panels),
+                        };
+                        let beside: Vec<PhasePart<'_, T>> = (0..phases.len()).map(part).collect();
+                        self.write_channels(&beside, data, lines, out);
                     }
                 }
             }
@@ -216,42 +228,35 @@ impl<'a> Forward<'a> {
         })
     }
 
-    /// The places of a phase in the channels of some panels, of one sample.
+    /// The phases, of which two are written together if their places fill lines.
+    fn phases_beside(&self) -> Vec<Range<usize>> {
+        let (mut beside, mut first) = (Vec::new(), 0);
+        while let Some(phase) = self.phases.get(first) {
+            let next = self.phases.get(first + 1);
+            let end = first + 1 + usize::from(next.is_some_and(|next| phase.is_beside(next)));
+            beside.push(first..end);
+            first = end;
+        }
+        beside
+    }
+
+    /// The places of phases beside each other in the channels of some panels, of one sample.
     fn write_channels<T: Float>(
         &self,
-        (phase, taps): (&Phase, &TapLists),
+        beside: &[PhasePart<'_, T>],
         data: &[T],
-        packed: &[T],
         memory: &mut Workspace<T>,
         out: &mut [T],
     ) {
-        let ([depth, height, width], shape) = (phase.size, phase.shape);
-        let (rows, columns) = (phase.elements.len(), shape.channels::<T>());
-        let panel_len = phase.rows() * columns;
-        let panels = packed.len() / panel_len;
-        let mut lines = FinishedLines::new(phase, panels, self.places, memory);
+        let first = beside[0].phase;
+        let ([depth, height, _], shape) = (first.size, first.shape);
+        let lines_of_tile: Vec<usize> = first.lines_of_tile().collect();
+        let count = [beside.len(), out.len() / self.places];
+        let mut lines = FinishedLines::new(first, count, self.places, memory);
         for slice in 0..depth {
             for row in (0..height).step_by(shape.lines) {
-                let line = phase.lines[slice * height + row];
-                for column in (0..width).step_by(shape.columns) {
-                    let list = taps.of_tile([slice, row / shape.lines, column / shape.columns]);
-                    for (i, panel) in packed.chunks_exact(panel_len).enumerate() {
-                        for (j, part) in list.parts.iter().enumerate() {
-                            let from = part.channel * phase.channel_steps[0] + line + column;
-                            let product = WindowProduct {
-                                data: &data[from..],
-                                taps: &list.taps,
-                                first: part.first,
-                                count: part.count,
-                                channel_steps: [phase.channel_steps[0], rows],
-                                line_step: phase.line_step(),
-                                panel: &panel[part.channel * rows * columns..],
-                                add: j > 0,
-                            };
-                            shape.write_sums(&product, lines.sums());
-                        }
-                        lines.take_tile(i, column);
-                    }
+                for (i, part) in beside.iter().enumerate() {
+                    part.sum_lines(i, [slice, row], data, &lines_of_tile, &mut lines);
                 }
                 lines.finish(shape.lines.min(height - row), out);
             }
@@ -259,4 +264,60 @@ impl<'a> Forward<'a> {
             lines.start_slice(slice + 1);
         }
     }
+}
+
+/// A phase in the channels of some panels.
+struct PhasePart<'a, T> {
+    phase: &'a Phase,
+    taps: &'a TapLists,
+    packed: &'a [T],
+}
+
+impl<T: Float> PhasePart<'_, T> {
+    /// The places of a line of tiles, which are those of so many lines.
+    fn sum_lines(
+        &self,
+        beside: usize,
+        [slice, row]: [usize; 2],
+        data: &[T],
+        lines_of_tile: &[usize],
+        lines: &mut FinishedLines<'_, T>,
+    ) {
+        let Self {
+            phase,
+            taps,
+            packed,
+        } = *self;
+        let ([_, height, width], shape) = (phase.size, phase.shape);
+        let (rows, columns) = (phase.elements.len(), shape.channels::<T>());
+        let line = phase.lines[slice * height + row];
+        for column in (0..width).step_by(shape.columns) {
+            let list = taps.of_tile([slice, row / shape.lines, column / shape.columns]);
+            for (i, panel) in packed.chunks_exact(phase.rows() * columns).enumerate() {
+                for (j, part) in list.parts.iter().enumerate() {
+                    let first = line + column * shape.step;
+                    let from = part.channel * phase.channel_steps[0] + first;
+                    let product = WindowProduct {
+                        data: &data[from..],
+                        taps: &list.taps,
+                        first: part.first,
+                        count: part.count,
+                        step: 0,
+                        channel_steps: [phase.channel_steps[0], rows],
+                        lines: lines_of_tile,
+                        panel: &panel[part.channel * rows * columns..],
+                        add: j > 0,
+                    };
+                    shape.write_sums(&product, lines.sums());
+                }
+                lines.take_tile([beside, i], column);
+            }
+        }
+    }
+}
+
+/// The packed weight of some panels.
+fn packed_panels<'a, T: Float>(phase: &Phase, packed: &'a [T], panels: &Range<usize>) -> &'a [T] {
+    let len = phase.rows() * phase.shape.channels::<T>();
+    &packed[panels.start * len..panels.end * len]
 }

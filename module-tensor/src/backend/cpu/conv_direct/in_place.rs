@@ -16,16 +16,13 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// `None` if neighboring outputs do not read neighboring inputs.
+    /// `None` if a size overflows.
     pub(super) fn new(
         reaches: &[Vec<Reach>; 3],
         places: [usize; 3],
         map: [usize; 3],
     ) -> Option<Self> {
         let ([z, y, x], [_, height, width]) = (reaches, map);
-        if reaches.iter().flatten().any(|reach| reach.step != 1) {
-            return None;
-        }
         let signed = |size: usize| isize::try_from(size).ok();
         let (height, width) = (signed(height)?, signed(width)?);
         let mut starts = Vec::with_capacity(z.len() * y.len() * x.len());
@@ -38,7 +35,11 @@ impl InPlace {
             }
         }
         let first = starts.iter().copied().min()?.min(0);
-        let line = |line: usize| (line / places[1] * map[1] + line % places[1]) * map[2];
+        let (step_z, step_y) = (z.first()?.step, y.first()?.step);
+        let line = |line: usize| {
+            let (z, y) = (line / places[1] * step_z, line % places[1] * step_y);
+            (z * map[1] + y) * map[2]
+        };
         Some(Self {
             margin: first.unsigned_abs(),
             starts: starts.iter().map(|start| start.abs_diff(first)).collect(),

@@ -8,6 +8,7 @@
 mod finished_lines;
 mod forward;
 mod in_place;
+mod map;
 mod phase;
 mod shapes;
 mod taps;
@@ -21,42 +22,66 @@ use super::conv_planes::Planes;
 use super::float::Float;
 use crate::Result;
 use forward::Forward;
+use map::Map;
 use phase::GradientPhases;
 use shapes::{LONGEST, Shape, direct_waste, has_tiles};
 use taps::{Reach, share_of_input};
 use weight_gradient::WeightGradient;
 
+/// The number of places below which gradients of a weight are not summed directly.
+const FEW_PLACES: usize = 128;
+
 impl ConvSizes {
     /// The multiply-adds of a product of matrices that take as long as one of a direct convolution; nothing if there is
     /// none. It does not depend on the level, so that what is chosen by it gives the same bits at each.
     pub(super) fn direct_cost<T: Float>(&self, op: ConvOp) -> Option<f64> {
-        let window = &self.window;
-        let [_, height, width] = match op {
-            ConvOp::Weight if window.stride != [1; 3] || window.dilation[2] != 1 => return None,
-            ConvOp::Weight => window.kernel,
+        let (window, channels) = (&self.window, self.out_channels);
+        let (_, waste) = match op {
+            ConvOp::Weight if window.dilation[2] != 1 => return None,
+            ConvOp::Weight => Shape::of_kernel::<T>(channels, window.kernel),
             _ if window.output[2] > LONGEST => return None,
-            ConvOp::Forward | ConvOp::Input => window.output,
+            ConvOp::Forward | ConvOp::Input => {
+                Shape::new::<T>(channels, window.output[1], window.output[2])
+            }
         };
-        let waste = direct_waste(Shape::new::<T>(self.out_channels, height, width).1)?;
+        let waste = direct_waste(waste)?;
         Some(waste * share_of_input(&Reach::all(window), window.output))
     }
 
-    /// The output or the gradient of the weight, which overwrites `out`; returns whether it is the better way. The bits are
-    /// those of products with copied windows.
+    /// Whether a gradient of the weight is over so few places that products with copied windows take less time: sums of a tile
+    /// take less than writing it.
+    pub(super) fn sums_few_places(&self, op: ConvOp) -> bool {
+        op == ConvOp::Weight && self.batch * self.window.places() < FEW_PLACES
+    }
+
+    /// The output or the gradient of the weight, which overwrites `out`; returns whether it is the better way, if
+    /// [planes fit](Planes::fit). The bits are those of products with copied windows.
     pub(super) fn run_directly<T: Float>(
         &self,
         op: ConvOp,
-        planes: &Planes,
         [input, other]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool> {
         if self.direct_cost::<T>(op).is_none() || !has_tiles::<T>() {
             return Ok(false);
         }
-        match op {
-            ConvOp::Weight => WeightGradient::new(self, planes, other).run(input, other, out)?,
-            _ => Forward::new::<T>(self, planes)?.run(input, other, out)?,
+        let window = &self.window;
+        if op == ConvOp::Weight {
+            let Some(map) = Map::whole(window) else {
+                return Ok(false);
+            };
+            WeightGradient::new(self, &map, other).run(input, other, out)?;
+            return Ok(true);
         }
+        let [_, height, width] = window.output;
+        let shape = Shape::new::<T>(self.out_channels, height, width).0;
+        let spread = shape.with_step(window.stride[2]);
+        let spread = spread.and_then(|shape| Some((Map::whole(window)?, shape)));
+        let split = || Some((Map::by_remainders(window)?, shape));
+        let Some((map, shape)) = spread.or_else(split) else {
+            return Ok(false);
+        };
+        Forward::new(self, &map, shape)?.run(input, other, out)?;
         Ok(true)
     }
 

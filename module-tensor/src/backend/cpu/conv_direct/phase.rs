@@ -1,10 +1,10 @@
 //! Places of an output that are reached by the same elements of the kernel.
 
 use super::super::conv::ConvSizes;
-use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::window::Window;
 use super::in_place::InPlace;
+use super::map::Map;
 use super::shapes::Shape;
 use super::taps::{Reach, TapLists, TilesAlong, offsets, share_of_input, tiles_of};
 use crate::Result;
@@ -33,25 +33,21 @@ pub(super) struct Phase {
 
 impl Phase {
     /// All places.
-    pub(super) fn whole<T: Float>(sizes: &ConvSizes, planes: &Planes) -> Result<Self> {
+    pub(super) fn whole(sizes: &ConvSizes, map: &Map, shape: Shape) -> Result<Self> {
         let window = &sizes.window;
         let [_, height, width] = window.output;
         let kernel = window.kernel.iter().product();
-        let channel_step = planes
-            .starts
-            .get(kernel)
-            .map_or(0, |at| at - planes.starts[0]);
         Ok(Self {
             reaches: Reach::all(window),
-            starts: offsets(planes.starts[..kernel].iter().copied())?,
+            starts: offsets(map.planes.starts[..kernel].iter().copied())?,
             elements: (0..kernel).collect(),
             channels: window.channels,
-            channel_steps: [channel_step, kernel],
-            lines: planes.outputs.clone(),
+            channel_steps: [map.channel_step(kernel), kernel],
+            lines: map.lines.clone(),
             size: window.output,
             first: 0,
             steps: [height * width, width, 1],
-            shape: Shape::new::<T>(sizes.out_channels, height, width).0,
+            shape,
         })
     }
 
@@ -80,8 +76,14 @@ impl Phase {
         TapLists::new(tiles, &self.starts, self.channels)
     }
 
-    /// How it reads a map where it lies, if its places are neighbors.
+    /// How it reads a map where it lies, if its places are as far apart there as the columns of tiles.
     pub(super) fn in_place(&self, map: [usize; 3]) -> Option<InPlace> {
+        if self.reaches[2]
+            .iter()
+            .any(|reach| reach.step != self.shape.step)
+        {
+            return None;
+        }
         InPlace::new(&self.reaches, self.size, map)
     }
 
@@ -100,20 +102,28 @@ impl Phase {
         let start = self.starts.iter().copied().max().unwrap_or(0) as usize;
         let line = self.lines.iter().copied().max().unwrap_or(0);
         let channels = (self.channels - 1) * self.channel_steps[0];
-        channels + start + line + self.size[2] + self.beyond()
+        channels + start + line + self.size[2] * self.shape.step + self.beyond()
+    }
+
+    /// Whether another has the places to the right of its own, so that both fill lines of the output.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        let own = (self.steps[2], self.first + 1, self.size, self.shape);
+        own == (2, other.first, other.size, other.shape)
     }
 
     /// The elements that tiles read beyond the planes.
     pub(super) fn beyond(&self) -> usize {
-        self.shape.lines * self.line_step() + self.shape.columns
+        let last = self.lines_of_tile().last().unwrap_or(0);
+        last + self.shape.columns * self.shape.step
     }
 
-    /// How far lines are apart in a plane.
-    pub(super) fn line_step(&self) -> usize {
-        match self.lines[..] {
+    /// Where planes have each line of a tile, from the first on.
+    pub(super) fn lines_of_tile(&self) -> impl Iterator<Item = usize> {
+        let step = match self.lines[..] {
             [first, second, ..] => second - first,
             _ => 0,
-        }
+        };
+        (0..self.shape.lines).map(move |line| line * step)
     }
 }
 

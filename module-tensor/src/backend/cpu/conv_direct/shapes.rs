@@ -5,16 +5,18 @@ use super::super::simd::{Level, WindowProduct};
 use crate::{Error, Result};
 
 /// The channels, lines and width of a tile.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     /// The registers of channels.
     vectors: usize,
     pub(super) lines: usize,
     pub(super) columns: usize,
+    /// How far columns are apart in the data.
+    pub(super) step: usize,
 }
 
 /// The lines and the width of tiles of two registers of channels and of one: as many sums as there are registers for, at
-/// least as many as hide what a multiply-add takes.
+/// least as many as hide what a multiply-add takes. Those of kernels are the last of each list, which are lower.
 const WIDE: [[usize; 2]; 6] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3]];
 const NARROW: [[usize; 2]; 8] = [
     [1, 28],
@@ -26,6 +28,9 @@ const NARROW: [[usize; 2]; 8] = [
     [4, 4],
     [3, 3],
 ];
+
+/// The lines of a tile of three slices of a kernel of three by three.
+const HIGH: usize = 9;
 
 /// The rows of the highest tile, in whole squares that are transposed.
 pub(super) const MOST_ROWS: usize = 32;
@@ -45,6 +50,14 @@ pub(super) const LONGEST: usize = 512;
 impl Shape {
     /// The shape of tiles for so many channels of lines of a width, and the sums that are computed for one that is needed.
     pub(super) fn new<T: Float>(channels: usize, height: usize, width: usize) -> (Self, f64) {
+        Self::of_lists::<T>(channels, [height, width], [&WIDE, &NARROW])
+    }
+
+    fn of_lists<T: Float>(
+        channels: usize,
+        [height, width]: [usize; 2],
+        [wide, narrow]: [&[[usize; 2]]; 2],
+    ) -> (Self, f64) {
         let tiled = |vectors: usize, shapes: &[[usize; 2]], cost: f64| {
             let padded = channels.next_multiple_of(vectors * T::LANES) as f64 / channels as f64;
             let waste = |&[lines, columns]: &[usize; 2]| {
@@ -57,14 +70,34 @@ impl Shape {
                 vectors,
                 lines,
                 columns,
+                step: 1,
             };
             (shape, padded * waste(&[lines, columns]) * cost)
         };
-        let (wide, narrow) = (tiled(2, &WIDE, 1.0), tiled(1, &NARROW, NARROW_COST));
+        let (wide, narrow) = (tiled(2, wide, 1.0), tiled(1, narrow, NARROW_COST));
         match narrow.1 < wide.1 {
             true => narrow,
             false => wide,
         }
+    }
+
+    /// The same for columns that are so far apart in the data, if there is such a tile.
+    pub(super) fn with_step(self, step: usize) -> Option<Self> {
+        let is_long = self.lines == 1 && self.columns >= 7;
+        let exists = step == 1 || (step == 2 && self.vectors == 2 && is_long);
+        exists.then_some(Self { step, ..self })
+    }
+
+    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before, and the sums that
+    /// are computed for one that is needed.
+    pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> (Self, f64) {
+        let [depth, height, width] = kernel;
+        let (mut shape, waste) =
+            Self::of_lists::<T>(channels, [height, width], [&WIDE[2..], &NARROW[3..]]);
+        if shape.vectors == 1 && shape.columns == 3 && (depth * height).is_multiple_of(HIGH) {
+            shape.lines = HIGH;
+        }
+        (shape, waste)
     }
 
     /// The channels of a tile.
@@ -72,24 +105,48 @@ impl Shape {
         self.vectors * T::LANES
     }
 
-    /// Computes a tile.
+    /// Computes a tile of the output.
     pub(super) fn write_sums<T: Float>(self, product: &WindowProduct<'_, T>, sums: &mut [T]) {
         let level = Level::highest();
+        match (self.vectors, self.lines, self.columns, self.step) {
+            (2, 1, 14, 1) => T::window_tile::<2, 1, 14, 1, false>(level, product, sums),
+            (2, 1, 8, 1) => T::window_tile::<2, 1, 8, 1, false>(level, product, sums),
+            (2, 1, 7, 1) => T::window_tile::<2, 1, 7, 1, false>(level, product, sums),
+            (2, 1, 5, 1) => T::window_tile::<2, 1, 5, 1, false>(level, product, sums),
+            (2, 2, 4, 1) => T::window_tile::<2, 2, 4, 1, false>(level, product, sums),
+            (2, 3, 3, 1) => T::window_tile::<2, 3, 3, 1, false>(level, product, sums),
+            (2, 1, 14, _) => T::window_tile::<2, 1, 14, 2, false>(level, product, sums),
+            (2, 1, 8, _) => T::window_tile::<2, 1, 8, 2, false>(level, product, sums),
+            (2, ..) => T::window_tile::<2, 1, 7, 2, false>(level, product, sums),
+            (_, 1, 28, _) => T::window_tile::<1, 1, 28, 1, false>(level, product, sums),
+            (_, 2, 14, _) => T::window_tile::<1, 2, 14, 1, false>(level, product, sums),
+            (_, 1, 16, _) => T::window_tile::<1, 1, 16, 1, false>(level, product, sums),
+            (_, 4, 7, _) => T::window_tile::<1, 4, 7, 1, false>(level, product, sums),
+            (_, 2, 8, _) => T::window_tile::<1, 2, 8, 1, false>(level, product, sums),
+            (_, 5, 5, _) => T::window_tile::<1, 5, 5, 1, false>(level, product, sums),
+            (_, 4, 4, _) => T::window_tile::<1, 4, 4, 1, false>(level, product, sums),
+            _ => T::window_tile::<1, 3, 3, 1, false>(level, product, sums),
+        }
+    }
+
+    /// Computes a tile of a kernel, whose taps have many products.
+    pub(super) fn write_kernel_sums<T: Float>(
+        self,
+        product: &WindowProduct<'_, T>,
+        sums: &mut [T],
+    ) {
+        let level = Level::highest();
         match (self.vectors, self.lines, self.columns) {
-            (2, 1, 14) => T::window_tile::<2, 1, 14>(level, product, sums),
-            (2, 1, 8) => T::window_tile::<2, 1, 8>(level, product, sums),
-            (2, 1, 7) => T::window_tile::<2, 1, 7>(level, product, sums),
-            (2, 1, 5) => T::window_tile::<2, 1, 5>(level, product, sums),
-            (2, 2, 4) => T::window_tile::<2, 2, 4>(level, product, sums),
-            (2, ..) => T::window_tile::<2, 3, 3>(level, product, sums),
-            (_, 1, 28) => T::window_tile::<1, 1, 28>(level, product, sums),
-            (_, 2, 14) => T::window_tile::<1, 2, 14>(level, product, sums),
-            (_, 1, 16) => T::window_tile::<1, 1, 16>(level, product, sums),
-            (_, 4, 7) => T::window_tile::<1, 4, 7>(level, product, sums),
-            (_, 2, 8) => T::window_tile::<1, 2, 8>(level, product, sums),
-            (_, 5, 5) => T::window_tile::<1, 5, 5>(level, product, sums),
-            (_, 4, 4) => T::window_tile::<1, 4, 4>(level, product, sums),
-            _ => T::window_tile::<1, 3, 3>(level, product, sums),
+            (2, 1, 7) => T::window_tile::<2, 1, 7, 1, true>(level, product, sums),
+            (2, 1, 5) => T::window_tile::<2, 1, 5, 1, true>(level, product, sums),
+            (2, 2, 4) => T::window_tile::<2, 2, 4, 1, true>(level, product, sums),
+            (2, ..) => T::window_tile::<2, 3, 3, 1, true>(level, product, sums),
+            (_, 4, 7) => T::window_tile::<1, 4, 7, 1, true>(level, product, sums),
+            (_, 2, 8) => T::window_tile::<1, 2, 8, 1, true>(level, product, sums),
+            (_, 5, 5) => T::window_tile::<1, 5, 5, 1, true>(level, product, sums),
+            (_, 4, 4) => T::window_tile::<1, 4, 4, 1, true>(level, product, sums),
+            (_, HIGH, _) => T::window_tile::<1, HIGH, 3, 1, true>(level, product, sums),
+            _ => T::window_tile::<1, 3, 3, 1, true>(level, product, sums),
         }
     }
 }

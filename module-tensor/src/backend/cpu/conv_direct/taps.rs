@@ -1,12 +1,12 @@
 //! The products that tiles compute, without those with padding.
 //!
 //! A product with padding adds zero, unless the other factor is infinite or NaN. It is skipped if it belongs to a whole
-//! line of a tile, or to its first or last column. Sums keep their bits, except for the sign of a zero after underflow.
+//! line of a tile, or to the columns at its ends. Sums keep their bits, except for the sign of a zero after underflow.
 
 use super::super::float::Float;
 use super::super::gemm::DEPTH;
 use super::super::lanes::sum_of;
-use super::super::simd::{Padding, Tap};
+use super::super::simd::{Padding, Tap, padded_columns};
 use super::super::window::Window;
 use super::shapes::{Shape, narrowed};
 use crate::Result;
@@ -36,7 +36,7 @@ impl Reach {
     }
 
     /// Whether it reads the input, not padding, for an output position.
-    fn sees_input(&self, place: usize) -> bool {
+    pub(super) fn sees_input(&self, place: usize) -> bool {
         let at = self.first + (place * self.step) as isize;
         usize::try_from(at).is_ok_and(|at| at < self.end)
     }
@@ -74,41 +74,59 @@ pub(super) fn tiles_of(
 ) -> [TilesAlong; 3] {
     let [z, y, x] = reaches;
     [
-        TilesAlong::new(z, depth, 1, skip),
-        TilesAlong::new(y, height, shape.lines, skip),
-        TilesAlong::new(x, width, shape.columns, skip),
+        TilesAlong::of_lines(z, depth, 1, skip),
+        TilesAlong::of_lines(y, height, shape.lines, skip),
+        TilesAlong::of_columns(x, width, shape, skip),
     ]
 }
 
 /// The products that tiles need along one dimension; many tiles need the same ones.
 pub(super) struct TilesAlong {
-    /// For each kind of tile and each reach: whether the first and the last position of the tile read padding, or `None`
-    /// if all of them do.
-    kinds: Vec<Vec<Option<[bool; 2]>>>,
+    /// For each kind of tile and each reach: a bit for each position of the tile that is skipped, the lowest for the first,
+    /// or `None` if all of them read padding.
+    kinds: Vec<Vec<Option<u32>>>,
     /// The kind of each tile.
     of_tiles: Vec<usize>,
-    /// Whether tiles skip all padding, because no position between their first and last reads any.
+    /// The positions of a tile.
+    len: usize,
+    /// Whether tiles skip all padding.
     pub(super) skips_all: bool,
 }
 
 impl TilesAlong {
-    /// Tiles of `len` positions; all are of one kind if padding is not skipped.
-    pub(super) fn new(reaches: &[Reach], places: usize, len: usize, skip: bool) -> Self {
-        let (mut kinds, mut of_tiles, mut skips_all) = (Vec::new(), Vec::new(), skip);
+    /// Tiles of `len` lines, each of which can be skipped; all are of one kind if padding is not skipped.
+    pub(super) fn of_lines(reaches: &[Reach], places: usize, len: usize, skip: bool) -> Self {
+        Self::new(reaches, places, len, if skip { u32::MAX } else { 0 })
+    }
+
+    /// Tiles of the columns of a shape, of which some at each end can be skipped.
+    pub(super) fn of_columns(reaches: &[Reach], places: usize, shape: Shape, skip: bool) -> Self {
+        let (len, ends) = (shape.columns, padded_columns(shape.lines));
+        let ends = (0..len).filter(|&i| i < ends || i >= len - ends);
+        let ends = ends.fold(0, |bits, i| bits | 1 << i);
+        Self::new(reaches, places, len, if skip { ends } else { 0 })
+    }
+
+    /// Bits of `skipped` say which positions can be skipped.
+    fn new(reaches: &[Reach], places: usize, len: usize, skipped: u32) -> Self {
+        let (mut kinds, mut of_tiles, mut skips_all) = (Vec::new(), Vec::new(), skipped != 0);
         for start in (0..places).step_by(len) {
-            let end = places.min(start + len);
-            let of = |reach: &Reach| match skip {
-                false => Some([false; 2]),
-                true => (start..end).any(|place| reach.sees_input(place)).then(|| {
-                    let is_last_padding = end < start + len || !reach.sees_input(end - 1);
-                    [!reach.sees_input(start), is_last_padding]
-                }),
+            let of = |reach: &Reach| {
+                let padding = (0..len).filter(|i| !reach.sees_input(start + i));
+                let padding = padding.fold(0, |bits, i| bits | 1 << i);
+                let beyond = (places - start..len).fold(0, |bits, i| bits | 1 << i);
+                (padding, beyond)
             };
-            let kind: Vec<Option<[bool; 2]>> = reaches.iter().map(of).collect();
-            let within = start + 1..end.min(start + len - 1);
-            skips_all &= reaches.iter().zip(&kind).all(|(reach, seen)| {
-                seen.is_none() || within.clone().all(|place| reach.sees_input(place))
-            });
+            let all = u32::MAX >> (u32::BITS - len as u32);
+            let kind: Vec<Option<u32>> = reaches
+                .iter()
+                .map(|reach| {
+                    let (padding, beyond) = of(reach);
+                    skips_all &= padding & !beyond & !skipped == 0 || padding | beyond == all;
+                    let is_seen = skipped == 0 || padding | beyond != all;
+                    is_seen.then_some((padding | beyond) & skipped)
+                })
+                .collect();
             let known = kinds.iter().position(|known| *known == kind);
             of_tiles.push(known.unwrap_or(kinds.len()));
             if known.is_none() {
@@ -118,17 +136,19 @@ impl TilesAlong {
         Self {
             kinds,
             of_tiles,
+            len,
             skips_all,
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.of_tiles.len()
+    /// The bits of the positions that each reach skips for a tile.
+    pub(super) fn of_tile(&self, tile: usize) -> &[Option<u32>] {
+        &self.kinds[self.of_tiles[tile]]
     }
 
-    /// What each reach reads for a tile.
-    pub(super) fn of_tile(&self, tile: usize) -> &[Option<[bool; 2]>] {
-        &self.kinds[self.of_tiles[tile]]
+    /// The bits of the first two columns and the last two.
+    pub(super) fn ends(&self, skipped: u32) -> u32 {
+        skipped & 0b11 | skipped >> (self.len - 2) << 2
     }
 }
 
@@ -148,8 +168,8 @@ pub(super) struct Part {
 }
 
 impl TapList {
-    /// `starts` are the offsets of what the kernel elements read for the first output position.
-    fn new(starts: &[u32], channels: usize, seen: [&[Option<[bool; 2]>]; 3]) -> Self {
+    /// `starts` are the offsets of what the kernel elements read for the first output position; `along` is of columns.
+    fn new(starts: &[u32], channels: usize, seen: [&[Option<u32>]; 3], along: &TilesAlong) -> Self {
         let [z, y, x] = seen;
         let mut taps = Vec::new();
         for (row, &offset) in starts.iter().enumerate() {
@@ -159,9 +179,11 @@ impl TapList {
                 row % x.len(),
             );
             if let (Some(_), Some(lines), Some(columns)) = (z[slice], y[line], x[column]) {
+                let columns = along.ends(columns);
                 taps.push(Tap {
                     offset,
                     row: row as u32,
+                    count: 1,
                     padding: Padding { lines, columns },
                 });
             }
@@ -199,7 +221,7 @@ impl TapLists {
         for z in &along[0].kinds {
             for y in &along[1].kinds {
                 for x in &along[2].kinds {
-                    lists.push(TapList::new(starts, channels, [z, y, x]));
+                    lists.push(TapList::new(starts, channels, [z, y, x], &along[2]));
                 }
             }
         }

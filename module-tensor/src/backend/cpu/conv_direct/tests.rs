@@ -2,7 +2,6 @@
 
 use super::super::ConvOp::{self, Forward, Input, Weight};
 use super::super::conv::ConvSizes;
-use super::super::conv_planes::Planes;
 use super::super::simd::{Level, Padding, Tap, WindowProduct, WindowTile};
 use super::super::window::Window;
 
@@ -78,14 +77,11 @@ fn check(sizes: &ConvSizes, op: ConvOp) {
         let is_direct = sizes.run_input_gradient_directly(&a, &b, &mut out).unwrap();
         assert!(is_direct);
     } else {
-        let planes = Planes::new(window).unwrap();
-        let is_direct = sizes.run_directly(op, &planes, [&a, &b], &mut out).unwrap();
+        let is_direct = sizes.run_directly(op, [&a, &b], &mut out).unwrap();
         assert!(is_direct);
         // Where there are no tiles windows are copied, with the same bits.
         let mut copied = vec![f32::NAN; lens[to]];
-        sizes
-            .run_windows(op, &planes, [&a, &b], &mut copied)
-            .unwrap();
+        assert!(sizes.run_windows(op, [&a, &b], &mut copied).unwrap());
         let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&out), bits(&copied));
     }
@@ -151,27 +147,36 @@ fn lines_of_every_width_are_summed() {
 }
 
 /// A tile of one shape at a level.
-fn tile<const VECTORS: usize, const LINES: usize, const WIDTH: usize>(
+fn tile<
+    const VECTORS: usize,
+    const LINES: usize,
+    const WIDTH: usize,
+    const STEP: usize,
+    const MANY: bool,
+>(
     level: Level,
     add: bool,
 ) -> Vec<u32> {
-    let (data, panel) = (numbers(600, 1), numbers(40 * 16 * VECTORS, 2));
+    let (data, panel) = (numbers(900, 1), numbers(40 * 16 * VECTORS, 2));
     let tap = |row: u32| Tap {
         offset: row * 7 % 60,
         row,
+        count: if MANY { 1 + row % 3 } else { 1 },
         padding: Padding {
-            lines: [1, 2].map(|padded| LINES > 1 && row == padded),
-            columns: [3, 4].map(|padded| row == padded),
+            lines: if LINES > 1 { row % (1 << LINES) } else { 0 },
+            columns: (1 << row >> 3) & if LINES == 1 { 0b1111 } else { 0b1001 },
         },
     };
+    let lines: [usize; LINES] = std::array::from_fn(|line| 50 * line + line / 3);
     let taps: Vec<Tap> = (0..8).map(tap).collect();
     let product = WindowProduct {
         data: &data,
         taps: &taps,
         first: 3,
         count: 30,
+        step: 3,
         channel_steps: [70, 8],
-        line_step: 50,
+        lines: &lines,
         panel: &panel,
         add,
     };
@@ -188,11 +193,19 @@ fn tiles_have_the_same_bits_at_every_level() {
     for &level in fused {
         for add in [false, true] {
             let highest = levels[0];
-            assert_eq!(tile::<2, 1, 14>(level, add), tile::<2, 1, 14>(highest, add));
-            assert_eq!(tile::<2, 2, 4>(level, add), tile::<2, 2, 4>(highest, add));
-            assert_eq!(tile::<2, 3, 3>(level, add), tile::<2, 3, 3>(highest, add));
-            assert_eq!(tile::<1, 1, 28>(level, add), tile::<1, 1, 28>(highest, add));
-            assert_eq!(tile::<1, 4, 4>(level, add), tile::<1, 4, 4>(highest, add));
+            let at = |level| {
+                [
+                    tile::<2, 1, 14, 1, false>(level, add),
+                    tile::<2, 1, 14, 2, false>(level, add),
+                    tile::<2, 2, 4, 1, false>(level, add),
+                    tile::<2, 2, 4, 1, true>(level, add),
+                    tile::<2, 3, 3, 1, true>(level, add),
+                    tile::<1, 1, 28, 1, false>(level, add),
+                    tile::<1, 4, 4, 1, true>(level, add),
+                    tile::<1, 9, 3, 1, true>(level, add),
+                ]
+            };
+            assert_eq!(at(level), at(highest));
         }
     }
 }
@@ -259,7 +272,6 @@ fn factors_that_are_not_finite_meet_padding() {
         return;
     }
     let sizes = sizes([1, 1, 2, 32], window([1, 7, 7], [1, 3, 3]));
-    let planes = Planes::new(&sizes.window).unwrap();
     for op in [Forward, Weight] {
         let (input, mut other) = (
             numbers(98, 1),
@@ -269,13 +281,9 @@ fn factors_that_are_not_finite_meet_padding() {
         let (mut out, mut copied) = (vec![0.0; 1568], vec![0.0; 1568]);
         let out = &mut out[..if op == Forward { 1568 } else { 576 }];
         let copied = &mut copied[..out.len()];
-        let is_direct = sizes
-            .run_directly(op, &planes, [&input, &other], out)
-            .unwrap();
+        let is_direct = sizes.run_directly(op, [&input, &other], out).unwrap();
         assert!(is_direct && out.iter().any(|sum| sum.is_nan()));
-        sizes
-            .run_windows(op, &planes, [&input, &other], copied)
-            .unwrap();
+        assert!(sizes.run_windows(op, [&input, &other], copied).unwrap());
         assert!(
             out.iter()
                 .zip(&*copied)
@@ -326,17 +334,32 @@ fn windows_of_every_kind_are_summed() {
     if !has_tiles() {
         return;
     }
-    let strided = Window {
-        stride: [1, 2, 2],
-        ..window([1, 15, 28], [1, 3, 3])
+    let strided = |input, kernel, stride| Window {
+        stride,
+        ..window(input, kernel)
     };
-    let strided = sizes([2, 1, 4, 48], strided);
-    check(&strided, Forward);
-    let strided = Window {
-        stride: [1, 2, 2],
-        ..window([1, 29, 28], [1, 7, 7])
-    };
-    check(&sizes([1, 1, 3, 64], strided), Forward);
+    // Read where the input lies, or from planes if more than two columns see padding, or if there are no such tiles.
+    for (input, kernel, stride, channels) in [
+        ([1, 15, 28], [1, 3, 3], [1, 2, 2], 64),
+        ([1, 29, 28], [1, 7, 7], [1, 2, 2], 64),
+        ([1, 29, 28], [1, 7, 7], [1, 2, 2], 48),
+        ([1, 15, 28], [1, 3, 3], [1, 2, 2], 16),
+        ([1, 15, 42], [1, 3, 3], [1, 2, 3], 32),
+        ([1, 15, 14], [1, 3, 3], [1, 2, 1], 32),
+        ([1, 15, 14], [1, 7, 7], [1, 1, 1], 32),
+        ([1, 31, 28], [1, 11, 11], [1, 2, 2], 32),
+        ([1, 16, 16], [1, 4, 4], [1, 2, 2], 64),
+        ([1, 28, 28], [1, 1, 1], [1, 2, 2], 32),
+        ([6, 14, 14], [3, 3, 3], [2, 2, 2], 16),
+        ([6, 14, 14], [3, 3, 3], [2, 2, 2], 32),
+    ] {
+        for op in [Forward, Weight] {
+            let strided = sizes([2, 1, 4, channels], strided(input, kernel, stride));
+            if strided.direct_cost::<f32>(op).is_some() {
+                check(&strided, op);
+            }
+        }
+    }
     let volume = || window([3, 5, 7], [3, 3, 3]);
     let dilated = || Window {
         dilation: [1, 2, 1],

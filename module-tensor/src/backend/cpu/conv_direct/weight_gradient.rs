@@ -12,8 +12,9 @@ use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
 use super::super::window::Window;
 use super::in_place::{InPlace, Margins};
+use super::map::Map;
 use super::shapes::{MOST_SUMS, Shape, narrowed};
-use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input, tiles_of};
+use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input};
 use crate::Result;
 use crate::zip::zip_mut;
 
@@ -35,7 +36,11 @@ pub(super) struct WeightGradient<'a> {
     sample_step: usize,
     /// The tiles of the kernel.
     shape: Shape,
-    along: [TilesAlong; 3],
+    /// What the places see, along each dimension of the kernel.
+    reaches: [Vec<Reach>; 3],
+    /// Whether products with padding are skipped.
+    skip: bool,
+    columns: TilesAlong,
 }
 
 /// A tile of the kernel.
@@ -44,27 +49,30 @@ struct KernelTile {
     first: usize,
     lines: usize,
     columns: usize,
+    /// Where the data has each line, from the first on.
+    starts: Vec<usize>,
     /// The places that its sums are over, for each block of them.
     places: Vec<Vec<Tap>>,
 }
 
 impl<'a> WeightGradient<'a> {
-    pub(super) fn new<T: Float>(sizes: &'a ConvSizes, planes: &'a Planes, grad: &[T]) -> Self {
+    pub(super) fn new<T: Float>(sizes: &'a ConvSizes, map: &'a Map, grad: &[T]) -> Self {
         let window = &sizes.window;
-        let [_, height, width] = window.kernel;
-        let shape = Shape::new::<T>(sizes.out_channels, height, width).0;
+        let shape = Shape::of_kernel::<T>(sizes.out_channels, window.kernel).0;
         // Tiles are of the kernel, and places are what reaches them.
-        let places = [0, 1, 2].map(|d| reaches_of_places(window, d));
-        let is_finite = are_finite(grad);
-        let reaches = Reach::all(window);
-        let mut along = tiles_of(&places, window.kernel, shape, is_finite);
-        let in_place = InPlace::new(&reaches, window.output, window.input);
-        let in_place = in_place.filter(|_| along.iter().all(|along| along.skips_all));
-        let share = share_of_input(&reaches, window.output);
-        if in_place.is_none() && share > MOST_OF_INPUT {
-            along = tiles_of(&places, window.kernel, shape, false);
+        let reaches = [0, 1, 2].map(|d| reaches_of_places(window, d));
+        let columns =
+            |skip: bool| TilesAlong::of_columns(&reaches[2], window.kernel[2], shape, skip);
+        let (mut along, mut skip) = (columns(true), are_finite(grad));
+        let of_elements = Reach::all(window);
+        let in_place = InPlace::new(&of_elements, window.output, window.input);
+        let in_place = in_place.filter(|_| skip && along.skips_all);
+        skip &= in_place.is_some() || share_of_input(&of_elements, window.output) <= MOST_OF_INPUT;
+        if !skip {
+            along = columns(false);
         }
         let kernel: usize = window.kernel.iter().product();
+        let planes = &map.planes;
         let margin = in_place.as_ref().map(|in_place| in_place.margin);
         let (starts, lines, channel_step, sample_step) = match in_place {
             Some(in_place) => (
@@ -73,14 +81,12 @@ impl<'a> WeightGradient<'a> {
                 in_place.channel_step,
                 window.input_len() * sizes.groups,
             ),
-            None => {
-                let step = planes
-                    .starts
-                    .get(kernel)
-                    .map_or(0, |at| at - planes.starts[0]);
-                let starts = planes.starts[..kernel].to_vec();
-                (starts, planes.outputs.clone(), step, planes.len)
-            }
+            None => (
+                planes.starts[..kernel].to_vec(),
+                map.lines.clone(),
+                map.channel_step(kernel),
+                planes.len,
+            ),
         };
         Self {
             sizes,
@@ -91,7 +97,9 @@ impl<'a> WeightGradient<'a> {
             channel_step,
             sample_step,
             shape,
-            along,
+            reaches,
+            skip,
+            columns: along,
         }
     }
 
@@ -114,13 +122,13 @@ impl<'a> WeightGradient<'a> {
         let taps = rows / window.channels;
         let mut memory = [const { Workspace::new() }; 3];
         let [planes, grads, sums] = &mut memory;
-        let step = self.line_step();
-        // Tiles are wider and higher than the last of the kernel.
-        let beyond = self.shape.lines * step + self.shape.columns;
+        // Tiles are wider than the last of the kernel.
+        let beyond = self.shape.columns;
         let last = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
         let margins = self.margin.map(|margin| {
             let channels = (window.channels - 1) * self.channel_step;
-            let of_sample = channels + last(&self.starts) + last(&self.lines) + window.output[2];
+            let of_sample = channels + last(&self.starts) + last(&self.lines);
+            let of_sample = of_sample + window.output[2] * window.stride[2];
             let before = (samples - 1) * self.sample_step;
             Margins::new(
                 margin,
@@ -186,12 +194,13 @@ impl<'a> WeightGradient<'a> {
                                     taps: &tile.places[i],
                                     first: 0,
                                     count: tile.places[i].len(),
+                                    step: window.stride[2],
                                     channel_steps: [0; 2],
-                                    line_step: step,
+                                    lines: &tile.starts,
                                     panel,
                                     add: false,
                                 };
-                                self.shape.write_sums(&product, &mut memory);
+                                self.shape.write_kernel_sums(&product, &mut memory);
                                 self.add_tile(tile, &memory, first + i > 0, sums);
                             }
                         }
@@ -205,15 +214,6 @@ impl<'a> WeightGradient<'a> {
             }
         }
         Ok(())
-    }
-
-    /// How far lines of the kernel are apart in the data.
-    fn line_step(&self) -> usize {
-        let [_, height, width] = self.sizes.window.kernel;
-        match height {
-            1 => 0,
-            _ => self.starts[width] - self.starts[0],
-        }
     }
 
     /// Writes the group of so many samples to planes.
@@ -271,60 +271,100 @@ impl<'a> WeightGradient<'a> {
 
     /// All tiles of the kernel, over the places of so many samples.
     fn tiles(&self, blocks: &[Range<usize>], samples: usize) -> Result<Vec<KernelTile>> {
-        let [_, height, width] = self.sizes.window.kernel;
+        let [depth, height, width] = self.sizes.window.kernel;
         let Shape { lines, columns, .. } = self.shape;
         let mut tiles = Vec::new();
-        for slice in 0..self.along[0].len() {
-            for row in 0..self.along[1].len() {
-                for column in 0..self.along[2].len() {
-                    let (line, first) = (row * lines, column * columns);
-                    tiles.push(KernelTile {
-                        first: (slice * height + line) * width + first,
-                        lines: lines.min(height - line),
-                        columns: columns.min(width - first),
-                        places: self.places([slice, row, column], blocks, samples)?,
-                    });
-                }
+        // Lines of a slice follow those of the slice before.
+        for line in (0..depth * height).step_by(lines) {
+            let lines_here = lines.min(depth * height - line);
+            let start = |i: usize| self.starts[(line + i.min(lines_here - 1)) * width];
+            for column in (0..width).step_by(columns) {
+                tiles.push(KernelTile {
+                    first: line * width + column,
+                    lines: lines_here,
+                    columns: columns.min(width - column),
+                    starts: (0..lines).map(|i| start(i) - start(0)).collect(),
+                    places: self.places(line, column / columns, blocks, samples)?,
+                });
             }
         }
         Ok(tiles)
     }
 
-    /// The places of each block from which a tile sees the input, and where the planes have what its first element sees.
+    /// The places of each block from which a tile sees the input, and where the data has what its first element sees.
     fn places(
         &self,
-        tile: [usize; 3],
+        first_line: usize,
+        column: usize,
         blocks: &[Range<usize>],
         samples: usize,
     ) -> Result<Vec<Vec<Tap>>> {
-        let [z, y, x] = [0, 1, 2].map(|d| self.along[d].of_tile(tile[d]));
-        let (mut places, mut blocks) = (Vec::new(), blocks.iter());
-        let (mut place, mut block) = (0, 0..0);
+        let step = self.sizes.window.stride[2];
+        let stretches = self.stretches(column);
+        let width = self.reaches[2].len();
+        let skipped: Vec<Option<u32>> = (0..self.lines.len())
+            .map(|line| self.skipped_lines(first_line, line))
+            .collect();
+        let (mut places, mut block) = (vec![Vec::new(); blocks.len()], 0);
         for sample in 0..samples {
-            for (line, output) in self.lines.iter().enumerate() {
-                let start = narrowed(sample * self.sample_step + output)?;
-                let (is_seen, of_line) = (z[line / y.len()].is_some(), y[line % y.len()]);
-                for (column, of_column) in x.iter().enumerate() {
-                    if place == block.end {
-                        block = blocks.next().cloned().unwrap_or(place..usize::MAX);
-                        places.push(Vec::with_capacity(block.len().min(DEPTH)));
-                    }
-                    let padding = of_line.zip(*of_column).filter(|_| is_seen);
-                    if let (Some(places), Some(padding)) = (places.last_mut(), padding) {
-                        let (lines, columns) = padding;
-                        places.push(Tap {
-                            offset: start + column as u32,
-                            row: (place - block.start) as u32,
+            for (line, (output, &lines)) in self.lines.iter().zip(&skipped).enumerate() {
+                let first = (sample * self.lines.len() + line) * width;
+                let Some(lines) = lines else { continue };
+                for &(ref stretch, columns) in &stretches {
+                    let mut place = first + stretch.start;
+                    while place < first + stretch.end {
+                        while blocks[block].end <= place {
+                            block += 1;
+                        }
+                        let end = blocks[block].end.min(first + stretch.end);
+                        let offset = sample * self.sample_step + output + (place - first) * step;
+                        places[block].push(Tap {
+                            offset: narrowed(offset)?,
+                            row: narrowed(place - blocks[block].start)?,
+                            count: narrowed(end - place)?,
                             padding: Padding { lines, columns },
                         });
+                        place = end;
                     }
-                    place += 1;
                 }
             }
         }
         Ok(places)
     }
+
+    /// Neighbors in a line of places that see the input from some columns of the kernel, and those that they skip.
+    fn stretches(&self, column: usize) -> Vec<Stretch> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for (place, skipped) in self.columns.of_tile(column).iter().enumerate() {
+            let Some(skipped) = *skipped else { continue };
+            let columns = self.columns.ends(skipped);
+            match stretches.last_mut() {
+                Some((stretch, known)) if stretch.end == place && *known == columns => {
+                    stretch.end = place + 1;
+                }
+                _ => stretches.push((place..place + 1, columns)),
+            }
+        }
+        stretches
+    }
+
+    /// The lines of a tile of the kernel that a line of places skips, a bit for each; nothing if it skips all.
+    fn skipped_lines(&self, first: usize, places: usize) -> Option<u32> {
+        let [depth, height, _] = self.sizes.window.kernel;
+        let [z, y, _] = &self.reaches;
+        let (z, y) = (&z[places / y.len()], &y[places % y.len()]);
+        let is_skipped = |line: usize| {
+            let sees_input = || z.sees_input(line / height) && y.sees_input(line % height);
+            line >= depth * height || (self.skip && !sees_input())
+        };
+        let lines = (0..self.shape.lines).filter(|i| is_skipped(first + i));
+        let skipped = lines.fold(0_u32, |bits, i| bits | 1 << i);
+        (skipped.count_ones() < self.shape.lines as u32).then_some(skipped)
+    }
 }
+
+/// Places of a line, and the columns at the ends of a tile that they skip.
+type Stretch = (Range<usize>, u32);
 
 /// What the elements of the kernel see from each place along dimension `d`, where the places of a reach are these elements.
 fn reaches_of_places(window: &Window, d: usize) -> Vec<Reach> {

@@ -54,31 +54,13 @@ pub(super) fn multiply_factors<T: Tile>(
     add: bool,
     out: MatrixMut<'_, T>,
 ) {
-    multiply_into(left, right, (add, false), out);
-}
-
-/// `outᵀ = left · right`, which takes longer to write.
-pub(super) fn multiply_transposed<T: Tile>(
-    left: &impl Factor<T>,
-    right: &impl Factor<T>,
-    out: MatrixMut<'_, T>,
-) {
-    multiply_into(left, right, (false, true), out);
-}
-
-fn multiply_into<T: Tile>(
-    left: &impl Factor<T>,
-    right: &impl Factor<T>,
-    (add, transposed): (bool, bool),
-    out: MatrixMut<'_, T>,
-) {
     let product = Product {
         level: Level::highest(),
         scale: T::one(),
         left,
         right,
         add,
-        transposed,
+        transposed: false,
     };
     product.parallel_for(out.into_rows());
 }

@@ -25,7 +25,7 @@ const ALIASED: usize = 4096;
 pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;
 
 /// The minimum number of rows, and of elements of each, for high tiles.
-const MANY: usize = 96;
+const MANY: usize = 64;
 
 /// Whether there are high tiles, and memory for their rows.
 pub(super) fn has_high_tiles<T: Tile>(level: Level, left: &Lines<'_, T>, width: usize) -> bool {
@@ -257,8 +257,17 @@ impl<T: Tile> Block<'_, '_, T> {
             }
         }
         let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
+        let is_plain = !self.add && !self.transposed && self.scale == T::one();
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
-            let sums = T::high_tile(self.level, &lines, panel);
+            let first = self.columns.start + i * COLUMNS;
+            if is_plain && first + COLUMNS <= self.columns.end {
+                let mut out = self.out[rows.clone()].iter_mut();
+                let mut next = || out.next()?[first..].first_chunk_mut();
+                T::high_tile(self.level, &lines, panel, std::array::from_fn(|_| next()));
+                continue;
+            }
+            let mut sums = [[T::zero(); COLUMNS]; HIGH_TILE_ROWS];
+            T::high_tile(self.level, &lines, panel, sums.each_mut().map(Some));
             self.write(sums, rows.clone(), i * COLUMNS);
         }
         self.scratch = scratch;

@@ -207,18 +207,7 @@ pub(super) fn scatter_add(
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    let (op, name) = (ReduceOp::Sum, "scatter_add");
-    run_number(
-        x.storage.dtype(),
-        ScatterReduce {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
+    fold_into(ReduceOp::Sum, "scatter_add", x, dim, index, source)
 }
 
 pub(super) fn scatter_reduce(
@@ -228,18 +217,27 @@ pub(super) fn scatter_reduce(
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    let name = "scatter_reduce";
-    run_number(
-        x.storage.dtype(),
-        ScatterReduce {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
+    fold_into(op, "scatter_reduce", x, dim, index, source)
+}
+
+fn fold_into(
+    op: ReduceOp,
+    name: &'static str,
+    x: Operand,
+    dim: usize,
+    index: &Operand,
+    source: &Operand,
+) -> Result<Storage> {
+    let dtype = x.storage.dtype();
+    let kernel = ScatterReduce {
+        op,
+        name,
+        x,
+        dim,
+        index,
+        source,
+    };
+    run_number(dtype, kernel)
 }
 
 struct ScatterReduce<'a> {

@@ -21,6 +21,18 @@ DTYPES = {
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
+# The names of dtypes in safetensors.
+TAGS = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+
 
 def compact(value):
     """JSON without spaces; NaN and infinity are refused, so that any reader can parse it."""
@@ -46,25 +58,17 @@ def write_safetensors(path, tensors, case):
     The library's own writer does not promise an order of the metadata keys, so the bytes are laid
     out here: tensors by descending alignment, then by name, as the library does.
     """
-    tags = {
-        torch.float64: "F64",
-        torch.float32: "F32",
-        torch.float16: "F16",
-        torch.bfloat16: "BF16",
-        torch.int64: "I64",
-        torch.int32: "I32",
-        torch.uint8: "U8",
-        torch.bool: "BOOL",
-    }
     header = {
         "__metadata__": {"format": "pt", "torch": torch_version(), "case": compact(case)}
     }
     body, offset = [], 0
     for name in sorted(tensors, key=lambda name: (-tensors[name].element_size(), name)):
         tensor = tensors[name]
+        if tensor.dtype not in TAGS:
+            raise ValueError(f"{path}: {name}: {tensor.dtype} is not recorded; store a copy as one of {', '.join(NAMES.values())}")
         data = tensor_bytes(tensor)
         header[name] = {
-            "dtype": tags[tensor.dtype],
+            "dtype": TAGS[tensor.dtype],
             "shape": list(tensor.shape),
             "data_offsets": [offset, offset + len(data)],
         }

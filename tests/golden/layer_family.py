@@ -16,7 +16,7 @@ import re
 import torch
 from torch import nn
 
-import attention_reference
+import layer_formulas
 from common import DTYPES, NAMES, leaf, random, write_safetensors
 
 
@@ -76,19 +76,22 @@ def construct(layer, kwargs, dtype):
         rest = {name: value for name, value in kwargs.items() if name not in ("norm", "module")}
         inner = construct(kwargs["module"]["layer"], kwargs["module"]["kwargs"], dtype)
         return getattr(nn.utils.parametrizations, kwargs["norm"])(inner, **rest)
-    kind = getattr(nn, layer, None) or getattr(attention_reference, layer, None)
+    kind = getattr(nn, layer, None) or getattr(layer_formulas, layer, None)
     if kind is None:
         kind = from_other_libraries(layer)
     return kind(**{name: argument(value, dtype) for name, value in kwargs.items()})
 
 
+# The layers of other libraries, one file for each library, which other families do without.
+LIBRARIES = ("vision_reference", "transformers_reference")
+
+
 def from_other_libraries(layer):
-    # They need torchvision or transformers, which other families do without.
-    for library in ("vision_reference", "transformers_reference"):
+    for library in LIBRARIES:
         kind = getattr(importlib.import_module(library), layer, None)
         if kind is not None:
             return kind
-    raise KeyError(layer)
+    raise KeyError(f"{layer} is in none of torch.nn, layer_formulas.py, {', '.join(f'{name}.py' for name in LIBRARIES)}")
 
 
 def named_sequential(children):

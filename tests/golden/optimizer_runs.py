@@ -121,8 +121,8 @@ def run(optimizer, kwargs, group, dtype, shared):
     arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
     params = {key: shared[f"init.{key}"].to(kind).clone().requires_grad_() for key in SHAPES}
     groups = [{"params": [params["p0"], params["p2"]]}, {"params": [params["p1"]], **group}]
-    ours = {"Lion": Lion, "Muon": Muon}
-    opt = (ours.get(optimizer) or getattr(torch.optim, optimizer))(groups, **arguments)
+    # A class of this file, or else PyTorch's.
+    opt = (globals().get(optimizer) or getattr(torch.optim, optimizer))(groups, **arguments)
     tensors = {f"after.{key}": [] for key in params}
     for step in range(STEPS):
         for key, p in params.items():

@@ -36,13 +36,8 @@ impl Format for Npz {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
+        options.refuse_entry()?;
         let contents = &file.contents()?;
-        if let Some(entry) = &options.entry {
-            return Err(FormatError::Unsupported(format!(
-                "there is no entry `{}`: the arrays of this format lie flat",
-                shorten(entry)
-            )));
-        }
         let entries = directory(contents.bytes())?;
         let room = contents
             .bytes()

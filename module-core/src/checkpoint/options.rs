@@ -1,5 +1,7 @@
+use super::FormatError;
 #[cfg(feature = "mmap")]
 use super::mapping::Promise;
+use super::words::shorten;
 
 /// How a checkpoint file is read.
 ///
@@ -60,6 +62,30 @@ impl ReadOptions {
     /// The entry to read, if one was [named](Self::entry).
     pub fn entry_path(&self) -> Option<&str> {
         self.entry.as_deref()
+    }
+
+    /// Refuses a [named](Self::entry) entry, for a [`Format`](super::Format) whose files do not nest tensors.
+    ///
+    /// # Errors
+    ///
+    /// An entry.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_core::ReadOptions;
+    ///
+    /// assert!(ReadOptions::new().refuse_entry().is_ok());
+    /// assert!(ReadOptions::new().entry("model").refuse_entry().is_err());
+    /// ```
+    pub fn refuse_entry(&self) -> Result<(), FormatError> {
+        match &self.entry {
+            Some(entry) => Err(FormatError::Unsupported(format!(
+                "there is no entry `{}`: the tensors of this format lie flat",
+                shorten(entry)
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Whether tensors of PyTorch's files may have more elements than the file holds, as `expand` produces; false by

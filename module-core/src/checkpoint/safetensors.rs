@@ -34,7 +34,7 @@ impl Format for Safetensors {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
-        refuse_entry(options)?;
+        options.refuse_entry()?;
         let length = Header::length(file.start(), file.length())?;
         // The text is dropped before tensors are made.
         let (places, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
@@ -114,15 +114,6 @@ fn state_of(
     let mut state: StateDict = tensors.collect();
     add_ties(&mut state, metadata)?;
     Ok(state)
-}
-
-fn refuse_entry(options: &ReadOptions) -> Result<(), FormatError> {
-    options.entry.as_deref().map_or(Ok(()), |entry| {
-        Err(FormatError::Unsupported(format!(
-            "there is no entry `{}`: the tensors of this format lie flat",
-            shorten(entry)
-        )))
-    })
 }
 
 /// Adds tied tensors under their other names: they are stored once, and the metadata maps each dropped name to the stored

@@ -1,8 +1,8 @@
 use module_core::fused::{Real, UpdateFormula, update_elements};
 use module_core::{Module, Result, Tensor};
 
+use super::adam_step::check_adam;
 use super::arithmetic::{EitherDecay, average_square, decay_either, power};
-use super::range::{at_least_0, below_1};
 use super::rule::{UpdateInPlace, update_copy};
 use super::state_fields::{or_first, param_state};
 use super::{RuleOptimizer, UpdateRule};
@@ -128,11 +128,7 @@ impl UpdateRule for RAdamConfig {
     type State = RAdamState;
 
     fn check(&self) -> Result<()> {
-        at_least_0(Self::NAME, "lr", self.lr)?;
-        at_least_0(Self::NAME, "eps", self.eps)?;
-        below_1(Self::NAME, "betas.0", self.betas.0)?;
-        below_1(Self::NAME, "betas.1", self.betas.1)?;
-        at_least_0(Self::NAME, "weight_decay", self.weight_decay)
+        check_adam(Self::NAME, self.lr, self.betas, self.eps, self.weight_decay)
     }
 
     fn lr(&self) -> f64 {

@@ -22,7 +22,10 @@ pub(crate) fn differences(
         .map(|x| x.with_grad().unwrap_or_else(|_| x.clone()))
         .collect();
     let Some((out, tolerance)) = run(case, &inputs) else {
-        return vec!["unknown to this test".to_owned()];
+        let op = &case.op;
+        return vec![format!(
+            "no call of `{op}`: add it to the family's file in `tests/conformance/src/ops`"
+        )];
     };
     let outs = match out {
         Ok(outs) => outs,

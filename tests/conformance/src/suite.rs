@@ -94,7 +94,10 @@ impl Suite {
             failures.extend(expected.into_iter().map(gone));
         }
         if count != self.count {
-            failures.push(format!("{count} calls, not {}", self.count));
+            failures.push(format!(
+                "{} has {count} calls, and `suites` in `suite.rs` says {}: correct the number there if that is intended",
+                self.file, self.count
+            ));
         }
         failures
     }

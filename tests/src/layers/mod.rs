@@ -80,7 +80,11 @@ pub fn registry() -> Vec<Entry> {
 /// The entry of a layer, by PyTorch's name.
 pub fn find(name: &str) -> Entry {
     let entry = registry().into_iter().find(|entry| entry.name == name);
-    entry.unwrap_or_else(|| panic!("{name} is not in the registry"))
+    entry.unwrap_or_else(|| {
+        panic!(
+            "{name} is not in the registry: add a line to its family's file in `tests/src/layers`"
+        )
+    })
 }
 
 /// Builds the layer of a description: `layer` with `kwargs`.

@@ -67,7 +67,11 @@ fn every_layer_has_a_recorded_case() {
     let samples = samples();
     for entry in registry() {
         let cases = samples.iter().filter(|s| s.entry.name == entry.name);
-        assert!(cases.count() > 0, "{} has no case", entry.name);
+        assert!(
+            cases.count() > 0,
+            "{} has no case: record some in `tests/golden/layers_<family>.py`",
+            entry.name
+        );
     }
     let mut names: Vec<&str> = registry().iter().map(|entry| entry.name).collect();
     names.sort_unstable();
@@ -279,5 +283,9 @@ fn no_exported_layer_is_missing_from_the_registry() {
         // The layers behind `Conv1d`, `Conv2d` and `Conv3d`.
         .filter(|name| !names.contains(&format!("{name}2d").as_str()))
         .collect();
-    assert!(missing.is_empty(), "not in the registry: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "not in the registry: {missing:?}; add a line to the family's file in `tests/src/layers`, or the name to \
+         `NO_MODULES` if it is not a module"
+    );
 }

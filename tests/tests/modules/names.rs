@@ -92,7 +92,10 @@ fn what_is_absent_has_a_reason_and_no_namesake() {
             wrong.push(format!("{name}: a place or a reason, not both"));
         }
         if here.is_empty() && methods.contains(last(name)) {
-            wrong.push(format!("{name}: `Tensor` has such a method"));
+            wrong.push(format!(
+                "{name}: `Tensor` has such a method: name it in the second cell of the row in `names/rows.tsv`, \
+                 instead of the reason"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

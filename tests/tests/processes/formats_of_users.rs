@@ -27,10 +27,7 @@ impl Format for Rows {
         file: CheckpointReader<'_>,
         options: &ReadOptions,
     ) -> Result<StateDict, FormatError> {
-        if let Some(entry) = options.entry_path() {
-            let problem = format!("there is no entry `{entry}`");
-            return Err(FormatError::Unsupported(problem));
-        }
+        options.refuse_entry()?;
         let head = self.mark.len() + 1;
         let rows = usize::from(file.read(head - 1..head)?[0]);
         let place = TensorPlace::new(DType::F32, [rows, 2], head..head + rows * 8);

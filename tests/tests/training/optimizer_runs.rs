@@ -92,7 +92,7 @@ fn build(case: &Value, model: &Model) -> Box<dyn Optimizer> {
         "Adafactor" => build_rule::<AdafactorConfig>,
         "Muon" => build_rule::<MuonConfig>,
         "Lion" => build_rule::<LionConfig>,
-        other => panic!("an unknown optimizer: {other}"),
+        other => panic!("{other} is recorded, but has no line here"),
     };
     build(case, model)
 }

@@ -15,7 +15,6 @@ pub use element_type::GgufType;
 use header::{Described, Header, MAGIC};
 pub use value::{GgufArray, GgufValue};
 
-use super::words::shorten;
 use super::{CheckpointReader, Format, FormatError, ReadOptions, TensorPlace};
 use crate::backend::SharedBytes;
 use crate::{DType, Error, Result, Select, StateDict, Tensor};
@@ -118,12 +117,7 @@ impl Gguf {
     }
 
     fn read(file: &CheckpointReader<'_>, options: &ReadOptions) -> Result<Self, FormatError> {
-        if let Some(entry) = &options.entry {
-            return Err(FormatError::Unsupported(format!(
-                "there is no entry `{}`: the tensors of this format lie flat",
-                shorten(entry)
-            )));
-        }
+        options.refuse_entry()?;
         let Header { metadata, tensors } = Header::read(file)?;
         let place = |tensor: &Described| {
             let range = tensor.start..tensor.start + tensor.size;

@@ -109,7 +109,12 @@ fn every_weight_and_bias_has_an_accessor() {
                 .find(|(name, _)| super::printed_name(name) == module.kind());
             match accessor {
                 Some((_, accessor)) => assert_eq!(accessor(module), expected, "{label}"),
-                None => assert_eq!(expected, [None, None], "{label} has no accessor"),
+                None => assert_eq!(
+                    expected,
+                    [None, None],
+                    "{label}: give {} a method for its `weight` and its `bias`, and a line in `ACCESSORS`",
+                    module.kind()
+                ),
             }
         }
     }

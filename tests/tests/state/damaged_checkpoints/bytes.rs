@@ -18,7 +18,7 @@ fn cut(name: &str) {
         let message = attempt.refuse(&format!("{name}, {length} bytes"), &bytes[..length]);
         assert!(
             message.contains("(truncated?)"),
-            "{length} bytes: {message}"
+            "the first {length} bytes of {name} are refused without the words `(truncated?)`: {message}"
         );
     }
     assert!(attempt.files >= 200);

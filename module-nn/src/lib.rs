@@ -1,4 +1,4 @@
-//! PyTorch's `nn.Module` in Rust: layers, losses, initializers, optimizers, data loading and whatever else training needs.
+//! PyTorch's `nn.Module` in Rust: layers, losses, initializers, optimizers, data loading, metrics, logs and adapters.
 //!
 //! This is the crate to depend on. It re-exports [`module_core`] (parameters, modules, hooks, checkpoints), which re-exports
 //! `module_tensor` (tensors, gradients, devices).
@@ -48,8 +48,8 @@
 //! | save memory | [`autocast()`](autocast), [`activation_checkpoint`] |
 //! | save and load it | [`checkpoint`], [`StateDict`], [`LoadOptions`] |
 //! | change it afterwards | [`lora`] (adapters), [`quantize`], [`parametrize`], [`inspect`] (which also replaces parts) |
-//! | inspect it | [`inspect`], [`hooks`], [`audit`] |
-//! | use it | [`generate`] (texts), [`functional_call()`](functional_call) |
+//! | look into it | [`inspect`], [`hooks`], [`audit`] |
+//! | use it | [`generate`] (texts), [`functional_call()`](functional_call) (with other parameter values) |
 //! | work below the level of layers | [`module`], [`autograd`], [`backend`], [`rng`], [`error`], [`fused`] |
 
 extern crate self as module_nn;
@@ -89,7 +89,7 @@ pub use loss::*;
 pub use module_core::__private;
 pub use module_core::*;
 
-/// Everything needed to write a network.
+/// What most programs import: modules, layers, losses, optimizers, schedules and loading.
 pub mod prelude {
     #[doc(hidden)]
     pub use crate::ConfigArguments as _;

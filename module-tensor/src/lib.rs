@@ -17,7 +17,8 @@
 //!
 //! # Operations, by family
 //!
-//! They are methods of [`Tensor`], which never change it. Operators (`&a + &b`, `-a`) do the same and return a `Result`.
+//! They are methods of [`Tensor`], which return new tensors and never change the old one. Operators (`&a + &b`, `-a`) do the same
+//! and return a `Result`.
 //!
 //! | family | such as |
 //! |---|---|
@@ -28,12 +29,12 @@
 //! | functions | [`exp`](Tensor::exp), [`log`](Tensor::log), [`sqrt`](Tensor::sqrt), [`sin`](Tensor::sin), [`tanh`](Tensor::tanh), [`erf`](Tensor::erf), [`abs`](Tensor::abs), [`round`](Tensor::round) |
 //! | comparison | [`eq`](Tensor::eq), [`lt`](Tensor::lt), [`where_`](Tensor::where_), [`isnan`](Tensor::isnan), [`allclose`](Tensor::allclose), [`logical_and`](Tensor::logical_and) |
 //! | reduction | [`sum`](Tensor::sum), [`mean`](Tensor::mean), [`var`](Tensor::var), [`max`](Tensor::max), [`amax`](Tensor::amax), [`argmax`](Tensor::argmax), [`any`](Tensor::any), [`norm`](Tensor::norm), [`logsumexp`](Tensor::logsumexp), [`median`](Tensor::median), [`quantile`](Tensor::quantile) |
-//! | running | [`cumsum`](Tensor::cumsum), [`cumprod`](Tensor::cumprod), [`cummax`](Tensor::cummax), [`diff`](Tensor::diff) |
+//! | along a dimension | [`cumsum`](Tensor::cumsum), [`cumprod`](Tensor::cumprod), [`cummax`](Tensor::cummax), [`diff`](Tensor::diff) |
 //! | order and counting | [`sort`](Tensor::sort), [`topk`](Tensor::topk), [`unique`](Tensor::unique), [`bincount`](Tensor::bincount), [`searchsorted`](Tensor::searchsorted), [`nonzero`](Tensor::nonzero) |
 //! | products | [`matmul`](Tensor::matmul), [`dot`](Tensor::dot), [`outer`](Tensor::outer), [`addmm`](Tensor::addmm), [`einsum`](Tensor::einsum), [`tensordot`](Tensor::tensordot), [`linear`](Tensor::linear), [`cdist`](Tensor::cdist) |
 //! | shape | [`reshape`](Tensor::reshape), [`transpose`](Tensor::transpose), [`permute`](Tensor::permute), [`squeeze`](Tensor::squeeze), [`expand`](Tensor::expand), [`flatten`](Tensor::flatten), [`flip`](Tensor::flip), [`roll`](Tensor::roll), [`repeat`](Tensor::repeat) |
-//! | parts | [`i`](Tensor::i) (PyTorch's `x[…]`), [`narrow`](Tensor::narrow), [`select`](Tensor::select), [`split`](Tensor::split), [`chunk`](Tensor::chunk), [`unbind`](Tensor::unbind), [`cat`](Tensor::cat), [`stack`](Tensor::stack) |
-//! | indices | [`gather`](Tensor::gather), [`scatter_add`](Tensor::scatter_add), [`index_select`](Tensor::index_select), [`index_put`](Tensor::index_put), [`masked_select`](Tensor::masked_select), [`masked_fill`](Tensor::masked_fill), [`one_hot`](Tensor::one_hot), [`embedding`](Tensor::embedding) |
+//! | indexing and joining | [`i`](Tensor::i) (PyTorch's `x[…]`), [`narrow`](Tensor::narrow), [`select`](Tensor::select), [`split`](Tensor::split), [`chunk`](Tensor::chunk), [`unbind`](Tensor::unbind), [`cat`](Tensor::cat), [`stack`](Tensor::stack) |
+//! | index tensors and masks | [`gather`](Tensor::gather), [`scatter_add`](Tensor::scatter_add), [`index_select`](Tensor::index_select), [`index_put`](Tensor::index_put), [`masked_select`](Tensor::masked_select), [`masked_fill`](Tensor::masked_fill), [`one_hot`](Tensor::one_hot), [`embedding`](Tensor::embedding) |
 //! | activations | [`relu`](Tensor::relu), [`gelu`](Tensor::gelu), [`silu`](Tensor::silu), [`sigmoid`](Tensor::sigmoid), [`softmax`](Tensor::softmax), [`log_softmax`](Tensor::log_softmax) |
 //! | windows | [`conv2d`](Tensor::conv2d), [`conv_transpose2d`](Tensor::conv_transpose2d), [`max_pool2d`](Tensor::max_pool2d), [`avg_pool2d`](Tensor::avg_pool2d), [`im2col`](Tensor::im2col), [`pad`](Tensor::pad) |
 //! | images | [`interpolate`](Tensor::interpolate), [`grid_sample`](Tensor::grid_sample), [`affine_grid`](Tensor::affine_grid) |

@@ -12,7 +12,7 @@ pub const ARMS: usize = 3;
 ///
 /// # Errors
 ///
-/// None for a `count` that memory holds.
+/// More points than fit in memory.
 pub fn spirals(count: usize, seed: u64) -> Result<TensorDataset<(Tensor, Tensor)>> {
     let size = ARMS * count;
     let noise = fork_rng(seed, || Tensor::randn(size, DType::F32))?.to_vec::<f32>()?;

@@ -17,7 +17,7 @@ impl Spirals {
     ///
     /// # Errors
     ///
-    /// None.
+    /// None with these sizes; layers return an error if one is 0.
     pub fn new() -> Result<Self> {
         Ok(Self {
             hidden: vec![Linear::new(2, 64)?, Linear::new(64, 64)?],

@@ -1,8 +1,8 @@
 //! Activation checkpointing: a part of a model keeps none of its activations and recomputes them in the backward pass, like
 //! PyTorch's `torch.utils.checkpoint`. (For checkpoint files, see [`checkpoint`](crate::checkpoint).)
 //!
-//! This trades time for memory: of a deep model in `n` parts, only the activations of one part and the inputs of the others
-//! are in memory at once, and the forward pass runs twice.
+//! This trades time for memory: if a deep model is divided into `n` parts, only the activations of one part and the inputs of
+//! the others are in memory at once, and the forward pass runs twice.
 //!
 //! # Example
 //!

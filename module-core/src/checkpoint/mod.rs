@@ -1,7 +1,7 @@
-//! Checkpoints: what is read and written, one file for each format, behind one trait.
+//! Checkpoints: the files that hold models and training runs, in several formats behind one trait.
 //!
 //! Most programs need only the methods of modules: [`save`](crate::ModuleExt::save), [`load`](crate::ModuleExt::load) and
-//! [`load_with`](crate::ModuleExt::load_with). These methods are built from what is here.
+//! [`load_with`](crate::ModuleExt::load_with), which are built on this module.
 //!
 //! | for | use |
 //! |---|---|

@@ -238,7 +238,7 @@ impl ShortProblems<'_> {
         }
         for (key, meant) in typos {
             let (key, meant) = (quote(key), quote(meant));
-            write!(f, "\n\tdid you mean \"{meant}\" by \"{key}\"?")?;
+            write!(f, "\n\t\"{key}\": did you mean \"{meant}\"?")?;
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The errors of modules, loading and files, which [`Error`] carries like those of any other crate, and the quoting of
-//! names from files in messages.
+//! The errors of modules, loading and files, which [`Error`] carries and [`Error::downcast_ref`] returns, and the functions
+//! that quote names from files in messages.
 
 /// Lets `?` and `into` convert a type to an [`Error`](crate::Error).
 macro_rules! error_from {

@@ -1,7 +1,8 @@
-//! Hooks: what runs before and after a module's `forward`, without a field in any module.
+//! Hooks: functions that run before and after a module's `forward` and its backward pass.
 //!
-//! A hook is in the registry of its thread, keyed by the identity of the module, for as long as its handle borrows the module;
-//! the hooks of a [`SharedHookSet`] are in a registry of the whole program. In a program without hooks, a call reads one number.
+//! A hook belongs to one module and to the thread that registered it, until its handle, which borrows the module, is dropped. The
+//! hooks of a [`SharedHookSet`] run on every thread. Modules have no field for hooks, and in a program without any, a call reads
+//! one number.
 //!
 //! | to | use |
 //! |---|---|
@@ -9,10 +10,10 @@
 //! | watch or change its gradients | [`register_full_backward_pre_hook`](crate::ModuleExt::register_full_backward_pre_hook), [`register_full_backward_hook`](crate::ModuleExt::register_full_backward_hook), which see a [`BackwardPreCall`] and a [`BackwardCall`] |
 //! | watch many modules of a tree, with their paths | [`HookSet`], or [`SharedHookSet`] for calls on every thread |
 //! | watch every module | [`register_module_forward_hook`], [`register_module_forward_pre_hook`], [`register_module_full_backward_hook`], [`register_module_full_backward_pre_hook`] |
-//! | find hooks that did not run because of the thread | [`missed_hooks`] |
+//! | find hooks that did not run because the module was called on another thread | [`missed_hooks`] |
 //!
-//! [`HookOptions`] changes the order, and lets a hook see tensors with their graph. [`Tensors`] is what hooks can see in the
-//! inputs and outputs of a call.
+//! [`HookOptions`] changes the order, and lets a hook see tensors with their graph. Inputs and outputs of any type that implements
+//! [`Tensors`] can be seen by hooks.
 
 mod backward;
 mod backward_call;

@@ -1,4 +1,4 @@
-//! The module contract: what registers, how it is walked and printed.
+//! The module contract: which fields register, and how modules are walked and printed.
 //!
 //! | item | is |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | [`Parameter`], [`Buffer`], [`ExtraState`], [`Maybe`], [`Bias`] | what a module holds: trained tensors, others, any other state; one that may be absent |
 //! | [`Init`] | how a parameter gets its values |
 //! | [`Training`], [`Marker`] | the mode flag; an address for a module without other fields |
-//! | [`Field`], [`Member`], [`Constant`], [`Describe`] | what a field may be, and what is known of fields when they are compiled |
+//! | [`Field`], [`Member`], [`Constant`], [`Describe`] | what a field may be, and what is known of a module's fields at compile time |
 //! | [`Visitor`], [`VisitorMut`], [`Walk`], [`Tree`] | walks through a module, and its printed form |
 //! | [`deferred`](deferred()) | builds a module without allocating or drawing its values |
 

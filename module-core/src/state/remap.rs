@@ -8,7 +8,8 @@ use crate::{ModuleError, Result};
 
 /// Rules that translate the keys of a foreign checkpoint to a module's own.
 ///
-/// The rules run in the order in which they were added, each on the result of the one before.
+/// The rules run in the order in which they were added, each on the result of the one before. A rule that matches no key is
+/// not an error; a strict load reports the names that do not fit.
 ///
 /// # Example
 ///

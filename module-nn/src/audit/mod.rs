@@ -1,7 +1,7 @@
 //! Finds out why a training run learns nothing: [`Audit`] watches two steps and reports what is wrong.
 //!
 //! The steps are those of your own loop, unchanged. The report ([`AuditReport`]) lists each [`Finding`] with the path of the
-//! module, what was seen and what to do; [`FindingKind`] lists everything that it looks for:
+//! module, what was seen and what to do. [`FindingKind`] lists everything that the audit looks for:
 //!
 //! | group | findings |
 //! |---|---|

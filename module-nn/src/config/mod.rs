@@ -1,7 +1,7 @@
 //! Configurations: the arguments of PyTorch's constructors, with their names and defaults.
 //!
-//! Users write layers the same way as this library: [`config!`](crate::config!) writes the configuration from the table of
-//! its arguments, the functions here check them, and [`Build`] makes the layer.
+//! You write layers of your own the same way as this library does: [`config!`](crate::config!) writes the configuration from a
+//! table of its arguments, the functions here check them, and [`Build`] makes the layer.
 //!
 //! | to | use |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Data sets, samplers and the loader that makes batches: PyTorch's `torch.utils.data`.
 //!
-//! A [`Dataset`] returns the sample at an index, a [`Sampler`] the indices of an epoch, a [`Collate`] makes a batch of
-//! several samples, and a [`DataLoader`] combines them. For a given seed, the order is PyTorch's.
+//! A [`Dataset`] returns the sample at an index, and a [`Sampler`] the indices of an epoch. A [`Collate`] makes a batch from
+//! several samples, and a [`DataLoader`] combines all three. For a given seed, the order is PyTorch's.
 //!
 //! # Example
 //!

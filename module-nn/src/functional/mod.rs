@@ -1,8 +1,8 @@
 //! The computations of layers and losses as functions of tensors: PyTorch's `torch.nn.functional`.
 //!
-//! What needs no more than a tensor and numbers is a method of [`Tensor`](crate::Tensor), such as
-//! [`relu`](crate::Tensor::relu), [`conv2d`](crate::Tensor::conv2d), [`softmax`](crate::Tensor::softmax) and
-//! [`scaled_dot_product_attention`](crate::Tensor::scaled_dot_product_attention). Here is the rest.
+//! Many functions of `torch.nn.functional` are methods of [`Tensor`](crate::Tensor), such as [`relu`](crate::Tensor::relu),
+//! [`conv2d`](crate::Tensor::conv2d), [`softmax`](crate::Tensor::softmax) and
+//! [`scaled_dot_product_attention`](crate::Tensor::scaled_dot_product_attention). The others are here.
 //!
 //! | group | functions |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Text generation with a language model, token by token: greedy, sampled, and by beam search, like `generate` of Hugging
 //! Face's transformers.
 //!
-//! Any [`LanguageModel`] can generate. [`with_cache`] makes one from a closure of the new token ids and the cache,
-//! [`without_cache`] from a closure of all token ids. [`GenerationConfig`] uses the names of transformers'
+//! [`generate`](generate()) takes any [`LanguageModel`]. [`with_cache`] makes one from a closure that gets the new token ids and the
+//! cache, and [`without_cache`] from a closure that gets all token ids. [`GenerationConfig`] uses the names of transformers'
 //! `generation_config.json`.
 //!
 //! # Example

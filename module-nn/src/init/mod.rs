@@ -1,9 +1,9 @@
 //! Initializers: how parameters get their initial values, bit for bit as PyTorch draws them.
 //!
-//! An initializer is a value. A parameter is made with one by [`Parameter::with_init`](crate::Parameter::with_init), or
-//! given another by [`Parameter::initialize`](crate::Parameter::initialize). It owns the last one it was given, and
-//! `reset_parameters` draws with it again. [`apply`] and [`each`] reach the modules of a tree, and [`Recommended`] knows
-//! what usually suits them.
+//! An initializer is a value. [`Parameter::with_init`](crate::Parameter::with_init) makes a parameter with one, and
+//! [`Parameter::initialize`](crate::Parameter::initialize) gives it another. The parameter owns the last one, and
+//! `reset_parameters` draws with it again. [`apply`] and [`each`] initialize modules of a tree, and [`Recommended`] chooses the
+//! usual initializers for a network.
 //!
 //! Source: `torch.nn.init`; Glorot and Bengio (2010) for Xavier, He et al. (2015) for Kaiming.
 //!

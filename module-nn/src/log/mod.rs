@@ -1,6 +1,6 @@
 //! Logs of training: files of numbers, TensorBoard event files, progress bars.
 //!
-//! A [`Logger`] takes named values of a step. `CSVLogger` and `JSONLinesLogger` write them as text (feature `fs`);
+//! A [`Logger`] takes the named values of a step. `CSVLogger` and `JSONLinesLogger` write them as text (feature `fs`);
 //! `SummaryWriter` writes them for TensorBoard, and also histograms, images, text and hyperparameters (feature
 //! `tensorboard`). `Progress` shows bars (feature `progress`). Charts are in [`plot`](crate::plot).
 //!

@@ -1,7 +1,7 @@
 //! Adapters: a few parameters beside frozen weights, which are trained instead of them.
 //!
-//! The structure of a model never changes; a layer can hold adapters, under the keys of PEFT's models. A layer without
-//! adapters shows no additional member or key, and computes as usual.
+//! The structure of a model does not change: a layer can hold adapters, under the keys of PEFT's models. A layer without
+//! adapters has no additional member or key, and computes as usual.
 //!
 //! | PEFT | here |
 //! |---|---|

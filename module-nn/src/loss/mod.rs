@@ -1,7 +1,8 @@
 //! Losses, by what they compare. Each has PyTorch's name, arguments and defaults.
 //!
 //! A loss is made by `new`, with PyTorch's defaults, or from its configuration; [`Loss::loss`] takes the output of a network
-//! and the target. Losses of two tensors are modules too. Shapes that differ are an error, where PyTorch broadcasts.
+//! and the target. Losses of two tensors are modules too. An input and a target of different shapes are an error, where PyTorch
+//! broadcasts.
 //!
 //! | of | losses |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | distances and orders | [`CosineEmbeddingLoss`], [`MarginRankingLoss`], [`TripletMarginLoss`], [`TripletMarginWithDistanceLoss`] |
 //! | sequences without alignment | [`CTCLoss`] |
 //!
-//! [`Reduction`] says what becomes of the losses of single elements; [`KLDivReduction`] is that of [`KLDivLoss`]. The functions
+//! [`Reduction`] says how the losses of single elements are combined; [`KLDivReduction`] is that of [`KLDivLoss`]. The functions
 //! are in [`functional`](crate::functional).
 
 mod bce;

@@ -1,9 +1,9 @@
 //! Optimizers, which identify parameters by their paths in the model.
 //!
-//! [`SGD`], [`AdamW`] and the others are update rules ([`UpdateRule`]) on one step loop ([`RuleOptimizer`]), and so is an
-//! optimizer of another crate: its options and one function. An optimizer that steps in another way keeps its states in
-//! [`ParamStates`]. [`LBFGS`] evaluates the loss itself and takes a closure. There is no `SparseAdam`, because there are no
-//! sparse gradients: `Adam` updates every row of an embedding.
+//! [`SGD`], [`AdamW`] and most others are update rules ([`UpdateRule`]), which [`RuleOptimizer`] applies to each parameter. An
+//! optimizer of your own can be one too: options and one function. One that steps in another way keeps its states in
+//! [`ParamStates`]. [`LBFGS`] takes a closure, with which it evaluates the loss several times. There is no `SparseAdam`, because
+//! there are no sparse gradients: `Adam` updates every row of an embedding.
 //!
 //! Gradients accumulate over backward passes until they are cleared. To step over `n` micro-batches as if they were one
 //! batch, divide each loss by their number; the last step of an epoch may have fewer:
@@ -27,9 +27,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A [`GradScaler`] keeps half-precision gradients from vanishing.
+//! A [`GradScaler`] keeps `F16` gradients from becoming zero.
 //!
-//! A [`Schedule`] changes the learning rates from step to step, [`ReduceLROnPlateau`] according to a metric.
+//! A [`Schedule`] changes the learning rates from step to step; [`ReduceLROnPlateau`] lowers them when a metric stops improving.
 //!
 //! [`EMA`] and [`SWA`] average the values of a model; [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
 //!
@@ -37,8 +37,8 @@
 //!
 //! | group | items |
 //! |---|---|
-//! | optimizers with momentum | [`SGD`], [`Lion`], [`Muon`], [`Rprop`], [`ASGD`] |
-//! | with a rate for each element | [`AdamW`], [`Adam`], [`NAdam`], [`RAdam`], [`Adamax`], [`Adagrad`], [`Adadelta`], [`RMSprop`], [`Adafactor`] |
+//! | optimizers with one rate for all elements | [`SGD`], [`ASGD`], [`Lion`], [`Muon`] |
+//! | with a rate for each element | [`AdamW`], [`Adam`], [`NAdam`], [`RAdam`], [`Adamax`], [`Adagrad`], [`Adadelta`], [`RMSprop`], [`Adafactor`], [`Rprop`] |
 //! | of second order | [`LBFGS`] |
 //! | parameter groups | [`ParamGroups`], [`ParamGroup`], [`no_decay`](no_decay()) |
 //! | gradients | [`clip_grad_norm`], [`clip_grad_value`], [`ClipGradNormConfig`], [`get_total_norm`], [`GradScaler`] |

@@ -1,12 +1,12 @@
 //! The interface between tensors and devices.
 //!
-//! A backend owns memory and kernels; it knows nothing about gradients, and nothing above it knows how it computes. An
-//! accelerator is another crate that implements [`Backend`].
+//! A backend owns memory and kernels. It knows nothing about gradients, and the code above it does not know how it computes.
+//! Another crate adds a device, such as an accelerator, by implementing [`Backend`].
 //!
 //! The kernels of fused families, such as [`NormKernels`], get each operand in the dtype of its tensor, and the dtype to
 //! compute in (`compute` of the geometry). Each device decides how to convert: the CPU widens half
 //! precision, computes, and rounds each result once. Outputs come back in the dtype of the input, gradients in the dtype of
-//! the tensor that they belong to. What a gradient needs from the forward pass is [`Saved`], whose form the device chooses
+//! the tensor that they belong to. What a gradient needs from the forward pass is a [`Saved`], whose form the device chooses
 //! and which nothing else reads.
 //!
 //! | group | items |

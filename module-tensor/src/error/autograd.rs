@@ -107,7 +107,7 @@ impl fmt::Display for AutogradError {
             ),
             Self::BackwardUntracked => f.write_str(
                 "backward: the tensor does not require a gradient and was not computed from one \
-                 that does",
+                 that does; is everything frozen or detached, or computed under `no_grad`?",
             ),
             Self::Untracked { op } => write!(
                 f,
@@ -121,8 +121,8 @@ impl fmt::Display for AutogradError {
             ),
             Self::Recomputed { op, problem } => write!(
                 f,
-                "backward of `{op}`: what is computed again gave {problem}; it must do the same each \
-                 time"
+                "backward of `{op}`: the recomputation gave {problem}; a checkpointed function must do \
+                 the same each time"
             ),
             Self::NoGradient { op } => write!(
                 f,

@@ -164,7 +164,7 @@ impl Tensor {
             return target.to_integers(op, Integers::Classes);
         }
         let rule = format!(
-            "a target holds int64 classes of shape {expected} or probabilities of shape {}, not {}",
+            "a target holds integer classes of shape {expected} or floating-point probabilities of shape {}; its dtype is {}",
             self.shape(),
             target.dtype()
         );

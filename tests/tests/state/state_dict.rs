@@ -299,7 +299,7 @@ fn a_slip_in_a_key_is_named() {
     assert!(
         error
             .to_string()
-            .ends_with("\n\tdid you mean \"weight\" by \"wieght\"?"),
+            .ends_with("\n\t\"wieght\": did you mean \"weight\"?"),
         "{error}"
     );
 }

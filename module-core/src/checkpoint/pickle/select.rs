@@ -57,10 +57,7 @@ fn refusal_error(heap: &Heap<'_>, root: Value, module: &str, name: &str) -> Form
     let cure = match entries(heap, root).is_empty() {
         true if cured => String::new(),
         true => "; re-save the state dict alone".to_owned(),
-        false => format!(
-            "; what is not needed does no harm: {}",
-            describe_choices(heap, root, None)
-        ),
+        false => format!("; to leave it out, {}", describe_choices(heap, root, None)),
     };
     FormatError::Unsupported(problem + &cure)
 }

@@ -35,8 +35,8 @@ impl Check for CutGraph {
                     ))
                     .cause("it was detached on the way, by `detach`, under `no_grad` or by a copy of its values")
                     .cure(
-                        "pass the tensor on as it is; freeze the modules above (`model.freeze(path)`) if they are \
-                         not meant to be trained",
+                        "pass the tensor on as it is; if the modules before the cut are not meant to be trained, \
+                         freeze them (`model.freeze(path)`)",
                     )
                     .number("parameters", cut.lost.len() as f64);
                 findings.push(finding);

@@ -49,7 +49,7 @@ impl Check for StaleGradient {
                 ))
                 .cause(match step {
                     0 => "a backward pass before the audit left it, and nothing dropped it",
-                    _ => "`zero_grad` was not called after the step before, whose gradient counts again",
+                    _ => "`zero_grad` was not called after the previous step, so its gradient is added again",
                 })
                 .cure(
                     "call `model.zero_grad()` before `backward()`; declare `Audit::gradient_accumulation` where \

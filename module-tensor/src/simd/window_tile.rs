@@ -207,6 +207,25 @@ macro_rules! window_tile {
                         lines[i] = line;
                     }
                     let mut at = 0;
+                    // Most often there are many products without padding, whose loop has no conditions.
+                    if MANY && padding.lines | padding.columns == 0 {
+                        for row in rows {
+                            let row = row.map(|lanes| bytemuck::cast::<_, $register>(lanes));
+                            for i in 0..LINES {
+                                let Some(windows) = lines[i].get(at..at + reach) else {
+                                    break 'taps;
+                                };
+                                for j in 0..WIDTH {
+                                    let window = $all(windows[j * STEP]);
+                                    for v in 0..VECTORS {
+                                        sums[i][j][v] = $fused(window, row[v], sums[i][j][v]);
+                                    }
+                                }
+                            }
+                            at += product.step;
+                        }
+                        continue;
+                    }
                     for row in rows {
                         let row = row.map(|lanes| bytemuck::cast::<_, $register>(lanes));
                         // Sums stay in registers if their indices are constants once loops are unrolled.

@@ -49,7 +49,7 @@ impl ConvSizes {
         let places = planes.places;
         let buffer = resized(buffer, planes.len.saturating_add(places))?;
         let (data, sums) = buffer.split_at_mut(planes.len);
-        planes.fill(window, input, data);
+        planes.fill(input, data);
         let mut taps: Vec<(T, usize)> = Vec::with_capacity(planes.starts.len());
         let weights = weight.chunks_exact(window.rows());
         for (weight, out) in weights.zip(out.chunks_exact_mut(window.places())) {
@@ -79,7 +79,7 @@ impl ConvSizes {
         let places = planes.places;
         let buffer = resized(buffer, planes.len.saturating_add(places))?;
         let (data, spread) = buffer.split_at_mut(planes.len);
-        planes.fill(window, input, data);
+        planes.fill(input, data);
         let mut sums = vec![T::zero(); planes.starts.len()];
         let grads = grad.chunks_exact(window.places());
         for (grad, out) in grads.zip(out.chunks_exact_mut(window.rows())) {

@@ -26,6 +26,7 @@ pub(super) struct Planes {
     pub(super) places: usize,
     /// Where the first element lies that each element of the kernel sees.
     pub(super) starts: Vec<usize>,
+    window: Window,
     sizes: Sizes,
     /// The lines of the input that the kernel sees, and where the planes have them, once they are filled.
     inputs: OnceLock<Vec<(usize, usize)>>,
@@ -75,12 +76,14 @@ impl Planes {
             inputs: OnceLock::new(),
             segments: sizes.segments(window),
             outputs: (0..depth * height).map(line).collect(),
+            window: Window { ..*window },
             sizes,
         })
     }
 
     /// Writes the input to the planes, which hold zeros, or an earlier input of the same window.
-    pub(super) fn fill<T: Float>(&self, window: &Window, input: &[T], planes: &mut [T]) {
+    pub(super) fn fill<T: Float>(&self, input: &[T], planes: &mut [T]) {
+        let window = &self.window;
         run_at_best_level(Fill {
             planes: self,
             inputs: self.inputs.get_or_init(|| self.sizes.inputs(window)),

@@ -350,7 +350,7 @@ impl ConvSizes {
         let samples = input.chunks_exact(self.window.input_len());
         let count = samples.len();
         for (input, data) in samples.zip(data.chunks_exact_mut(planes.len)) {
-            planes.fill(&self.window, input, data);
+            planes.fill(input, data);
         }
         Windows {
             planes,

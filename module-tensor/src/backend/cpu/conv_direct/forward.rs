@@ -198,7 +198,7 @@ impl<'a> Forward<'a> {
                             let input = &input[start..][..input_len];
                             match &margins {
                                 Some(margins) => margins.copy(input, planes),
-                                None => self.planes.fill(self.window, input, planes),
+                                None => self.planes.fill(input, planes),
                             }
                         }
                         &*planes

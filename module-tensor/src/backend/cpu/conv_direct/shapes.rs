@@ -16,7 +16,7 @@ pub(super) struct Shape {
 }
 
 /// The lines and the width of tiles of two registers of channels and of one: as many sums as there are registers for, at
-/// least as many as hide what a multiply-add takes. Those of kernels are the last of each list, which are lower.
+/// least as many as hide what a multiply-add takes. Tiles of kernels are not longer than seven or eight.
 const WIDE: [[usize; 2]; 6] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3]];
 const NARROW: [[usize; 2]; 8] = [
     [1, 28],

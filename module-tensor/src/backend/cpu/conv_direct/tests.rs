@@ -181,7 +181,7 @@ fn tile<
         add,
     };
     let mut sums = numbers(28 * 16 * VECTORS, 3);
-    f32::window_tile::<VECTORS, LINES, WIDTH>(level, &product, &mut sums);
+    f32::window_tile::<VECTORS, LINES, WIDTH, STEP, MANY>(level, &product, &mut sums);
     sums.iter().map(|sum| sum.to_bits()).collect()
 }
 

@@ -224,7 +224,7 @@ impl<'a> WeightGradient<'a> {
         parallel_for(samples, len / 8, items, &|range, mut planes| {
             for (i, sample) in range.enumerate() {
                 let input = &input[sample * step..][..len];
-                self.planes.fill(window, input, planes.at(i));
+                self.planes.fill(input, planes.at(i));
             }
             Ok(())
         })

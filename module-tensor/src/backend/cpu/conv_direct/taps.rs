@@ -197,10 +197,13 @@ impl TapList {
         let all = rows * channels;
         let part = |from: usize| {
             let first = before(from);
+            let count = before(all.min(from + DEPTH)) - first;
+            // Without products, it would begin after the last channel.
+            let first = if count == 0 { 0 } else { first };
             Part {
                 channel: first.checked_div(taps.len()).unwrap_or(0),
                 first: first.checked_rem(taps.len()).unwrap_or(0),
-                count: before(all.min(from + DEPTH)) - first,
+                count,
             }
         };
         let parts = (0..all).step_by(DEPTH).map(part).collect();

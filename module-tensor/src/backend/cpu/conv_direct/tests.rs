@@ -146,6 +146,18 @@ fn lines_of_every_width_are_summed() {
     }
 }
 
+/// The last of the parts in which products are summed has five of the last slice of the kernel, which reads padding for some
+/// tiles.
+#[test]
+fn parts_may_have_no_products() {
+    if has_tiles() {
+        let small = sizes([1, 1, 3, 32], window([5, 8, 7], [7, 7, 7]));
+        check(&small, Forward);
+        let small = sizes([1, 1, 32, 3], window([5, 8, 7], [7, 7, 7]));
+        check(&small, Input);
+    }
+}
+
 /// A tile of one shape at a level.
 fn tile<
     const VECTORS: usize,

@@ -188,16 +188,16 @@ impl<T: Float> Products<'_, T> {
                 }
                 for i in 0..count {
                     // No loop: it would not be unrolled, and the sums would be in memory.
-                    add_products::<T, FUSED, COUNT>(&mut sums[0], &lines, &shifted[0], i);
-                    add_products::<T, FUSED, COUNT>(&mut sums[1], &lines, &shifted[1], i);
-                    add_products::<T, FUSED, COUNT>(&mut sums[2], &lines, &shifted[2], i);
+                    add_products::<T, FUSED, COUNT>(&mut sums[0], &lines, shifted[0], i);
+                    add_products::<T, FUSED, COUNT>(&mut sums[1], &lines, shifted[1], i);
+                    add_products::<T, FUSED, COUNT>(&mut sums[2], &lines, shifted[2], i);
                     if SIDE > 3 {
-                        add_products::<T, FUSED, COUNT>(&mut sums[3], &lines, &shifted[3], i);
-                        add_products::<T, FUSED, COUNT>(&mut sums[4], &lines, &shifted[4], i);
+                        add_products::<T, FUSED, COUNT>(&mut sums[3], &lines, shifted[3], i);
+                        add_products::<T, FUSED, COUNT>(&mut sums[4], &lines, shifted[4], i);
                     }
                     if SIDE > 5 {
-                        add_products::<T, FUSED, COUNT>(&mut sums[5], &lines, &shifted[5], i);
-                        add_products::<T, FUSED, COUNT>(&mut sums[6], &lines, &shifted[6], i);
+                        add_products::<T, FUSED, COUNT>(&mut sums[5], &lines, shifted[5], i);
+                        add_products::<T, FUSED, COUNT>(&mut sums[6], &lines, shifted[6], i);
                     }
                 }
             }

@@ -223,22 +223,23 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_several_dimensions_are_one() {
+    fn numbers_are_what_is_repeated_along_lines() {
         let layout = |strides: [usize; 3]| {
             Layout::within(Shape::from([5, 4, 4]), &strides, 0, 1 << 10).unwrap()
         };
         let whole = layout([16, 4, 1]);
         assert!(are_lines_and_numbers(&whole, &layout([1, 0, 0])));
+        assert!(are_lines_and_numbers(&whole, &layout([4, 1, 0])));
         assert!(are_lines_and_numbers(
-            &layout([40, 4, 1]),
+            &layout([40, 8, 1]),
             &layout([0, 0, 0])
         ));
-        assert!(!are_lines_and_numbers(&whole, &layout([4, 1, 0])));
+        assert!(!are_lines_and_numbers(&whole, &layout([0, 0, 1])));
+        assert!(!are_lines_and_numbers(&whole, &whole));
         assert!(!are_lines_and_numbers(
-            &layout([40, 8, 1]),
+            &layout([32, 8, 2]),
             &layout([1, 0, 0])
         ));
-        assert!(!are_lines_and_numbers(&whole, &layout([0, 0, 1])));
         assert!(!are_lines_and_numbers(&layout([1, 0, 0]), &whole));
     }
 }

@@ -62,13 +62,16 @@ macro_rules! dots_by_registers {
                     *sum = add(*sum, add_pairs(products, ones));
                 }
             }
-            let lanes: [[i32; $width / 4]; LINES] = sums.map(bytemuck::cast);
-            std::array::from_fn(|i| {
-                let first = dot(rest, &b[i][a.len() - rest.len()..]);
-                lanes[i]
-                    .iter()
-                    .fold(first, |sum, &lane| sum.wrapping_add(lane))
-            })
+            // Loops, because a closure would not be compiled for these registers.
+            let mut all = [0; LINES];
+            for (i, all) in all.iter_mut().enumerate() {
+                let lanes: [i32; $width / 4] = bytemuck::cast(sums[i]);
+                *all = dot(rest, &b[i][a.len() - rest.len()..]);
+                for lane in lanes {
+                    *all = all.wrapping_add(lane);
+                }
+            }
+            all
         }
     };
 }

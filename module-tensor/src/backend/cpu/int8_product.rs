@@ -16,8 +16,8 @@ use crate::Result;
 /// The greatest rounded input. PyTorch leaves out the eighth bit, because two products of 8 bits overflow 16.
 const MOST: f64 = MOST_INT8 as f64;
 
-/// The number of lines of the weight that are read side by side, far from each other. On a processor whose L3 cache holds the
-/// weight, this reads it in four fifths of the time that one line after the other takes.
+/// The number of lines of the weight that are read side by side, far from each other: each is a page of its own to the
+/// processor, which foresees no further than the end of one.
 const TOGETHER: usize = 4;
 
 /// A smaller scale counts as this one.

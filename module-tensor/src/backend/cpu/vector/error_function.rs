@@ -63,7 +63,7 @@ pub(super) mod single {
             0.009_671_513,
             0.055_507_336,
             0.240_222_42,
-            0.693_147,
+            0.693_146_997,
             1.0
         );
         let exponent = shifted.to_bits() << (f32::MANTISSA_DIGITS - 1);

@@ -1,9 +1,9 @@
 //! The one error type: a boxed, typed enum that holds the offending values.
 //!
 //! [`ErrorKind`] has an enum for each domain: [`ShapeError`], [`DTypeError`], [`DeviceError`], [`AutogradError`] and
-//! [`RngError`](crate::rng::RngError). Another crate adds its own error by [`Error::custom`], and finds it again by
-//! [`Error::downcast_ref`]. Names from files are quoted by [`quote`](quote()), [`passage`] and [`escape`], so that control
-//! sequences in them do not reach a terminal.
+//! [`RngError`]. Another crate adds its own error by [`Error::custom`], and finds it again by [`Error::downcast_ref`]. Names
+//! from files are quoted by [`quote`](quote()), [`passage`] and [`escape`], so that control sequences in them do not reach a
+//! terminal.
 
 mod autograd;
 mod device;

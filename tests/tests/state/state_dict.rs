@@ -235,7 +235,7 @@ fn check(case: &Value) -> std::result::Result<(), String> {
                 text = rest.to_owned();
             }
             // Our additions follow PyTorch's text.
-            let text = text.split("\n\tdid you mean").next().unwrap_or_default();
+            let text = text.split("\n\t\"").next().unwrap_or_default();
             let text = text.split("\n\tthe keys of").next().unwrap_or_default();
             let text = text.split("\n\tthe transposes").next().unwrap_or_default();
             let expected = with_plain_shapes(expected);

@@ -41,8 +41,6 @@ pub(super) mod single {
     /// The quotient of the first and `2^(HALF x²)`, Mills' ratio but for a factor, is a quotient of polynomials, whose relative
     /// error is at most 9.4e-8 (1 + x²/4), as the rounding of x² makes that of the power grow.
     #[inline(always)]
-    // The fit of a coefficient is near ln 2.
-    #[allow(clippy::approx_constant)]
     fn tail(x: f32) -> (f32, f32) {
         /// `-½ log₂ e`, whose rounding the polynomials make up for.
         const HALF: f32 = -0.5 * std::f32::consts::LOG2_E;

@@ -5,6 +5,8 @@ use half::f16;
 use super::Level;
 
 /// Numbers to be converted, and where to.
+// Only x86-64 has the instructions that read them.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) enum F16Slices<'a> {
     Widen(&'a [f16], &'a mut [f32]),
     /// Rounded to nearest even; a NaN stays one, and keeps the bits that fit.

@@ -280,18 +280,7 @@ pub(super) fn scatter_add(
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    let (op, name) = (ReduceOp::Sum, "scatter_add");
-    run_number(
-        x.storage.dtype(),
-        ScatterReduce {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
+    reduce_into(ReduceOp::Sum, "scatter_add", x, dim, [index, source])
 }
 
 pub(super) fn scatter_reduce(
@@ -301,18 +290,26 @@ pub(super) fn scatter_reduce(
     index: &Operand,
     source: &Operand,
 ) -> Result<Storage> {
-    let name = "scatter_reduce";
-    run_number(
-        x.storage.dtype(),
-        ScatterReduce {
-            op,
-            name,
-            x,
-            dim,
-            index,
-            source,
-        },
-    )
+    reduce_into(op, "scatter_reduce", x, dim, [index, source])
+}
+
+fn reduce_into(
+    op: ReduceOp,
+    name: &'static str,
+    x: Operand,
+    dim: usize,
+    [index, source]: [&Operand; 2],
+) -> Result<Storage> {
+    let dtype = x.storage.dtype();
+    let kernel = ScatterReduce {
+        op,
+        name,
+        x,
+        dim,
+        index,
+        source,
+    };
+    run_number(dtype, kernel)
 }
 
 struct ScatterReduce<'a> {

@@ -280,32 +280,25 @@ mod tests {
         }
     }
 
+    /// Bits that are the same for any NaN, which is as good as another.
+    fn or_nan(bits: u16, is_nan: bool) -> i64 {
+        if is_nan { -1 } else { i64::from(bits) }
+    }
+
     #[test]
     fn numbers_of_every_narrow_type_are_computed_in_a_wide_one() {
-        // Every number of half precision is among them; any NaN is as good as another.
+        // Every number of half precision is among them.
         check(
             |i| f16::from_bits(i as u16),
             |a, b| f16::from_f32(a.to_f32() * b.to_f32()),
             |a, b| a.to_f32() < b.to_f32(),
-            |v| {
-                if v.is_nan() {
-                    -1
-                } else {
-                    i64::from(v.to_bits())
-                }
-            },
+            |v| or_nan(v.to_bits(), v.is_nan()),
         );
         check(
             |i| bf16::from_bits(i as u16),
             |a, b| bf16::from_f32(a.to_f32() * b.to_f32()),
             |a, b| a.to_f32() < b.to_f32(),
-            |v| {
-                if v.is_nan() {
-                    -1
-                } else {
-                    i64::from(v.to_bits())
-                }
-            },
+            |v| or_nan(v.to_bits(), v.is_nan()),
         );
         check(
             |i| (i as i32).wrapping_mul(-1_640_531_535),

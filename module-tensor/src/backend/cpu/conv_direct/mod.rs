@@ -2,8 +2,8 @@
 //!
 //! The columns of a tile are output channels, and its rows are neighboring positions in a line of the output. A kernel
 //! element reads neighboring inputs for them, or every second one, so that only the weight is packed, and only tiles are
-//! transposed, when they are written. For the gradient of the weight, the rows are neighbors in the kernel, and the sums run over output
-//! positions.
+//! transposed, when they are written. For the gradient of the weight, the rows are neighbors in the kernel, and the sums
+//! run over output positions.
 
 mod finished_lines;
 mod forward;

@@ -102,8 +102,7 @@ impl TilesAlong {
     /// Tiles of the columns of a shape, of which some at each end can be skipped.
     pub(super) fn of_columns(reaches: &[Reach], places: usize, shape: Shape, skip: bool) -> Self {
         let (len, ends) = (shape.columns, padded_columns(shape.lines));
-        let ends = (0..len).filter(|&i| i < ends || i >= len - ends);
-        let ends = ends.fold(0, |bits, i| bits | 1 << i);
+        let ends = bits((0..len).filter(|&i| i < ends || i >= len - ends));
         Self::new(reaches, places, len, if skip { ends } else { 0 })
     }
 
@@ -111,17 +110,12 @@ impl TilesAlong {
     fn new(reaches: &[Reach], places: usize, len: usize, skipped: u32) -> Self {
         let (mut kinds, mut of_tiles, mut skips_all) = (Vec::new(), Vec::new(), skipped != 0);
         for start in (0..places).step_by(len) {
-            let of = |reach: &Reach| {
-                let padding = (0..len).filter(|i| !reach.sees_input(start + i));
-                let padding = padding.fold(0, |bits, i| bits | 1 << i);
-                let beyond = (places - start..len).fold(0, |bits, i| bits | 1 << i);
-                (padding, beyond)
-            };
-            let all = u32::MAX >> (u32::BITS - len as u32);
+            let beyond = bits(places - start..len);
+            let all = bits(0..len);
             let kind: Vec<Option<u32>> = reaches
                 .iter()
                 .map(|reach| {
-                    let (padding, beyond) = of(reach);
+                    let padding = bits((0..len).filter(|i| !reach.sees_input(start + i)));
                     skips_all &= padding & !beyond & !skipped == 0 || padding | beyond == all;
                     let is_seen = skipped == 0 || padding | beyond != all;
                     is_seen.then_some((padding | beyond) & skipped)
@@ -150,6 +144,11 @@ impl TilesAlong {
     pub(super) fn ends(&self, skipped: u32) -> u32 {
         skipped & 0b11 | skipped >> (self.len - 2) << 2
     }
+}
+
+/// A number with these bits set.
+fn bits(positions: impl Iterator<Item = usize>) -> u32 {
+    positions.fold(0, |bits, i| bits | 1 << i)
 }
 
 /// The products of a tile with one channel, and the parts in which the products with all channels are summed.

@@ -248,6 +248,7 @@ impl<'m> Audit<'m> {
     /// use module_nn::audit::{Audit, FindingKind};
     /// use module_nn::prelude::*;
     ///
+    /// manual_seed(0); // Some initial weights are so small that a step changes them by more than their norm.
     /// let model = [Linear::new(2, 1)?, Linear::new(2, 1)?];
     /// let mut optimizer = SGD::new(&model, 0.1)?;
     /// let reason = "the second head is trained later";

@@ -35,7 +35,7 @@ use super::tied::check_untied;
 /// let x = Tensor::ones([1, 4], DType::F32)?;
 /// let y = layer.call(x.clone())?;
 /// lora::merge(&mut layer)?;
-/// assert!(layer.call(x)?.allclose(&y, module_nn::Tolerance::new().rtol(1e-5))?);
+/// assert!(layer.call(x)?.allclose(&y, module_nn::Tolerance::new().rtol(1e-5).atol(1e-6))?);
 /// assert!(lora::merge(&mut layer).is_err());
 /// lora::unmerge(&mut layer)?;
 /// # Ok::<(), Error>(())

@@ -60,20 +60,23 @@ impl Planes {
             .is_some()
     }
 
-    /// The elements from the first place of the output to the last, as [planes](Self::new) have them.
-    pub(super) fn places(window: &Window) -> Option<usize> {
+    /// The elements from the first place of a slice of the output to its last, and to the first of the next slice, as
+    /// [planes](Self::new) have them.
+    pub(super) fn slice(window: &Window) -> Option<[usize; 2]> {
         let sizes = Sizes::new(window)?;
         sizes.len(window)?;
-        Some(sizes.places(window))
+        let [_, height, width] = window.output;
+        let slice = sizes.line(height, height);
+        Some([sizes.line(height - 1, height) + width, slice])
     }
 
     /// Nothing if the planes would be much larger than what lies in them.
     pub(super) fn new(window: &Window) -> Option<Self> {
         let sizes = Sizes::new(window)?;
-        let [depth, height, _] = window.output;
+        let [depth, height, width] = window.output;
         let len = sizes.len(window)?;
         let line = |line: usize| sizes.line(line, height);
-        let places = sizes.places(window);
+        let places = line(depth * height - 1) + width;
         Some(Self {
             step: window.stride[2],
             len: len + MANY,
@@ -87,13 +90,32 @@ impl Planes {
         })
     }
 
+    /// The elements of the planes of a channel.
+    pub(super) fn channel_len(&self) -> usize {
+        self.sizes.phases.iter().product::<usize>() * self.sizes.plane
+    }
+
     /// Writes the input to the planes, which hold zeros, or an earlier input of the same window.
     pub(super) fn fill<T: Float>(&self, input: &[T], planes: &mut [T]) {
-        let window = &self.window;
+        self.fill_lines(self.inputs(), input, planes);
+    }
+
+    /// The same with one channel of the input, and its planes.
+    pub(super) fn fill_channel<T: Float>(&self, input: &[T], planes: &mut [T]) {
+        let inputs = self.inputs();
+        let count = inputs.len() / self.window.channels;
+        self.fill_lines(&inputs[..count], input, planes);
+    }
+
+    fn inputs(&self) -> &[(usize, usize)] {
+        self.inputs.get_or_init(|| self.sizes.inputs(&self.window))
+    }
+
+    fn fill_lines<T: Float>(&self, inputs: &[(usize, usize)], input: &[T], planes: &mut [T]) {
         run_at_best_level(Fill {
             planes: self,
-            inputs: self.inputs.get_or_init(|| self.sizes.inputs(window)),
-            width: window.input[2],
+            inputs,
+            width: self.window.input[2],
             input,
             out: planes,
         });
@@ -120,11 +142,6 @@ impl Sizes {
     fn line(&self, line: usize, height: usize) -> usize {
         let [_, high, wide] = self.size;
         (line / height * high + line % height) * wide
-    }
-
-    fn places(&self, window: &Window) -> usize {
-        let [depth, height, width] = window.output;
-        self.line(depth * height - 1, height) + width
     }
 
     /// The elements of all planes, unless they are many more than lie in them.

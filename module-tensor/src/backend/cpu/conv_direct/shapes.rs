@@ -100,6 +100,11 @@ impl Shape {
         (shape, waste)
     }
 
+    /// Whether each product reads an element of a window of its own.
+    pub(super) fn is_narrow(self) -> bool {
+        self.vectors == 1
+    }
+
     /// The channels of a tile.
     pub(super) fn channels<T: Float>(self) -> usize {
         self.vectors * T::LANES

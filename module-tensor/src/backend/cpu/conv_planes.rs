@@ -28,7 +28,7 @@ pub(super) struct Planes {
     pub(super) starts: Vec<usize>,
     window: Window,
     sizes: Sizes,
-    /// The lines of the input that the kernel sees, and where the planes have them, once they are filled.
+    /// The lines of a channel of the input that the kernel sees, and where the planes have them, once they are filled.
     inputs: OnceLock<Vec<(usize, usize)>>,
     segments: Vec<Segment>,
     /// Where the planes have each line of the output.
@@ -97,24 +97,18 @@ impl Planes {
 
     /// Writes the input to the planes, which hold zeros, or an earlier input of the same window.
     pub(super) fn fill<T: Float>(&self, input: &[T], planes: &mut [T]) {
-        self.fill_lines(self.inputs(), input, planes);
+        let inputs = input.chunks_exact(self.window.input.iter().product());
+        let planes = planes.chunks_exact_mut(self.channel_len());
+        for (input, planes) in inputs.zip(planes).take(self.window.channels) {
+            self.fill_channel(input, planes);
+        }
     }
 
     /// The same with one channel of the input, and its planes.
     pub(super) fn fill_channel<T: Float>(&self, input: &[T], planes: &mut [T]) {
-        let inputs = self.inputs();
-        let count = inputs.len() / self.window.channels;
-        self.fill_lines(&inputs[..count], input, planes);
-    }
-
-    fn inputs(&self) -> &[(usize, usize)] {
-        self.inputs.get_or_init(|| self.sizes.inputs(&self.window))
-    }
-
-    fn fill_lines<T: Float>(&self, inputs: &[(usize, usize)], input: &[T], planes: &mut [T]) {
         run_at_best_level(Fill {
             planes: self,
-            inputs,
+            inputs: self.inputs.get_or_init(|| self.sizes.inputs(&self.window)),
             width: self.window.input[2],
             input,
             out: planes,
@@ -172,12 +166,11 @@ impl Sizes {
     fn inputs(&self, window: &Window) -> Vec<(usize, usize)> {
         let [depth, height, _] = window.input;
         let mut inputs = Vec::new();
-        for line in 0..window.channels * depth * height {
-            let (y, z) = (line % height, line / height % depth);
-            let channel = line / (height * depth);
+        for line in 0..depth * height {
+            let (y, z) = (line % height, line / height);
             let places = (self.place(window, 0, z), self.place(window, 1, y));
             if let (Some((pz, z)), Some((py, y))) = places {
-                let plane = (channel * self.phases[0] + pz) * self.phases[1] + py;
+                let plane = pz * self.phases[1] + py;
                 let first = plane * self.phases[2] * self.plane;
                 inputs.push((line, first + (z * self.size[1] + y) * self.size[2]));
             }

@@ -350,3 +350,18 @@ fn windows_of_every_kind_are_summed() {
         Weight,
     );
 }
+
+#[test]
+fn kernels_may_be_higher_than_maps() {
+    if !has_tiles() {
+        return;
+    }
+    // Read in place, the last lines of a slice of the kernel lie behind the first ones of the next slice.
+    for channels in [16, 32] {
+        for height in 3..=7 {
+            let mut flat = window([13, height, 17], [7, 7, 7]);
+            flat.padding = [2, 2, 1];
+            check(&sizes([3, 1, 1, channels], flat), Weight);
+        }
+    }
+}

@@ -49,7 +49,9 @@ struct KernelTile {
     first: usize,
     lines: usize,
     columns: usize,
-    /// Where the data has each line, from the first on.
+    /// Where the data has what a place reads first, and each line from there on: the first line of a slice of the kernel may
+    /// lie before the last one of the slice before.
+    start: usize,
     starts: Vec<usize>,
     /// The places that its sums are over, for each block of them.
     places: Vec<Vec<Tap>>,
@@ -191,7 +193,7 @@ impl<'a> WeightGradient<'a> {
                             let panel = &panel[places.start * columns..places.end * columns];
                             for tile in &tiles {
                                 let product = WindowProduct {
-                                    data: &data[self.starts[tile.first]..],
+                                    data: &data[tile.start..],
                                     taps: &tile.places[i],
                                     first: 0,
                                     count: tile.places[i].len(),
@@ -278,13 +280,17 @@ impl<'a> WeightGradient<'a> {
         // Lines of a slice follow those of the slice before.
         for line in (0..depth * height).step_by(lines) {
             let lines_here = lines.min(depth * height - line);
-            let start = |i: usize| self.starts[(line + i.min(lines_here - 1)) * width];
             for column in (0..width).step_by(columns) {
+                let line_start =
+                    |i: usize| self.starts[(line + i.min(lines_here - 1)) * width + column];
+                let starts = (0..lines).map(line_start);
+                let start = starts.clone().min().unwrap_or_default();
                 tiles.push(KernelTile {
                     first: line * width + column,
                     lines: lines_here,
                     columns: columns.min(width - column),
-                    starts: (0..lines).map(|i| start(i) - start(0)).collect(),
+                    start,
+                    starts: starts.map(|line| line - start).collect(),
                     places: self.places(line, column / columns, blocks, samples)?,
                 });
             }

@@ -208,7 +208,7 @@ pub trait HasAddress {
 #[diagnostic::do_not_recommend]
 impl HasAddress for IsEmpty<false> {}
 
-/// What a variant of an enum with `#[derive(Forward)]` must hold: a layer.
+/// The payload of each variant of an enum with `#[derive(Forward)]`: a layer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "does not map one tensor to one tensor",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use measure::{measure_core_share, measure_link};
 
-/// What connects two ranks: a message of `n` bytes takes `latency + n / bandwidth` seconds.
+/// The connection of two ranks: a message of `n` bytes takes `latency + n / bandwidth` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Seconds from the start of a message of no bytes to its arrival.
@@ -23,7 +23,7 @@ impl Link {
     }
 }
 
-/// What one step of training does on one rank, as measured on one rank alone.
+/// The work of one training step on one rank, as measured on one rank alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepPlan {
     /// Seconds before the backward pass: the batch and the forward pass.
@@ -62,7 +62,7 @@ pub struct Cluster {
     pub core_share: f64,
 }
 
-/// What a step is predicted to take.
+/// The predicted time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// The ranks.

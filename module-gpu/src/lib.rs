@@ -19,7 +19,8 @@
 //! `to_device`) and in [`Device::synchronize`](module_tensor::Device::synchronize). An error that is found later says which
 //! operation asked for the work. Results do not change from run to run.
 //!
-//! What the device does not compute goes through the CPU, with copies there and back; [`Gpu::stats`] counts these calls.
+//! Operations that the device does not compute go through the CPU, with copies there and back; [`Gpu::stats`] counts
+//! these calls.
 
 mod adapter;
 mod backend;

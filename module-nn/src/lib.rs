@@ -89,7 +89,7 @@ pub use loss::*;
 pub use module_core::__private;
 pub use module_core::*;
 
-/// What most programs import: modules, layers, losses, optimizers, schedules and loading.
+/// The imports of most programs: modules, layers, losses, optimizers, schedules and loading.
 pub mod prelude {
     #[doc(hidden)]
     pub use crate::ConfigArguments as _;

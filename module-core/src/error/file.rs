@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use module_tensor::error::{escape, passage};
 
-/// What can go wrong with the files of checkpoints; found in an [`Error`](crate::Error) by
-/// [`downcast_ref`](crate::Error::downcast_ref).
+/// Errors of checkpoint files; found in an [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
 ///
 /// # Example
 ///
@@ -42,7 +41,7 @@ pub enum FileError {
         path: PathBuf,
         /// The format.
         format: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 
@@ -52,7 +51,7 @@ pub enum FileError {
         path: PathBuf,
         /// The format.
         format: &'static str,
-        /// What it holds, and what to do.
+        /// The contents of the file, and a remedy.
         problem: String,
     },
 }

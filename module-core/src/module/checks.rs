@@ -17,7 +17,7 @@ pub const fn assert_module<T>() {
     );
 }
 
-/// What is wrong with the fields of a type: nothing if the text is empty.
+/// The problem with the fields of a type: none if the text is empty.
 #[doc(hidden)]
 pub struct FieldsCheck {
     text: [u8; 512],
@@ -94,7 +94,7 @@ impl FieldsCheck {
         self.len == 0
     }
 
-    /// What collides, and the fix.
+    /// The collision, and the fix.
     pub const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.len).0) {
             Ok(text) => text,

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-/// What is known about a module's type at compile time: its fields with their keys and roles.
+/// A description of a module's type that is known at compile time: its fields with their keys and roles.
 ///
 /// `#[derive(Module)]` implements it, so that `Net::FIELDS` can be read without a value. A hand-written module needs it
 /// only if it is flattened through a type parameter; `&[]` means that its keys are known only at run time.

@@ -1,6 +1,6 @@
 use super::{FieldRole, Module, Visitor, VisitorMut};
 
-/// What a field of a module may be; implemented exactly for the types in the table below.
+/// The types that a field of a module may have; implemented exactly for the types in the table below.
 ///
 /// | field type | role | in the state dict |
 /// |---|---|---|

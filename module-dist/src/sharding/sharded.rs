@@ -161,7 +161,7 @@ impl<'m> Sharded<'m> {
         self.core.prefetches.store(enabled, Ordering::Relaxed);
     }
 
-    /// What is divided.
+    /// The stage: which parts of the state are divided.
     pub fn stage(&self) -> ShardingStage {
         self.core.stage
     }

@@ -63,7 +63,7 @@ pub enum LoraError {
     NothingToMerge {
         /// The operation.
         op: &'static str,
-        /// What was expected.
+        /// The missing requirement.
         needs: &'static str,
     },
 

@@ -35,7 +35,7 @@ pub enum MetricError {
         preds: Shape,
         /// The shape of the targets.
         target: Shape,
-        /// What they must be.
+        /// The shapes that they must have.
         expected: String,
     },
 
@@ -47,7 +47,7 @@ pub enum MetricError {
         what: &'static str,
         /// Its dtype.
         dtype: DType,
-        /// What it must be.
+        /// The dtypes that it may have.
         expected: &'static str,
     },
 

@@ -109,7 +109,7 @@ pub enum OptimizerError {
         op: &'static str,
         /// The optimizer.
         optimizer: &'static str,
-        /// What is wrong, and where.
+        /// The problem, and where it is.
         problem: String,
     },
 

@@ -69,7 +69,7 @@ impl Format for GgufFormat {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gguf {
-    /// What the file says about the model, its tokens and itself, in order.
+    /// The file's entries about the model, its tokens and itself, in order.
     pub metadata: IndexMap<String, GgufValue>,
     /// The tensors by name, in order.
     pub tensors: StateDict,

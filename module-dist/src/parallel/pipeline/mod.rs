@@ -274,7 +274,7 @@ impl Pipeline {
         }
     }
 
-    /// What the last rank gives, on every rank.
+    /// The value of the last rank, on every rank.
     fn share_last(&self, value: Option<Tensor>) -> Result<Tensor> {
         let own = value.unwrap_or_else(|| Tensor::from([0_u8; 0]));
         let last = self.comm.all_gather(&own)?.pop();
@@ -299,7 +299,7 @@ impl Pipeline {
     }
 }
 
-/// What a stage keeps of a micro-batch until its backward pass.
+/// The tensors that a stage keeps of a micro-batch until its backward pass.
 struct Passed {
     input: Tensor,
     /// The activations that it has sent, or the last stage's part of the loss.

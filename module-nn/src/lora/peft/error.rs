@@ -28,7 +28,7 @@ use module_core::error::{passage, quote};
 pub enum PeftError {
     /// An `adapter_config.json` that is not JSON, or in which a field has a value of another type.
     Json {
-        /// What is wrong, and where.
+        /// The problem, and where it is.
         problem: String,
     },
 
@@ -38,7 +38,7 @@ pub enum PeftError {
         field: String,
         /// Its value, as JSON.
         value: String,
-        /// What is wrong with it, and what to do.
+        /// The problem with it, and a remedy.
         problem: String,
     },
 }

@@ -11,7 +11,7 @@ use super::{BinaryOp, Operand, Storage};
 use crate::zip::{zip_mut, zip_mut2};
 use crate::{Result, Scalar};
 
-/// What is made of a division and of its rest with the sign of the dividend.
+/// A function of a division and of its remainder, which has the sign of the dividend.
 trait Finish: Copy + Sync {
     fn of(self, a: f32, b: f32, rest: f32) -> f32;
 

@@ -1,4 +1,4 @@
-//! What a division rounded toward 0 leaves.
+//! The remainder of a division rounded toward 0.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]

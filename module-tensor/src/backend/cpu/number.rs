@@ -118,11 +118,11 @@ pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar {
     fn floor_divided(self, other: Self) -> Self;
     /// The same from the rest of the division by `other`, which is not 0, with the sign of `self`.
     fn floor_quotient(self, other: Self, rest: Self) -> Self;
-    /// What [`floor_divided`](Self::floor_divided) leaves, with the sign of `other`.
+    /// The remainder of [`floor_divided`](Self::floor_divided), with the sign of `other`.
     fn remainder(self, other: Self) -> Self;
     /// The rest of a division by `other`, to which that is added if the signs differ.
     fn with_sign_of(self, other: Self) -> Self;
-    /// What division rounded toward 0 leaves, with the sign of `self`.
+    /// The remainder of division rounded toward 0, with the sign of `self`.
     fn fmod(self, other: Self) -> Self;
     /// These three are asked of floating-point numbers only.
     fn atan2(self, other: Self) -> Self;

@@ -138,7 +138,7 @@ pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
     values.ok_or_else(|| unreadable(storage, T::DTYPE))
 }
 
-/// What errors of memory that no operation has checked are called.
+/// The name of the operation in errors of memory that no operation has checked.
 const OP: &str = "cpu kernel";
 
 /// Why the elements of a storage cannot be read as those of a dtype.

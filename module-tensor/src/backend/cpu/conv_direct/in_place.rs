@@ -7,7 +7,7 @@ use super::taps::Reach;
 /// Offsets of what a kernel reads, counted from `margin` elements before the input.
 pub(super) struct InPlace {
     pub(super) margin: usize,
-    /// What each kernel element reads for the first output position, in the first channel.
+    /// The input position that each kernel element reads for the first output position, in the first channel.
     pub(super) starts: Vec<usize>,
     /// The lines of the output.
     pub(super) lines: Vec<usize>,
@@ -72,7 +72,7 @@ impl Margins {
         }
     }
 
-    /// What is read for the inputs from `start` on; `None` if that reaches beyond `all`.
+    /// The elements that are read for the inputs from `start` on; `None` if that reaches beyond `all`.
     pub(super) fn find<'a, T>(&self, all: &'a [T], start: usize) -> Option<&'a [T]> {
         all.get(start.checked_sub(self.before)?..)?.get(..self.len)
     }

@@ -6,7 +6,7 @@ use super::super::window::Window;
 /// The input in planes, and where these have the lines that the output sees.
 pub(super) struct Map {
     pub(super) planes: Planes,
-    /// What each line of the output sees from its first place on.
+    /// The position of the input at which each line of the output begins to read.
     pub(super) lines: Vec<usize>,
 }
 

@@ -12,7 +12,7 @@ use crate::Result;
 /// A grid of places of the output. A convolution has one with all of them; the gradient of its input has one for each
 /// remainder of a place by the stride.
 pub(super) struct Phase {
-    /// What each kernel element reads, along each dimension.
+    /// The range that each kernel element reads, along each dimension.
     reaches: [Vec<Reach>; 3],
     /// The offset of what each kernel element reads for the first output position, in the first of the channels that are
     /// summed.
@@ -169,7 +169,7 @@ impl Remainder {
         Some(all)
     }
 
-    /// What the elements of the kernel see of the gradient of the output.
+    /// The positions in the gradient of the output that the elements of the kernel read.
     fn reaches(&self, window: &Window, d: usize) -> Vec<Reach> {
         let reach = |&(_, first): &(usize, isize)| Reach {
             first,

@@ -36,7 +36,7 @@ pub(super) struct WeightGradient<'a> {
     sample_step: usize,
     /// The tiles of the kernel.
     shape: Shape,
-    /// What the places see, along each dimension of the kernel.
+    /// The ranges that the positions read, along each dimension of the kernel.
     reaches: [Vec<Reach>; 3],
     /// Whether products with padding are skipped.
     skip: bool,

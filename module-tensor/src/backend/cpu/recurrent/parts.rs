@@ -165,7 +165,7 @@ pub(super) fn take<'a, 'b, T>(
     rows[range].iter_mut().map(std::mem::take)
 }
 
-/// What the parts have written at each step, which all of them read at the next one.
+/// The results that the parts write at each step, which all of them read at the next one.
 pub(super) struct Written<'a, T> {
     ranges: Vec<Range<usize>>,
     rows: Vec<Line<OnceLock<Vec<&'a [T]>>>>,

@@ -15,9 +15,9 @@ pub(super) struct Sums<T> {
     pub(super) ranges: Vec<Range<usize>>,
     /// The factors of the inputs of each output, output by output, and where they start; none if all are 1.
     pub(super) factors: Option<(Vec<T>, Vec<usize>)>,
-    /// What each input is scaled by before it is added, if any is.
+    /// The scale of each input before it is added, if any is scaled.
     pub(super) before: Option<Vec<Scale<T>>>,
-    /// What each sum is scaled by.
+    /// The scale of each sum.
     pub(super) after: Vec<Scale<T>>,
 }
 

@@ -23,12 +23,12 @@ const BLOCK: usize = 1 << 21;
 const CHUNK: usize = 3 << 17;
 const MIN_CHUNK: usize = 32;
 
-/// What is computed by one thread: some channels of the output in a block of tiles.
+/// The work of one thread: some channels of the output in a block of tiles.
 struct Piece<'a, T> {
     group: usize,
     block: &'a Block,
     channels: Range<usize>,
-    /// What the block has of the planes of the output, sample after sample.
+    /// The block's parts of the planes of the output, sample after sample.
     planes: Vec<&'a mut [T]>,
 }
 

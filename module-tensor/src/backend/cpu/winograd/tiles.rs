@@ -17,7 +17,7 @@ pub(super) struct Tiles<'a> {
     columns: usize,
 }
 
-/// What is transformed and multiplied at a time: some samples, or some rows of tiles of one sample.
+/// The tiles that are transformed and multiplied at a time: some samples, or some rows of tiles of one sample.
 pub(super) struct Block {
     pub(super) samples: Range<usize>,
     pub(super) rows: Range<usize>,

@@ -65,7 +65,7 @@ impl fmt::Display for FileError {
             Self::NotDurable { path, source } => write!(
                 f,
                 "{}: saved, but not durable: the new file is in place, and its directory could not \
-                 be forced to the disk, so that a crash of the system may bring back the old one: \
+                 be flushed to disk, so that a crash of the system may bring back the old one: \
                  {source}",
                 file(path)
             ),

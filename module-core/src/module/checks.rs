@@ -12,7 +12,7 @@ use super::{FieldInfo, FieldRole};
 pub const fn assert_module<T>() {
     assert!(
         size_of::<T>() != 0,
-        "a module of size zero has no address of its own, by which hooks could know it; give it a \
+        "a module of size zero has no address of its own, by which hooks could identify it; give it a \
          field `marker: Marker`"
     );
 }

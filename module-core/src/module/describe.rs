@@ -28,7 +28,7 @@ use std::sync::Arc;
     message = "the keys of `{Self}` are not known at compile time",
     label = "flattened, but does not describe its fields",
     note = "`#[derive(Module)]` describes the fields; where a type parameter is flattened, bound it by `Module + Describe`",
-    note = "a module that is written by hand says `const FIELDS: &'static [FieldInfo] = &[]`, and its keys are not compared"
+    note = "a module that is written by hand declares `const FIELDS: &'static [FieldInfo] = &[]`, and its keys are not compared"
 )]
 pub trait Describe {
     /// The fields in declaration order; for an enum, those of all variants.

@@ -135,6 +135,6 @@ impl<M: Module> Field for M {
     message = "`{Self}` is not `Clone`, because a second handle and a copy are different things",
     label = "shared or copied?",
     note = "`share()` gives a second handle to the same tensor, as for tied weights",
-    note = "`{Self}::new(x.tensor().detach())` makes one that goes its own way"
+    note = "`{Self}::new(x.tensor().detach())` makes an independent one"
 )]
 pub trait MayBeCloned {}

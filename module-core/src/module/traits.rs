@@ -290,7 +290,7 @@ impl dyn Module {
 /// The operations that a `dyn Module` does not have.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a `dyn Module` cannot be called, because modules differ in what they take and give",
+    message = "a `dyn Module` cannot be called, because modules differ in their inputs and outputs",
     label = "a `dyn Module` has no `forward`",
     note = "write `Box<dyn Layer>` instead of `Box<dyn Module>` for modules that map one tensor to one tensor",
     note = "`ModuleList<Box<dyn Layer>>`, `Vec<Box<dyn Layer>>` and `Sequential` hold them"

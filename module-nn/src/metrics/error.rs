@@ -123,7 +123,7 @@ impl fmt::Display for MetricError {
                 num_classes,
             } => write!(
                 f,
-                "{metric}: {what} has class {class}, and there are {num_classes} classes, counted from 0; raise \
+                "{metric}: {what} has class {class}, and there are {num_classes} classes, counted from 0; increase \
                  the number of classes, or set `ignore_index` if it marks what is not counted"
             ),
             Self::Probability { metric, value } => write!(
@@ -147,7 +147,7 @@ impl fmt::Display for MetricError {
                 least,
             } => write!(
                 f,
-                "{metric}: {samples} sample(s) were seen, and it needs at least {least}"
+                "{metric}: got {samples} sample(s), and needs at least {least}"
             ),
         }
     }

@@ -72,7 +72,7 @@ pub fn grad_with(
     let mut edges = Vec::with_capacity(inputs.len());
     for (i, input) in inputs.iter().enumerate() {
         let edge = input.edge.clone().ok_or_else(|| {
-            let problem = "is not tracked; make it a leaf by `with_grad` before it is used";
+            let problem = "is not tracked; make it a leaf with `with_grad` before it is used";
             Error::argument("grad", "inputs", format_args!("input {i}"), problem)
         })?;
         edges.push(edge);

@@ -42,7 +42,7 @@ pub enum AutogradError {
         op: &'static str,
     },
 
-    /// A hook on the gradient of a tensor that failed.
+    /// A failed hook on the gradient of a tensor.
     Hook {
         /// The file, line and column that registered it.
         place: String,
@@ -111,7 +111,7 @@ impl fmt::Display for AutogradError {
             ),
             Self::Untracked { op } => write!(
                 f,
-                "{op}: the tensor requires no gradient; make it a leaf by `with_grad`, or compute \
+                "{op}: the tensor requires no gradient; make it a leaf with `with_grad`, or compute \
                  it from one outside `no_grad`"
             ),
             Self::GraphFreed { op } => write!(

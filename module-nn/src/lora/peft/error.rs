@@ -32,7 +32,7 @@ pub enum PeftError {
         problem: String,
     },
 
-    /// A field whose value has another meaning here, or none.
+    /// A field whose value means something else here, or nothing.
     Field {
         /// The field.
         field: String,

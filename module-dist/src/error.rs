@@ -45,7 +45,7 @@ pub enum FailureCause {
         /// The error's message.
         message: String,
     },
-    /// It called something else than another rank.
+    /// It made a different call from another rank.
     DifferentCall {
         /// The call of the rank.
         called: String,

@@ -1,4 +1,4 @@
-//! Predictions for more ranks than this machine has: what a step takes if messages have a latency and a bandwidth.
+//! Predictions for more ranks than this machine has: the time of a step if messages have a latency and a bandwidth.
 
 mod measure;
 

@@ -148,7 +148,7 @@ impl ForwardPreCall<'_> {
     }
 }
 
-/// A call that has happened, as a forward hook sees it.
+/// A finished call, as passed to a forward hook.
 ///
 /// # Example
 ///

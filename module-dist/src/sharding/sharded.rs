@@ -69,7 +69,8 @@ impl<'m> Sharded<'m> {
     ///
     /// # Errors
     ///
-    /// [`RankFailure`](crate::RankFailure): another model than on rank 0; those of the collectives. Packed parameters.
+    /// [`RankFailure`](crate::RankFailure): a model that differs from the one on rank 0; those of the collectives.
+    /// Packed parameters.
     pub fn new(
         model: &'m (impl Module + ?Sized),
         comm: Arc<dyn Comm>,

@@ -66,7 +66,7 @@ pub trait Sampler: Send + Sync {
         Vec::new()
     }
 
-    /// Restores what [`get_state`](Self::get_state) returned.
+    /// Restores a state that [`get_state`](Self::get_state) returned.
     ///
     /// # Errors
     ///

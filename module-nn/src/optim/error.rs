@@ -113,7 +113,7 @@ pub enum OptimizerError {
         problem: String,
     },
 
-    /// An optimizer with other groups than a schedule was built for.
+    /// An optimizer whose groups differ from those that a schedule was built for.
     Groups {
         /// The schedule.
         schedule: &'static str,

@@ -5,9 +5,8 @@ use crate::{Error, Result};
 /// The gradients of the sum of one-element `outputs` with respect to `inputs`, without touching
 /// the gradients that leaves keep: PyTorch's `torch.autograd.grad`.
 ///
-/// An input may be a leaf or something computed on the way; `None` stands for one that the outputs
-/// do not depend on. Only what lies between inputs and outputs is run and, unless the options keep
-/// it, freed.
+/// An input may be a leaf or an intermediate result; `None` stands for one that the outputs do not depend on. Only the
+/// operations between inputs and outputs run; their graph is freed unless the options keep it.
 ///
 /// # Errors
 ///

@@ -188,7 +188,7 @@ fn truth(byte: u8) -> Result<bool, String> {
     match byte {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(format!("a truth value is {byte}, and neither 0 nor 1")),
+        _ => Err(format!("a boolean is {byte}, and neither 0 nor 1")),
     }
 }
 

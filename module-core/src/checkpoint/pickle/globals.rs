@@ -48,7 +48,7 @@ impl Kind {
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::None => "None",
-            Self::Bool(_) => "a truth value",
+            Self::Bool(_) => "a boolean",
             Self::Number => "a number",
             Self::Bytes => "bytes",
             Self::Set => "a set",

@@ -73,7 +73,7 @@ impl Pipeline {
     ///
     /// # Errors
     ///
-    /// [`ParallelError::Stages`]: fewer layers than ranks; no micro-batches; other layers than on rank 0.
+    /// [`ParallelError::Stages`]: fewer layers than ranks; no micro-batches; layers that differ from those on rank 0.
     pub fn new(layers: Sequential, comm: Arc<dyn Comm>, micro_batches: usize) -> Result<Self> {
         let (count, ranks) = (layers.len(), comm.size());
         let more = count % ranks;
@@ -85,8 +85,8 @@ impl Pipeline {
     ///
     /// # Errors
     ///
-    /// [`ParallelError::Stages`]: not one number of at least 1 for each rank, or another sum than the number of layers; no
-    /// micro-batches; other layers than on rank 0.
+    /// [`ParallelError::Stages`]: not one number of at least 1 for each rank, or a sum that differs from the number of
+    /// layers; no micro-batches; layers that differ from those on rank 0.
     pub fn with_stages(
         layers: Sequential,
         counts: &[usize],

@@ -89,7 +89,7 @@ pub(super) fn narrowed(storage: Storage, dtype: DType) -> Result<Storage> {
     cast(whole(storage)?, dtype)
 }
 
-/// The type of arithmetic in which numbers of a dtype are computed. Truth values are not computed with.
+/// The type of arithmetic in which numbers of a dtype are computed. Booleans are not computed with.
 pub(super) fn wide(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,

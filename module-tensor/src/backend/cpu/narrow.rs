@@ -101,7 +101,7 @@ pub(super) trait Widened: Element {
         f: OfRuns<'_, Self, Self, N>,
     ) -> Result<Storage>;
 
-    /// [`each`](Self::each) for results that are truth values.
+    /// [`each`](Self::each) for results that are booleans.
     fn each_truth<const N: usize>(
         operands: [&Operand; N],
         ns: usize,

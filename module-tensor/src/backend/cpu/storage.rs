@@ -53,7 +53,7 @@ impl CpuStorage {
         Ok(
             match bytes(&storage)?.filter(|bytes| is_readable_as(bytes, dtype)) {
                 Some(_) => Storage::new(Self(Memory::Viewed(storage, dtype))),
-                // On a machine that holds bytes in another order than files.
+                // On a machine whose byte order differs from that of files.
                 None => {
                     let bytes =
                         dispatch!(of, T => <T as Element>::to_le_bytes(elements_of(&storage)?));

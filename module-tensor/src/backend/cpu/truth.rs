@@ -1,4 +1,4 @@
-//! Truth values, computed with as such.
+//! Operations on booleans, without conversion.
 
 use super::memory::{filled, scratch};
 use super::number::FromScalar;
@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::zip::zip_mut;
 use crate::{Result, Scalar};
 
-/// A function of two truth values by its results, first those of a false `a`, then those of a false `b`.
+/// A function of two booleans by its results, first those of a false `a`, then those of a false `b`.
 #[derive(Clone, Copy)]
 struct Table([[bool; 2]; 2]);
 
@@ -22,7 +22,7 @@ impl Table {
 
     /// The function of each pair. One loop for all functions: each is a sum without carry of some of 1, a, b and a·b.
     fn of(self, a: &Operand, b: &Operand) -> Result<Storage> {
-        // In bytes, because the compiler makes more steps of truth values.
+        // In bytes, because the compiler makes more steps of booleans.
         let [[zero, b_only], [a_only, both]] = self.0.map(|row| row.map(u8::from));
         let [with_a, with_b] = [zero ^ a_only, zero ^ b_only];
         let with_both = with_a ^ b_only ^ both;
@@ -156,7 +156,7 @@ mod tests {
     use super::{LONG, compare};
     use crate::{Tensor, set_num_threads};
 
-    /// Truth values of which few are `rare`.
+    /// Booleans of which few are `rare`.
     fn truths(shape: &[usize], rare: bool, one_of: usize) -> Tensor {
         let numel: usize = shape.iter().product();
         let values = (0..numel)

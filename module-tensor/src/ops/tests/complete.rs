@@ -132,7 +132,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("product::Prod", &["prod"]),
-    ("quotient::Rest", &["fmod", "remainder"]),
+    ("quotient::Remainder", &["fmod", "remainder"]),
     ("rectifier::LeakyRelu", &["leaky_relu"]),
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),

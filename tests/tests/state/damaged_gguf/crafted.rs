@@ -17,7 +17,7 @@ fn crafted_metadata_is_refused() {
         &alone(&[entry("a", 13, &[0; 8])]),
         "`a`: the type 13 of a value is unknown",
     );
-    attempt.refuse(&alone(&[entry("a", 7, &[2])]), "a truth value is 2");
+    attempt.refuse(&alone(&[entry("a", 7, &[2])]), "a boolean is 2");
     attempt.refuse(
         &alone(&[entry("a", 8, &text(b"x\xff"))]),
         "is not UTF-8 from its byte 1 on",
@@ -53,7 +53,7 @@ fn crafted_metadata_is_refused() {
         );
     }
     attempt.refuse(&alone(&[array(13, 0, &[])]), "the type 13");
-    attempt.refuse(&alone(&[array(7, 2, &[1, 3])]), "a truth value is 3");
+    attempt.refuse(&alone(&[array(7, 2, &[1, 3])]), "a boolean is 3");
     // Nested arrays, deeper than any stack.
     let one = [9_u32.to_le_bytes().to_vec(), 1_u64.to_le_bytes().to_vec()].concat();
     let deep = one.repeat(100_000);

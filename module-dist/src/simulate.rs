@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ranks_hide_what_is_sent_in_time() -> Result<()> {
+    fn two_ranks_hide_messages_that_are_sent_in_time() -> Result<()> {
         // The first bucket takes 2 · (0.25 + 4 / 8) = 1.5 from 2.0 to 3.5, the second 2 · (0.25 + 2 / 8) = 1 to 4.5.
         let two = plan().predict(2, &cluster(4, 4))?;
         assert_eq!((two.step, two.exposed), (5.0, 1.5));

@@ -140,7 +140,7 @@ fn reads(mode: ResampleMode, n: usize, out: usize, s: f64, o: usize) -> Vec<(usi
 }
 
 #[test]
-fn resampling_is_what_its_geometry_says() {
+fn resampling_follows_its_geometry() {
     let modes = [
         ResampleMode::Nearest,
         ResampleMode::NearestExact,
@@ -235,7 +235,7 @@ fn takes(dim: GatherDim, n: usize, i: usize) -> usize {
 }
 
 #[test]
-fn copies_in_another_order_are_what_their_geometry_says() {
+fn copies_in_another_order_follow_their_geometry() {
     for n in 1..6_usize {
         let most = n as isize;
         let mut dims = vec![GatherDim::Same, GatherDim::Flip];

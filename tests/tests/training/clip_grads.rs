@@ -130,7 +130,7 @@ fn a_limit_below_zero_is_refused() {
 }
 
 #[test]
-fn gradients_are_clipped_where_they_lie_and_what_is_held_stays() {
+fn gradients_are_clipped_in_place_and_held_ones_stay() {
     let model = LinearConfig::new(2, 1).bias(false).build().unwrap();
     let backward = || {
         model.zero_grad();

@@ -201,7 +201,7 @@ fn a_view_is_no_copy() {
 }
 
 #[test]
-fn errors_quote_what_was_asked_for() {
+fn errors_quote_the_request() {
     let x = numbers([2, 3], 0);
     let message = |result: Result<Tensor>| result.unwrap_err().to_string();
     assert_eq!(

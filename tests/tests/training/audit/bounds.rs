@@ -256,7 +256,7 @@ fn how_many_equal_targets_are_more_than_chance() {
 }
 
 #[test]
-fn bounds_are_what_is_documented() {
+fn bounds_are_the_documented_ones() {
     let model = Linear::new(6, 3).unwrap();
     let _audit = Audit::new(&model).thresholds(|bounds| {
         let AuditThresholds {

@@ -197,7 +197,7 @@ fn one_cut_is_found_in_one_step_for_all_that_it_is_given_to() {
 }
 
 #[test]
-fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
+fn an_unused_result_before_a_layer_with_another_input_is_not_a_cut() {
     let unused = [(UNREACHED, "second".to_owned())];
     // Of a different shape, created in the pass.
     let other: Pass = |net, x| {
@@ -224,7 +224,7 @@ fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
 }
 
 #[test]
-fn an_unused_result_is_no_cut_before_a_layer_that_is_given_what_a_frozen_one_made() {
+fn an_unused_result_before_a_layer_with_a_frozen_input_is_not_a_cut() {
     shows_all(UNREACHED, &["1"], "result unused", |bug| {
         let layer = || Linear::new(6, 6);
         let model = [layer()?, layer()?, layer()?];

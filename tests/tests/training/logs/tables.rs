@@ -57,7 +57,7 @@ fn numbers_read_back_to_the_bit() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_have_a_form() {
+fn numbers_that_are_not_finite_have_a_text_form() {
     let (csv, lines) = (Scratch::new("logs-nan.csv"), Scratch::new("logs-nan.jsonl"));
     let values = [
         ("a", f64::NAN),
@@ -123,7 +123,7 @@ fn names_are_quoted_by_rfc_4180_and_read_back() {
 }
 
 #[test]
-fn a_file_goes_on_without_a_row_that_was_cut_off() {
+fn a_file_continues_without_its_truncated_row() {
     let path = Scratch::new("logs-cut.csv");
     CSVLogger::new(&path)
         .unwrap()

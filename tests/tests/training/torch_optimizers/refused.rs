@@ -27,7 +27,7 @@ fn changed(
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
+fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let recorded = Recorded::read();
     let case = recorded.case("adamw");
     let model = case.saved_model();

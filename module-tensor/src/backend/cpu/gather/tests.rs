@@ -61,7 +61,7 @@ fn places(shape: &[usize], dim: usize, index_shape: &[usize], indices: &[i64]) -
 }
 
 #[test]
-fn every_element_goes_where_its_index_says_by_any_number_of_threads() {
+fn every_element_is_written_at_its_index_by_any_number_of_threads() {
     for (shape, index_shape, dim) in cases() {
         let (numel, count) = (shape.iter().product(), index_shape.iter().product());
         let values = numbers(numel);

@@ -227,7 +227,7 @@ fn adaptive_windows() {
 }
 
 #[test]
-fn a_distance_that_nothing_uses_may_be_any() {
+fn a_distance_that_nothing_uses_may_have_any_value() {
     let window = PoolWindow {
         kernel_size: 1,
         stride: usize::MAX / 2,

@@ -136,7 +136,7 @@ fn the_extreme_is_the_first_and_nan_if_there_is_one() {
 }
 
 #[test]
-fn dimensions_that_are_no_neighbors_are_reduced_together() {
+fn dimensions_that_are_not_adjacent_are_reduced_together() {
     let all: [&[usize]; 7] = [
         &[0, 2],
         &[0, 3],

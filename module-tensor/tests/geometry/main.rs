@@ -266,7 +266,11 @@ fn copies_in_another_order_follow_their_geometry() {
                 .collect();
             let table = |(dim, (&n, &len)): (&GatherDim, (&usize, &usize))| -> Table {
                 let table: Vec<usize> = (0..len).map(|i| takes(*dim, n, i)).collect();
-                assert_eq!(dim.places(n).collect::<Vec<_>>(), table, "{dim:?} of {n}");
+                assert_eq!(
+                    dim.source_indices(n).collect::<Vec<_>>(),
+                    table,
+                    "{dim:?} of {n}"
+                );
                 table.into_iter().map(|i| vec![(i, 1.0)]).collect()
             };
             let sizes = input.iter().zip(output.iter());

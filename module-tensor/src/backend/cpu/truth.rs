@@ -258,24 +258,24 @@ mod tests {
                 .filter(|&dim| !chosen(dim))
                 .map(|dim| shape[dim])
                 .product();
-            // The place in the result of an element.
-            let place = |mut index: usize| {
-                let (mut place, mut step) = (0, 1);
+            // The position in the result of an element.
+            let position = |mut index: usize| {
+                let (mut position, mut step) = (0, 1);
                 for dim in (0..shape.len()).rev() {
                     if !chosen(dim) {
-                        place += index % shape[dim] * step;
+                        position += index % shape[dim] * step;
                         step *= shape[dim];
                     }
                     index /= shape[dim];
                 }
-                place
+                position
             };
             let (mut any, mut all) = (vec![false; kept], vec![true; kept]);
             for (i, v) in list(&few).into_iter().enumerate() {
-                any[place(i)] |= v;
+                any[position(i)] |= v;
             }
             for (i, v) in list(&many).into_iter().enumerate() {
-                all[place(i)] &= v;
+                all[position(i)] &= v;
             }
             for threads in [1, 3] {
                 set_num_threads(threads);

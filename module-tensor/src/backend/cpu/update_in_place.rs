@@ -117,7 +117,7 @@ impl<T: Float, U: Update<T, W, R>, const W: usize, const R: usize> Loop
 {
     type Output = ();
 
-    // Both halves in turns: a processor fetches more at once from two places than from one.
+    // Both halves in turns: a processor fetches more at once from two positions than from one.
 
     #[inline(always)]
     #[allow(clippy::inline_always)]

@@ -109,8 +109,8 @@ fn distinct_elements_and_draws_have_no_gradient_to_follow() {
     assert_eq!(error.to_string(), expected);
     assert!(!x.multinomial(2).unwrap().requires_grad());
     // The weights of a count do have one.
-    let places = Tensor::from([1_i64, 0, 1]);
-    let counted = places.bincount(Some(&x), 0).unwrap();
+    let positions = Tensor::from([1_i64, 0, 1]);
+    let counted = positions.bincount(Some(&x), 0).unwrap();
     let slopes = Tensor::from([3.0_f32, 5.0]);
     counted
         .mul(&slopes)

@@ -1,4 +1,5 @@
-//! Half precision and mixed dtypes at the boundary to the kernels: who widens, who rounds, and what the graph holds of it.
+//! Half precision and mixed dtypes at the boundary to the kernels: who widens, who rounds, and what the graph holds of
+//! it.
 
 use super::normalization::close;
 use super::*;
@@ -240,8 +241,8 @@ fn angles_of_any_size_are_reduced() {
     ];
     let numbers = |x: &Tensor| x.to_dtype(DType::F64)?.to_vec::<f64>();
     let mut angles = vec![0.7_f64; 3000];
-    for (place, large) in [(0, 1e22), (1023, -3e38), (1024, 3e8), (2999, -6.8e7)] {
-        angles[place] = large;
+    for (position, large) in [(0, 1e22), (1023, -3e38), (1024, 3e8), (2999, -6.8e7)] {
+        angles[position] = large;
     }
     for (function, exact) in functions {
         for (dtype, most) in [(DType::F32, 1e-7), (DType::F64, 4e-16)] {

@@ -21,7 +21,7 @@ pub(super) struct Sums<T> {
     pub(super) after: Vec<Scale<T>>,
 }
 
-/// Runs of outputs that differ in nothing but their place.
+/// Runs of outputs that differ in nothing but their position.
 pub(super) enum SideBySide {
     None,
     /// At a distance of one or two inputs.

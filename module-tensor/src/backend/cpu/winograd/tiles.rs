@@ -78,7 +78,7 @@ impl<'a> Tiles<'a> {
         })
     }
 
-    /// Writes the lines of a channel that each row of tiles sees, `[lines, tiles, OUT]`, with zeros beyond the last
+    /// Writes the lines of a channel that each row of tiles reads, `[lines, tiles, OUT]`, with zeros beyond the last
     /// tile.
     pub(super) fn fill_lines<'b, T: Float>(
         &self,
@@ -98,7 +98,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes the columns that each tile sees beyond those of [`fill_lines`](Self::fill_lines), `[lines, tiles,
+    /// Writes the columns that each tile reads beyond those of [`fill_lines`](Self::fill_lines), `[lines, tiles,
     /// HALO]`.
     pub(super) fn fill_halo<'b, T: Float>(
         &self,

@@ -134,7 +134,7 @@ impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
                 return Err(Error::argument(name, "output_size", "None", problem));
             }
             (Some(size), Some(ratio)) => {
-                let problem = format!("cannot be given beside output_ratio = {ratio}");
+                let problem = format!("cannot be given together with output_ratio = {ratio}");
                 return Err(Error::argument(name, "output_size", size, problem));
             }
         }

@@ -123,7 +123,7 @@ impl Tensor {
             return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let mut part = source.clone();
-        for (d, (&position, &size)) in places.iter().zip(sizes.iter()).enumerate() {
+        for (d, (&position, &size)) in positions.iter().zip(sizes.iter()).enumerate() {
             if position < size {
                 part = part.narrow(d as isize, 0..position)?;
             }

@@ -244,7 +244,7 @@ struct AsStridedScatter {
 
 impl Function for AsStridedScatter {
     fn name(&self) -> &'static str {
-        "position"
+        "as_strided_scatter"
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
@@ -253,7 +253,7 @@ impl Function for AsStridedScatter {
         let layout = self.layout.moved(grad.layout.offset());
         let out = grad.with_layout(layout);
         one(out.record([&grad], |_| ViewBy {
-            name: "position",
+            name: "as_strided_scatter",
             from: grad.shape().clone(),
             layout: self.layout.clone(),
         }))

@@ -180,7 +180,7 @@ impl<'a> Cursor<'a> {
 
 fn early(place: usize) -> String {
     format!(
-        "the file ends early (truncated?), in what begins at byte {place}; download or save it again"
+        "the file ends early (truncated?), in the object that begins at byte {place}; download or save it again"
     )
 }
 

@@ -157,7 +157,7 @@ impl Gguf {
 
     fn convert_selected(&mut self, select: &Select, to: GgufType) -> Result<()> {
         if to.number().is_none() {
-            let problem = "the format has no such type; take one that `GgufType` lists";
+            let problem = "the format has no such type; use one that `GgufType` lists";
             return Err(Error::argument("convert", "to", to, problem));
         }
         let mut converted = Vec::new();

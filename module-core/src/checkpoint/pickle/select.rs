@@ -43,7 +43,7 @@ pub(super) fn state(
             Some(name) => tensors.insert(name, heap.tensor(tensor))?,
             None => {
                 let what = heap.describe(key);
-                let problem = format!("a tensor lies under {what} instead of a name");
+                let problem = format!("a tensor has {what} instead of a name as its key");
                 return Err(FormatError::Unsupported(problem));
             }
         }

@@ -99,7 +99,7 @@ impl<T: Float> Factor<T> for Windows<'_, T> {
         // Whole vectors are copied, the last of them beyond the end.
         let copy = copy.of(len + width);
         let mut segments = Vec::with_capacity(width);
-        for (panel, first) in places.clone().step_by(width).enumerate() {
+        for (panel, first) in positions.clone().step_by(width).enumerate() {
             segments.clear();
             segments.extend(self.segments(first..positions.end.min(first + width)));
             let (data, segments) = (self.data, &*segments);

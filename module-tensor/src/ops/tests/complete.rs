@@ -151,7 +151,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("scatter_reduce::Folded", &["scatter_reduce"]),
     ("sign_bit::Copysign", &["copysign"]),
     ("parts::Parts", &["split", "split_with_sizes", "unbind"]),
-    ("slice::AsStridedScatter", &["position"]),
+    ("slice::AsStridedScatter", &["as_strided_scatter"]),
     (
         "slice::ViewBy",
         &["diagonal", "narrow", "select", "slice", "unfold"],

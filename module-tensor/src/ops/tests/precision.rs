@@ -217,13 +217,13 @@ fn what_another_kernel_saved_is_refused() {
     };
     assert_eq!(
         backward(&Saved::default()),
-        "normalization: saved = 0: storage(s) where 2 were to be kept; hand back what the forward pass of \
-         this device returned"
+        "normalization: saved = 0: storage(s) where 2 were to be saved; pass back the result of this \
+         device's forward pass"
     );
     let two = |len| [(); 2].map(|()| numbers([len], 1).storage().clone());
     assert_eq!(
         backward(&Saved::new(two(7))),
-        "normalization: saved = 7: element(s) where 2 were kept; hand back what the forward pass returned"
+        "normalization: saved = 7: element(s) where 2 were saved; pass back the result of the forward pass"
     );
     let single = Tensor::from([1.0_f32, 2.0]).storage().clone();
     let message = backward(&Saved::new([single.clone(), single]));

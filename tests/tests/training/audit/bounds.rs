@@ -223,7 +223,7 @@ fn a_second_softmax_of_any_name() {
     ];
     for (name, loss) in losses {
         let kind = FindingKind::DoubleSoftmax;
-        let given = format!("`{name}` is given the result of a softmax");
+        let given = format!("`{name}` gets the result of a softmax");
         shows_all(kind, &[""], &given, |bug| {
             let model = Net::new(Net::plain)?;
             let report = trained(&model, |model| {

@@ -163,7 +163,7 @@ fn pitfall_33_a_tensor_that_is_trained_and_not_registered() {
 #[test]
 fn pitfall_34_a_graph_that_is_cut() {
     // The last module before the cut: modules before it are not trained either.
-    let lost = "no gradient comes back to 4 parameters, `first.weight` the first of them";
+    let lost = "no gradient reaches 4 parameters, `first.weight` the first of them";
     shows_all(FindingKind::CutGraph, &["second"], lost, |bug| {
         let report = passing(bug, |net, x| {
             let x = net.second.call(net.first.call(x)?.tanh()?)?;

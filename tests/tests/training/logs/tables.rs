@@ -181,7 +181,7 @@ fn names_that_have_no_place_and_files_of_something_else_are_refused() {
     let error = log.log(2, &[("y", 1.0), ("y", 2.0)]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "log: name = y: stands twice; give each value a name of its own"
+        "log: name = y: occurs twice; give each value a name of its own"
     );
     assert!(log.log(2, &[("step", 1.0)]).is_err());
     assert_eq!(path.text(), "step,x\n1,1.0\n");

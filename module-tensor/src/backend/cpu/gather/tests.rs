@@ -71,7 +71,7 @@ fn every_element_is_written_at_its_index_by_any_number_of_threads() {
         let gathered: Vec<f32> = positions.iter().map(|&at| values[at]).collect();
         let folded = |f: fn(f32, f32) -> f32| {
             let mut out = values.clone();
-            for (&at, &v) in places.iter().zip(&source) {
+            for (&at, &v) in positions.iter().zip(&source) {
                 out[at] = f(out[at], v);
             }
             out

@@ -58,7 +58,7 @@ impl ConvSizes {
                 let items = Items(&mut *sums, stride);
                 let work = kernels * block.tiles / 32;
                 parallel_for(PLACES, work, items, &|positions, mut items| {
-                    for (item, position) in places.enumerate() {
+                    for (item, position) in positions.enumerate() {
                         let grad = at_place(grads, position, block.tiles, o);
                         let input = at_place(inputs, position, block.tiles, c);
                         let out = MatrixMut::new(&mut items.at(item)[..kernels], o);

@@ -43,6 +43,7 @@ mod bf16_tile;
 mod coded_blocks;
 mod half;
 mod int8_dot;
+mod plane_tile;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -56,6 +57,7 @@ pub(crate) use coded_blocks::{
 };
 pub(crate) use half::{F16Slices, convert_f16};
 pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dots};
+pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile, padded_columns};

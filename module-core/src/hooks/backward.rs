@@ -236,7 +236,7 @@ fn run(
 impl ModuleLabel {
     fn hook_error<H>(self, hook: &CallHook<H>, error: Error) -> Error {
         AutogradError::Hook {
-            place: hook.place.to_string(),
+            location: hook.place.to_string(),
             of: self.kind,
             source: Box::new(error),
         }

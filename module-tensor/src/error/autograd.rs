@@ -45,7 +45,7 @@ pub enum AutogradError {
     /// A failed hook on the gradient of a tensor.
     Hook {
         /// The file, line and column that registered it.
-        place: String,
+        location: String,
         /// The operation whose output it watches; `leaf` for a leaf.
         of: &'static str,
         /// The error that it raised.
@@ -128,9 +128,13 @@ impl fmt::Display for AutogradError {
                 f,
                 "backward: `{op}` has no gradient; use `detach` before it if none is wanted"
             ),
-            Self::Hook { place, of, source } => write!(
+            Self::Hook {
+                location,
+                of,
+                source,
+            } => write!(
                 f,
-                "backward: the hook registered at {place} on the gradient of `{of}`: {source}"
+                "backward: the hook registered at {location} on the gradient of `{of}`: {source}"
             ),
             Self::NonFinite {
                 op,

@@ -104,7 +104,7 @@ fn autograd_errors() -> [AutogradError; 10] {
         AutogradError::GraphFreed { op },
         AutogradError::NoGradient { op },
         AutogradError::Hook {
-            place: "x.rs:1:1".into(),
+            location: "x.rs:1:1".into(),
             of: "add",
             source: Error::argument(op, "key", key(), "bad").into(),
         },

@@ -119,7 +119,7 @@ impl Node {
                 Ok(Some(new)) => *grad = new,
                 Err(source) => {
                     return Err(AutogradError::Hook {
-                        position: hook.location.to_string(),
+                        location: hook.location.to_string(),
                         of: self.name(),
                         source: Box::new(source),
                     }

@@ -112,7 +112,7 @@ impl Edge {
         let hooks = lock(&hooks.post_accumulate).clone();
         for hook in hooks {
             (hook.callback)(self).map_err(|source| AutogradError::Hook {
-                position: hook.location.to_string(),
+                location: hook.location.to_string(),
                 of: self.node.name(),
                 source: Box::new(source),
             })?;

@@ -219,7 +219,8 @@ impl ConvSizes {
         }
         if op != ConvOp::Input && !self.is_thin() && !window.is_pointwise() && Planes::fit(window) {
             let mut out = scratch(len)?;
-            if (!self.sums_few_places(op) && self.run_directly(op, [a, b], &mut out)?)
+            if (op == ConvOp::Forward && self.run_by_planes(a, b, &mut out)?)
+                || (!self.sums_few_places(op) && self.run_directly(op, [a, b], &mut out)?)
                 || self.run_windows(op, [a, b], &mut out)?
             {
                 return Ok(CpuStorage::wrap(out));

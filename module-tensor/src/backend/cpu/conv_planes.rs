@@ -60,14 +60,20 @@ impl Planes {
             .is_some()
     }
 
+    /// The elements from the first position of the output to the last, as [planes](Self::new) have them.
+    pub(super) fn positions(window: &Window) -> Option<usize> {
+        let sizes = Sizes::new(window)?;
+        sizes.len(window)?;
+        Some(sizes.positions(window))
+    }
+
     /// Nothing if the planes would be much larger than what lies in them.
     pub(super) fn new(window: &Window) -> Option<Self> {
         let sizes = Sizes::new(window)?;
-        let [depth, height, width] = window.output;
-        let [_, high, wide] = sizes.size;
+        let [depth, height, _] = window.output;
         let len = sizes.len(window)?;
-        let line = |line: usize| (line / height * high + line % height) * wide;
-        let positions = line(depth * height - 1) + width;
+        let line = |line: usize| sizes.line(line, height);
+        let positions = sizes.positions(window);
         Some(Self {
             step: window.stride[2],
             len: len + MANY,
@@ -108,6 +114,17 @@ impl Sizes {
             size,
             plane,
         })
+    }
+
+    /// Where a plane has a line of an output of so many lines.
+    fn line(&self, line: usize, height: usize) -> usize {
+        let [_, high, wide] = self.size;
+        (line / height * high + line % height) * wide
+    }
+
+    fn positions(&self, window: &Window) -> usize {
+        let [depth, height, width] = window.output;
+        self.line(depth * height - 1, height) + width
     }
 
     /// The elements of all planes, unless they are many more than lie in them.

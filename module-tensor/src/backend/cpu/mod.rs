@@ -18,6 +18,7 @@ mod choose;
 mod coded_rows;
 mod compute;
 mod conv;
+mod conv_by_planes;
 mod conv_depthwise;
 mod conv_direct;
 mod conv_few_channels;

@@ -13,7 +13,7 @@ mod phase;
 mod shapes;
 mod taps;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod weight_gradient;
 
 use super::ConvOp;
@@ -46,6 +46,13 @@ impl ConvSizes {
         };
         let waste = direct_waste(waste)?;
         Some(waste * share_of_input(&Reach::all(window), window.output))
+    }
+
+    /// Whether the input of a direct convolution is read where it lies if its padding can be skipped.
+    pub(super) fn is_read_in_place<T: Float>(&self) -> bool {
+        let window = &self.window;
+        let shape = Shape::new::<T>(self.out_channels, window.output[1], window.output[2]).0;
+        shape.with_step(window.stride[2]).is_some()
     }
 
     /// Whether a gradient of the weight is over so few positions that products with copied windows take less time: sums

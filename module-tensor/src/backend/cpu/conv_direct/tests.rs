@@ -8,7 +8,7 @@ use super::super::window::Window;
 mod tiles;
 
 /// Numbers between -1 and 1 that do not repeat soon.
-fn numbers(count: usize, seed: usize) -> Vec<f32> {
+pub(in super::super) fn numbers(count: usize, seed: usize) -> Vec<f32> {
     let number = |i: usize| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.5 - 1.0;
     (0..count).map(number).collect()
 }
@@ -100,7 +100,10 @@ fn check(sizes: &ConvSizes, op: ConvOp) {
 }
 
 /// Sizes with the output that follows from them.
-fn sizes([batch, groups, channels, out_channels]: [usize; 4], mut window: Window) -> ConvSizes {
+pub(in super::super) fn sizes(
+    [batch, groups, channels, out_channels]: [usize; 4],
+    mut window: Window,
+) -> ConvSizes {
     window.channels = channels;
     for d in 0..3 {
         let reach = window.dilation[d] * (window.kernel[d] - 1) + 1;
@@ -114,7 +117,7 @@ fn sizes([batch, groups, channels, out_channels]: [usize; 4], mut window: Window
     }
 }
 
-fn window(input: [usize; 3], kernel: [usize; 3]) -> Window {
+pub(in super::super) fn window(input: [usize; 3], kernel: [usize; 3]) -> Window {
     Window {
         channels: 1,
         input,
@@ -126,7 +129,7 @@ fn window(input: [usize; 3], kernel: [usize; 3]) -> Window {
     }
 }
 
-fn has_tiles() -> bool {
+pub(in super::super) fn has_tiles() -> bool {
     f32::has_window_tiles(Level::highest())
 }
 

@@ -9,7 +9,8 @@ use ndarray::LinalgScalar;
 
 use super::super::Element;
 use super::super::simd::{
-    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, Transpose, WindowTile,
+    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, PlaneTile, Transpose,
+    WindowTile,
 };
 use super::matrix::Lines;
 use crate::zip::zip_mut;
@@ -92,7 +93,7 @@ pub(in super::super) struct Block<'a, 'b, T> {
 
 /// The tiles of a type at each level.
 pub(in super::super) trait Tile:
-    Transpose + HighTile + WindowTile + Element + LinalgScalar
+    Transpose + HighTile + WindowTile + PlaneTile + Element + LinalgScalar
 {
     /// The sizes of tiles at a level.
     fn shape(level: Level) -> Shape;

@@ -43,7 +43,7 @@ pub(super) fn state(
             Some(name) => tensors.insert(name, heap.tensor(tensor))?,
             None => {
                 let what = heap.describe(key);
-                let problem = format!("a tensor has {what} instead of a name as its key");
+                let problem = format!("a tensor is stored under {what} instead of a name");
                 return Err(FormatError::Unsupported(problem));
             }
         }

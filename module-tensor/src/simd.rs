@@ -43,6 +43,7 @@ mod bf16_tile;
 mod coded_blocks;
 mod half;
 mod int8_dot;
+mod line_tile;
 mod plane_tile;
 #[cfg(test)]
 mod tests;
@@ -55,8 +56,9 @@ pub use coded_blocks::CodeTables;
 pub(crate) use coded_blocks::{
     BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,
 };
-pub(crate) use half::{F16Slices, convert_f16};
+pub(crate) use half::{F16Slices, convert_f16, f16_lane_sums};
 pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dots};
+pub(crate) use line_tile::LineTile;
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;

@@ -26,6 +26,56 @@ pub(crate) fn convert_f16(level: Level, slices: F16Slices<'_>) -> usize {
     0
 }
 
+/// The lanes of [`f16_lane_sums`].
+pub(crate) const F16_LANES: usize = 64;
+
+/// The sums of the products of two rows with a vector, each lane by itself, if there is an instruction that widens; products
+/// and sums are rounded.
+pub(crate) fn f16_lane_sums(
+    level: Level,
+    rows: [&[f16]; 2],
+    vector: &[f32],
+) -> Option<[[f32; F16_LANES]; 2]> {
+    // Elsewhere no level has the instructions.
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (level, rows, vector);
+    #[cfg(target_arch = "x86_64")]
+    if level.0 == super::Instructions::Avx512 {
+        // SAFETY: a level is only made where the processor has what the function was compiled for.
+        return Some(unsafe { lane_sums_avx512(rows, vector) });
+    }
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn lane_sums_avx512(rows: [&[f16]; 2], vector: &[f32]) -> [[f32; F16_LANES]; 2] {
+    use half::slice::HalfFloatSliceExt;
+    use std::arch::x86_64::{
+        __m512, _mm512_add_ps, _mm512_cvtph_ps, _mm512_mul_ps, _mm512_setzero_ps,
+    };
+    const LANES: usize = 16;
+    const REGISTERS: usize = F16_LANES / LANES;
+    let [a, b] = rows.map(|row| row.reinterpret_cast().as_chunks::<F16_LANES>().0);
+    let mut sums = [[_mm512_setzero_ps(); REGISTERS]; 2];
+    for (vector, (a, b)) in vector
+        .as_chunks::<F16_LANES>()
+        .0
+        .iter()
+        .zip(a.iter().zip(b))
+    {
+        let vector: [__m512; REGISTERS] = bytemuck::cast(*vector);
+        for (sums, row) in crate::zip::zip_mut(&mut sums, &[a, b]) {
+            let row = row.as_chunks::<LANES>().0;
+            for i in 0..REGISTERS {
+                let wide = _mm512_cvtph_ps(bytemuck::cast(row[i]));
+                sums[i] = _mm512_add_ps(sums[i], _mm512_mul_ps(wide, vector[i]));
+            }
+        }
+    }
+    bytemuck::cast(sums)
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn convert_avx512(slices: F16Slices<'_>) -> usize {

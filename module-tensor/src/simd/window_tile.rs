@@ -149,8 +149,10 @@ macro_rules! window_tile {
                     sums.as_chunks_mut().0.as_chunks_mut().0;
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 {
+                    let mut tile = [[[[0.0; $lanes]; VECTORS]; WIDTH]; LINES];
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    unsafe { $avx512::<VECTORS, LINES, WIDTH, STEP, MANY>(product, sums) };
+                    unsafe { $avx512::<VECTORS, LINES, WIDTH, STEP, MANY>(product, &mut tile) };
+                    write(tile.as_flattened(), product.add, sums);
                     return;
                 }
                 level.run(FewRows {
@@ -166,7 +168,7 @@ macro_rules! window_tile {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
         #[allow(clippy::needless_range_loop)]
-        fn $avx512<
+        pub(super) fn $avx512<
             const VECTORS: usize,
             const LINES: usize,
             const WIDTH: usize,
@@ -174,11 +176,18 @@ macro_rules! window_tile {
             const MANY: bool,
         >(
             product: &WindowProduct<'_, $type>,
-            out: &mut [[[$type; $lanes]; VECTORS]],
+            tile: &mut [[[[$type; $lanes]; VECTORS]; WIDTH]; LINES],
         ) {
             use std::arch::x86_64::{$all, $fused, $register, $zero};
             let (reach, ends) = const { ((WIDTH - 1) * STEP + 1, padded_columns(LINES)) };
             let mut sums = [[[$zero(); VECTORS]; WIDTH]; LINES];
+            for i in 0..LINES {
+                for j in 0..WIDTH {
+                    for v in 0..VECTORS {
+                        sums[i][j][v] = bytemuck::cast(tile[i][j][v]);
+                    }
+                }
+            }
             let panel: &[[[$type; $lanes]; VECTORS]] = product.panel.as_chunks().0.as_chunks().0;
             let Some(starts) = product.lines.first_chunk::<LINES>() else {
                 return;
@@ -265,14 +274,10 @@ macro_rules! window_tile {
                     }
                 }
             }
-            for (line, out) in sums.into_iter().zip(out.chunks_exact_mut(WIDTH)) {
-                for (out, sums) in zip_mut(out, &line) {
-                    for (out, &sums) in zip_mut(out, sums) {
-                        let sums: [$type; $lanes] = bytemuck::cast(sums);
-                        match product.add {
-                            true => zip_mut(out, &sums).for_each(|(out, sum)| *out += sum),
-                            false => *out = sums,
-                        }
+            for i in 0..LINES {
+                for j in 0..WIDTH {
+                    for v in 0..VECTORS {
+                        tile[i][j][v] = bytemuck::cast(sums[i][j][v]);
                     }
                 }
             }
@@ -281,6 +286,23 @@ macro_rules! window_tile {
 }
 
 avx512_numbers!(window_tile);
+
+/// Writes the sums of a tile, or adds them.
+#[inline(always)]
+pub(super) fn write<T: Copy + std::ops::AddAssign, const LANES: usize, const VECTORS: usize>(
+    tile: &[[[T; LANES]; VECTORS]],
+    add: bool,
+    out: &mut [[[T; LANES]; VECTORS]],
+) {
+    let (out, sums) = (
+        out.as_flattened_mut().as_flattened_mut(),
+        tile.as_flattened().as_flattened(),
+    );
+    match add {
+        true => zip_mut(out, sums).for_each(|(out, &sum)| *out += sum),
+        false => out[..sums.len()].copy_from_slice(sums),
+    }
+}
 
 /// The rows that are summed at a time where there are fewer registers.
 const FEW: usize = 3;

@@ -3,7 +3,6 @@
 //! What all positions of the output read for one element of the kernel is one stretch of the planes, so that windows are not
 //! copied and sums not transposed. Between the lines of the output lie some positions that belong to none.
 
-use super::ConvOp;
 use super::aligned_vec::Workspace;
 use super::conv::ConvSizes;
 use super::conv_planes::{Planes, copy_line};
@@ -59,62 +58,100 @@ impl ConvSizes {
         out: &mut [T],
     ) -> Result<()> {
         let mut memory = Workspace::new();
+        let [of_slice, pitch] = Planes::slice(&self.window).unwrap_or_default();
+        let [depth, _, width] = self.window.output;
         let product = Product {
             planes,
             factors: self.factors(weight, &mut memory),
-            tiles: planes.positions.div_ceil(T::COLUMNS),
-            width: self.window.output[2],
+            slices: (0..depth).map(|slice| slice * pitch).collect(),
+            tiles: of_slice.div_ceil(T::COLUMNS),
+            width,
             positions: self.window.positions(),
         };
-        let (o, input_len) = (self.out_channels, self.window.input_len());
+        let (o, blocks) = (self.out_channels, self.batch * self.groups);
+        let input_len = self.window.input_len();
         // Threads share channels too, if these are whole tiles.
-        let blocks = self.batch * self.groups;
         let parts = match o.is_multiple_of(ROWS) {
             true if blocks < 2 * num_threads() => o / ROWS,
             _ => 1,
         };
-        let channels = o / parts;
-        let ns = channels * self.window.rows() * planes.positions / 48;
-        let items = Items(out, channels * product.positions);
+        let len = o / parts * product.positions;
+        let ns = len * self.window.rows() / 48;
+        let items = Items(out, len);
+        if parts == 1 {
+            return parallel_for(blocks, ns, items, &|range, mut out| {
+                let mut memory = [const { Workspace::new() }; 2];
+                let [data, sums] = &mut memory;
+                let data = data.of(product.data_len());
+                data.fill(T::zero());
+                for (i, block) in range.enumerate() {
+                    planes.fill(&input[block * input_len..][..input_len], data);
+                    let first = block % self.groups * o.div_ceil(ROWS);
+                    product.write(data, first, sums, out.at(i));
+                }
+                Ok(())
+            });
+        }
+        let mut memory = Workspace::new();
+        let data = self.fill_planes(planes, input, product.data_len(), &mut memory)?;
         parallel_for(blocks * parts, ns, items, &|range, out| {
-            let mut memory = [const { Workspace::new() }; 2];
-            let [data, sums] = &mut memory;
-            let data = data.of(product.data_len());
-            data.fill(T::zero());
-            let (mut item, mut out) = (range.start, out.0);
+            let (mut sums, mut item, mut out) = (Workspace::new(), range.start, out.0);
             while item < range.end {
                 let (block, part) = (item / parts, item % parts);
                 // The parts of one block.
                 let count = (range.end - item).min(parts - part);
                 let here;
-                (here, out) = out.split_at_mut(count * channels * product.positions);
-                planes.fill(&input[block * input_len..][..input_len], data);
-                let first = block % self.groups * o.div_ceil(ROWS) + part;
-                product.write(data, first, sums, here);
+                (here, out) = out.split_at_mut(count * len);
+                let data = &data[block * self.window.channels * planes.channel_len()..];
+                let first = block % self.groups * parts + part;
+                product.write(data, first, &mut sums, here);
                 item += count;
             }
             Ok(())
         })
     }
 
+    /// The planes of all samples and groups one after the other, and so many elements from the last of them on.
+    fn fill_planes<'a, T: Float>(
+        &self,
+        planes: &Planes,
+        input: &[T],
+        last: usize,
+        memory: &'a mut Workspace<T>,
+    ) -> Result<&'a [T]> {
+        let len = planes.channel_len();
+        let input_len = self.window.input_len() / self.window.channels;
+        let channels = self.batch * self.groups * self.window.channels;
+        let before = (channels - self.window.channels) * len;
+        let data = memory.of(before + last);
+        let (filled, rest) = data.split_at_mut(channels * len);
+        rest.fill(T::zero());
+        parallel_for(channels, len / 4, Items(filled, len), &|range, mut out| {
+            for (i, channel) in range.enumerate() {
+                let out = out.at(i);
+                out.fill(T::zero());
+                planes.fill_channel(&input[channel * input_len..][..input_len], out);
+            }
+            Ok(())
+        })?;
+        Ok(data)
+    }
+
     /// Whether it takes less time than reading the input in place or copying windows, as measured with 3 to 256 channels, 16 to
     /// 128 output channels and kernels of 3 to 7.
     fn is_faster_by_planes<T: Float>(&self) -> bool {
         let window = &self.window;
-        let Some(computed) = Planes::positions(window) else {
+        let Some([of_slice, _]) = Planes::slice(window) else {
             return false;
         };
         let [rows, positions, o] =
             [window.rows(), window.positions(), self.out_channels].map(|size| size as f64);
         let fill = FILL * window.input_len() as f64;
-        let computed = computed.next_multiple_of(T::COLUMNS) as f64;
+        let computed = (window.output[0] * of_slice.next_multiple_of(T::COLUMNS)) as f64;
         let channels = self.out_channels.next_multiple_of(ROWS) as f64;
         let by_planes = channels * computed * (1.04 * rows + 13.0) + fill;
-        let others = match self.direct_cost::<T>(ConvOp::Forward) {
-            Some(cost) => {
-                let is_in_place = self.is_read_in_place::<T>();
-                o * positions * cost * (1.02 * rows + 33.0) + if is_in_place { 0.0 } else { fill }
-            }
+        let others = match self.direct_time::<T>() {
+            Some((time, is_in_place)) => time + if is_in_place { 0.0 } else { fill },
             None => o * positions * (1.2 * rows + 48.0) + fill,
         };
         by_planes < others + BEGIN
@@ -141,7 +178,8 @@ impl ConvSizes {
 struct Product<'a, T> {
     planes: &'a Planes,
     factors: &'a [[T; ROWS]],
-    /// The tiles of a channel.
+    /// Where the planes have each slice of the output, and the tiles of one.
+    slices: Vec<usize>,
     tiles: usize,
     /// The positions of a line of the output, and of a channel.
     width: usize,
@@ -152,7 +190,10 @@ impl<T: Float> Product<'_, T> {
     /// The elements of the planes and those that tiles read behind them.
     fn data_len(&self) -> usize {
         let last = self.planes.starts.iter().copied().max().unwrap_or(0);
-        self.planes.len.max(last + self.tiles * T::COLUMNS)
+        let last_slice = self.slices.last().copied().unwrap_or(0);
+        self.planes
+            .len
+            .max(last + last_slice + self.tiles * T::COLUMNS)
     }
 
     /// The channels of `out`, the first of which are those of tile `first` of the weight.
@@ -163,9 +204,14 @@ impl<T: Float> Product<'_, T> {
         let together = (GATHERED / (channels * T::COLUMNS)).clamp(1, TILES);
         let pitch = together * T::COLUMNS;
         let sums = memory.of(channels * pitch);
-        for tile in (0..self.tiles).step_by(together) {
+        let first_tiles = (0..self.tiles).step_by(together);
+        for (slice, tile) in self
+            .slices
+            .iter()
+            .flat_map(|slice| first_tiles.clone().map(move |tile| (slice, tile)))
+        {
             let count = together.min(self.tiles - tile);
-            let start = tile * T::COLUMNS;
+            let start = slice + tile * T::COLUMNS;
             for column in (0..count * T::COLUMNS).step_by(T::COLUMNS) {
                 let data = &data[start + column..];
                 let tiles = sums.chunks_exact_mut(ROWS * pitch);

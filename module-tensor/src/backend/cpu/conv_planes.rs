@@ -28,7 +28,7 @@ pub(super) struct Planes {
     pub(super) starts: Vec<usize>,
     window: Window,
     sizes: Sizes,
-    /// The lines of the input that the kernel reads, and where the planes have them, once they are filled.
+    /// The lines of a channel of the input that the kernel reads, and where the planes have them, once they are filled.
     inputs: OnceLock<Vec<(usize, usize)>>,
     segments: Vec<Segment>,
     /// Where the planes have each line of the output.
@@ -60,20 +60,23 @@ impl Planes {
             .is_some()
     }
 
-    /// The elements from the first position of the output to the last, as [planes](Self::new) have them.
-    pub(super) fn positions(window: &Window) -> Option<usize> {
+    /// The elements from the first position of a slice of the output to its last, and to the first of the next slice, as
+    /// [planes](Self::new) have them.
+    pub(super) fn slice(window: &Window) -> Option<[usize; 2]> {
         let sizes = Sizes::new(window)?;
         sizes.len(window)?;
-        Some(sizes.positions(window))
+        let [_, height, width] = window.output;
+        let slice = sizes.line(height, height);
+        Some([sizes.line(height - 1, height) + width, slice])
     }
 
     /// Nothing if the planes would be much larger than what lies in them.
     pub(super) fn new(window: &Window) -> Option<Self> {
         let sizes = Sizes::new(window)?;
-        let [depth, height, _] = window.output;
+        let [depth, height, width] = window.output;
         let len = sizes.len(window)?;
         let line = |line: usize| sizes.line(line, height);
-        let positions = sizes.positions(window);
+        let positions = line(depth * height - 1) + width;
         Some(Self {
             step: window.stride[2],
             len: len + MANY,
@@ -87,13 +90,26 @@ impl Planes {
         })
     }
 
+    /// The elements of the planes of a channel.
+    pub(super) fn channel_len(&self) -> usize {
+        self.sizes.phases.iter().product::<usize>() * self.sizes.plane
+    }
+
     /// Writes the input to the planes, which hold zeros, or an earlier input of the same window.
     pub(super) fn fill<T: Float>(&self, input: &[T], planes: &mut [T]) {
-        let window = &self.window;
+        let inputs = input.chunks_exact(self.window.input.iter().product());
+        let planes = planes.chunks_exact_mut(self.channel_len());
+        for (input, planes) in inputs.zip(planes).take(self.window.channels) {
+            self.fill_channel(input, planes);
+        }
+    }
+
+    /// The same with one channel of the input, and its planes.
+    pub(super) fn fill_channel<T: Float>(&self, input: &[T], planes: &mut [T]) {
         run_at_best_level(Fill {
             planes: self,
-            inputs: self.inputs.get_or_init(|| self.sizes.inputs(window)),
-            width: window.input[2],
+            inputs: self.inputs.get_or_init(|| self.sizes.inputs(&self.window)),
+            width: self.window.input[2],
             input,
             out: planes,
         });
@@ -120,11 +136,6 @@ impl Sizes {
     fn line(&self, line: usize, height: usize) -> usize {
         let [_, high, wide] = self.size;
         (line / height * high + line % height) * wide
-    }
-
-    fn positions(&self, window: &Window) -> usize {
-        let [depth, height, width] = window.output;
-        self.line(depth * height - 1, height) + width
     }
 
     /// The elements of all planes, unless they are many more than lie in them.
@@ -155,12 +166,11 @@ impl Sizes {
     fn inputs(&self, window: &Window) -> Vec<(usize, usize)> {
         let [depth, height, _] = window.input;
         let mut inputs = Vec::new();
-        for line in 0..window.channels * depth * height {
-            let (y, z) = (line % height, line / height % depth);
-            let channel = line / (height * depth);
+        for line in 0..depth * height {
+            let (y, z) = (line % height, line / height);
             let positions = (self.position(window, 0, z), self.position(window, 1, y));
             if let (Some((pz, z)), Some((py, y))) = positions {
-                let plane = (channel * self.phases[0] + pz) * self.phases[1] + py;
+                let plane = pz * self.phases[1] + py;
                 let first = plane * self.phases[2] * self.plane;
                 inputs.push((line, first + (z * self.size[1] + y) * self.size[2]));
             }

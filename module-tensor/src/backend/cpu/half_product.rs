@@ -1,15 +1,13 @@
 //! Products of a few rows with a large half-precision matrix: it is converted to `f32` a block at a time,
 //! which stays in the caches, where a whole converted matrix would be written to memory and read again.
 
-use half::f16;
-
 use super::bf16_product::add_product;
 use super::bf16_rows::add_bf16_rows_by_vector;
 use super::cast::cast;
 use super::compute::{Compute, rounded};
 use super::map::wide;
 use super::matmul::{addmm, matmul};
-use super::matrix_vector::add_half_rows_by_vector;
+use super::matrix_vector::add_f16_rows_by_vector;
 use super::memory::filled;
 use super::simd::Bf16Dot;
 use super::threads::{Items, parallel_for};
@@ -34,7 +32,7 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
     if is_half && is_row_by_rows(&a, &b) {
         return match a.storage.dtype() {
             // Converting them takes as long as multiplying them, and there is an instruction for many at a time.
-            DType::F16 => by_rows(row, a, &b, add_half_rows_by_vector::<f16>),
+            DType::F16 => by_rows(row, a, &b, add_f16_rows_by_vector),
             _ => by_rows(row, a, &b, add_bf16_rows_by_vector),
         };
     }

@@ -3,11 +3,13 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use half::f16;
+
 use super::aligned_vec::Workspace;
 use super::half_precision::{Half, widen};
 use super::lanes::{WIDE_LANES, sum_of_lanes};
 use super::number::Number;
-use super::simd::{Loop, run_at_best_level};
+use super::simd::{Level, Loop, f16_lane_sums, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
 use crate::zip::{zip, zip_mut, zip_mut2};
@@ -66,33 +68,69 @@ pub(super) fn add_columns_by_vector<T: Number>(
     )
 }
 
-/// [`add_rows_by_vector`] for rows that are converted to `f32` a few at a time.
-pub(super) fn add_half_rows_by_vector<H: Half + Sync>(
-    rows: &[H],
+/// [`add_rows_by_vector`] for rows that are converted to `f32` as they are multiplied.
+pub(super) fn add_f16_rows_by_vector(
+    rows: &[f16],
     step: usize,
     vector: &[f32],
     out: &mut [f32],
 ) -> Result<()> {
+    let level = Level::highest();
+    parallel_for(
+        out.len(),
+        vector.len() / 16,
+        Items(out, 1),
+        &|range, out| {
+            let rows = rows.get(range.start * step..).unwrap_or_default();
+            if add_widened_rows(level, rows, step, vector, out.0).is_none() {
+                add_copied_rows(rows, step, vector, out.0);
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Two rows at a time, which are widened in registers; nothing where there is no instruction for it.
+fn add_widened_rows(
+    level: Level,
+    rows: &[f16],
+    step: usize,
+    vector: &[f32],
+    out: &mut [f32],
+) -> Option<()> {
+    let whole = vector.len() / WIDE_LANES * WIDE_LANES;
+    for (pair, out) in out.chunks_mut(2).enumerate() {
+        let row = |i: usize| &rows[(2 * pair + i) * step..][..vector.len()];
+        let rows = [row(0), row(out.len() - 1)];
+        let sums = f16_lane_sums(level, rows, vector)?;
+        for (out, (row, sums)) in out.iter_mut().zip(rows.into_iter().zip(sums)) {
+            let rest = row[whole..].iter().zip(&vector[whole..]);
+            let rest = rest.fold(0.0, |sum, (&a, &v)| sum + a.single() * v);
+            *out += rest + sum_of_lanes(sums);
+        }
+    }
+    Some(())
+}
+
+/// A few rows at a time, which are widened before.
+fn add_copied_rows(rows: &[f16], step: usize, vector: &[f32], out: &mut [f32]) {
     let len = vector.len();
     // They stay in the first-level cache.
     let together = (CONVERTED / len.max(1)).clamp(1, 8) * 2;
-    parallel_for(out.len(), len / 16, Items(out, 1), &|range, out| {
-        let mut memory = Workspace::new();
-        let wide = memory.of(together * len);
-        for (first, out) in range.step_by(together).zip(out.0.chunks_mut(together)) {
-            let rows = rows.get(first * step..).unwrap_or_default();
-            for (row, wide) in (0..out.len()).zip(wide.chunks_exact_mut(len.max(1))) {
-                widen(&rows[row * step..][..len], wide);
-            }
-            run_at_best_level(RowsByVector {
-                rows: &*wide,
-                step: len,
-                vector,
-                out,
-            });
+    let mut memory = Workspace::new();
+    let wide = memory.of(together * len);
+    for (part, out) in out.chunks_mut(together).enumerate() {
+        let rows = rows.get(part * together * step..).unwrap_or_default();
+        for (row, wide) in (0..out.len()).zip(wide.chunks_exact_mut(len.max(1))) {
+            widen(&rows[row * step..][..len], wide);
         }
-        Ok(())
-    })
+        run_at_best_level(RowsByVector {
+            rows: &*wide,
+            step: len,
+            vector,
+            out,
+        });
+    }
 }
 
 struct RowsByVector<'a, T> {
@@ -188,7 +226,9 @@ impl<T: Number> Loop for ColumnsByVector<'_, T> {
 mod tests {
     use half::f16;
 
-    use super::{add_columns_by_vector, add_half_rows_by_vector, add_rows_by_vector};
+    use super::{
+        add_columns_by_vector, add_copied_rows, add_f16_rows_by_vector, add_rows_by_vector,
+    };
     use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
     use crate::set_num_threads;
 
@@ -228,9 +268,12 @@ mod tests {
                 let halves: Vec<f16> = matrix.iter().map(|&v| f16::from_f32(v)).collect();
                 let wide: Vec<f32> = halves.iter().map(|v| v.to_f32()).collect();
                 let (mut narrow, mut same) = (start.clone(), start);
-                add_half_rows_by_vector(&halves, step, &vector, &mut narrow).unwrap();
+                add_f16_rows_by_vector(&halves, step, &vector, &mut narrow).unwrap();
                 add_rows_by_vector(&wide, step, &vector, &mut same).unwrap();
                 assert_eq!(narrow, same);
+                let mut copied = numbers(rows, 3);
+                add_copied_rows(&halves, step, &vector, &mut copied);
+                assert_eq!(copied, same);
             }
         }
     }

@@ -48,11 +48,17 @@ impl ConvSizes {
         Some(waste * share_of_input(&Reach::all(window), window.output))
     }
 
-    /// Whether the input of a direct convolution is read where it lies if its padding can be skipped.
-    pub(super) fn is_read_in_place<T: Float>(&self) -> bool {
-        let window = &self.window;
-        let shape = Shape::new::<T>(self.out_channels, window.output[1], window.output[2]).0;
-        shape.with_step(window.stride[2]).is_some()
+    /// The approximate time of an output, in multiply-adds, and whether the input is read where it lies if its padding can be
+    /// skipped; nothing if there is no direct convolution.
+    pub(super) fn direct_time<T: Float>(&self) -> Option<(f64, bool)> {
+        let (window, o) = (&self.window, self.out_channels);
+        let cost = self.direct_cost::<T>(ConvOp::Forward)?;
+        let shape = Shape::new::<T>(o, window.output[1], window.output[2]).0;
+        let product = if shape.is_narrow() { 1.2 } else { 1.02 };
+        // Each sum is transposed too.
+        let time = product * window.rows() as f64 + 33.0;
+        let sums = (o * window.positions()) as f64 * cost;
+        Some((sums * time, shape.with_step(window.stride[2]).is_some()))
     }
 
     /// Whether a gradient of the weight is over so few positions that products with copied windows take less time: sums

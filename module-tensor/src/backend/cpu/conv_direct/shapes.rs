@@ -102,6 +102,17 @@ impl Shape {
         (shape, waste)
     }
 
+    /// Whether each product reads an element of a window of its own.
+    pub(super) fn is_narrow(self) -> bool {
+        self.vectors == 1
+    }
+
+    /// Whether tiles of a kernel read each element of a line once for all columns, so that padding takes less time than skipping
+    /// it.
+    pub(super) fn reads_lines_once(self) -> bool {
+        self.vectors == 1 && self.columns == 3
+    }
+
     /// The channels of a tile.
     pub(super) fn channels<T: Float>(self) -> usize {
         self.vectors * T::LANES
@@ -147,8 +158,8 @@ impl Shape {
             (_, 2, 8) => T::window_tile::<1, 2, 8, 1, true>(level, product, sums),
             (_, 5, 5) => T::window_tile::<1, 5, 5, 1, true>(level, product, sums),
             (_, 4, 4) => T::window_tile::<1, 4, 4, 1, true>(level, product, sums),
-            (_, HIGH, _) => T::window_tile::<1, HIGH, 3, 1, true>(level, product, sums),
-            _ => T::window_tile::<1, 3, 3, 1, true>(level, product, sums),
+            (_, HIGH, _) => T::line_tile::<HIGH>(level, product, sums),
+            _ => T::line_tile::<3>(level, product, sums),
         }
     }
 }

@@ -66,9 +66,10 @@ impl<'a> WeightGradient<'a> {
         let (mut along, mut skip) = (columns(true), are_finite(grad));
         let of_elements = Reach::all(window);
         let in_place = InPlace::new(&of_elements, window.output, window.input);
-        let in_place = in_place.filter(|_| skip && along.skips_all);
+        let skips_all = skip && along.skips_all && !shape.reads_lines_once();
+        let in_place = in_place.filter(|_| skips_all);
         skip &= in_place.is_some() || share_of_input(&of_elements, window.output) <= MOST_OF_INPUT;
-        if !skip {
+        if !skip || shape.reads_lines_once() {
             along = columns(false);
         }
         let kernel: usize = window.kernel.iter().product();

@@ -9,8 +9,8 @@ use ndarray::LinalgScalar;
 
 use super::super::Element;
 use super::super::simd::{
-    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, PerLevel, PlaneTile, Transpose,
-    WindowTile,
+    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, LineTile, PerLevel, PlaneTile,
+    Transpose,
 };
 use super::matrix::Lines;
 use crate::zip::zip_mut;
@@ -93,7 +93,7 @@ pub(in super::super) struct Block<'a, 'b, T> {
 
 /// The tiles of a type at each level.
 pub(in super::super) trait Tile:
-    Transpose + HighTile + WindowTile + PlaneTile + Element + LinalgScalar
+    Transpose + HighTile + LineTile + PlaneTile + Element + LinalgScalar
 {
     /// The sizes of tiles at a level.
     fn shape(level: Level) -> Shape;

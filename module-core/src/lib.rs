@@ -28,13 +28,13 @@
 //! # Ok::<(), module_core::Error>(())
 //! ```
 //!
-//! # What is here
+//! # Contents
 //!
 //! | group | items |
 //! |---|---|
-//! | what a network is | [`Module`] and its derive, [`Forward`], [`Layer`], [`Describe`]; [`module`] has the whole contract |
-//! | what it holds | [`Parameter`], [`Buffer`], [`ExtraState`]; [`Maybe`] and [`OrIdentity`] if it may be absent; [`Training`] |
-//! | what can be done with it | [`ModuleExt`], [`Call`], [`functional_call()`](functional_call), [`deferred()`](deferred), [`Select`] for parts of it |
+//! | a network | [`Module`] and its derive, [`Forward`], [`Layer`], [`Describe`]; [`module`] has the whole contract |
+//! | its parts | [`Parameter`], [`Buffer`], [`ExtraState`]; [`Maybe`] and [`OrIdentity`] if it may be absent; [`Training`] |
+//! | its methods | [`ModuleExt`], [`Call`], [`functional_call()`](functional_call), [`deferred()`](deferred), [`Select`] for parts of it |
 //! | containers | [`Sequential`], [`ModuleList`], [`ModuleDict`], [`ParameterList`], [`ParameterDict`], [`Identity`] |
 //! | hooks | [`hooks`]: [`HookHandle`], [`HookSet`], [`SharedHookSet`] |
 //! | state | [`StateDict`], [`LoadOptions`], [`LoadReport`], [`Remap`], [`Transpose`], [`StateDiff`] |

@@ -66,7 +66,7 @@ diagnostic_alias!(
     /// Types written as `Option<_>`.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
-        label = "what an `Option` holds may be absent, and its keys with it",
+        label = "the content of an `Option` may be absent, and its keys with it",
         note = "a child that may be absent is `OrIdentity`, or an enum that derives `Module`",
         note = "a parameter or buffer that may be absent is `Maybe<Parameter>` or `Maybe<Buffer>`",
         note = "a setting that may be absent holds no tensors: `#[module(skip)]` takes it out of the module"
@@ -79,7 +79,7 @@ diagnostic_alias!(
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
         label = "a setting that may be absent",
-        note = "write `#[module(skip)]` on the field: it holds no tensors, and is no part of the module"
+        note = "write `#[module(skip)]` on the field: it holds no tensors, and is not part of the module"
     )]
     OptionSettingField
 );
@@ -118,7 +118,7 @@ diagnostic_alias!(
     /// Types written as `Rc<_>`, `RefCell<_>`, `Mutex<_>` or another cell.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be a field of a module",
-        label = "hides what it holds",
+        label = "hides its contents",
         note = "`Parameter` and `Buffer` can be set through `&self` and need no cell; a module that two fields share is an `Arc`",
         note = "a value without tensors is taken out of the module by `#[module(skip)]`"
     )]
@@ -197,7 +197,7 @@ pub struct IsEmpty<const YES: bool>;
 
 /// A type whose values have addresses of their own.
 #[diagnostic::on_unimplemented(
-    message = "a module of size zero has no address of its own, by which hooks could know it",
+    message = "a module of size zero has no address of its own, by which hooks could identify it",
     label = "occupies no memory",
     note = "give it a field `marker: Marker`"
 )]
@@ -208,12 +208,12 @@ pub trait HasAddress {
 #[diagnostic::do_not_recommend]
 impl HasAddress for IsEmpty<false> {}
 
-/// What a variant of an enum with `#[derive(Forward)]` must hold: a layer.
+/// The payload of each variant of an enum with `#[derive(Forward)]`: a layer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "does not map one tensor to one tensor",
-    note = "what a variant holds takes one `Tensor` and gives one `Tensor`",
-    note = "where `{Self}` takes or gives something else, the enum has its own `impl Forward`, with a `match` over its variants"
+    note = "each variant must hold a layer that takes one `Tensor` and returns one `Tensor`",
+    note = "where `{Self}` takes or returns something else, write `impl Forward` for the enum, with a `match` over its variants"
 )]
 pub trait LayerPayload {
     fn call_payload(&self, input: Tensor) -> Result<Tensor>;

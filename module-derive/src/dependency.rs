@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_workspace_explains_what_is_inherited() {
+    fn the_workspace_resolves_inherited_dependencies() {
         let root = "[workspace]\nmembers = [\"a\"]\n[workspace.dependencies]\nnn = { package = \"module-nn\", version = \"0.1\" }\nmodule-core = \"0.1\"";
         let workspace = Workspace::new(
             "inherited",

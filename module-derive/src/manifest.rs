@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_hide_what_they_look_like() {
+    fn strings_may_look_like_other_syntax() {
         let text = r####"
 a = "# no \" comment" # but this
 b = """

@@ -70,7 +70,7 @@ pub(crate) const CLONE: (&str, &str) = (
 
 /// Used if the tokens show that there are no fields, and if only the compiler knows the size.
 pub(crate) const EMPTY: (&str, &str) = (
-    "a module of size zero has no address of its own, by which hooks could know it",
+    "a module of size zero has no address of its own, by which hooks could identify it",
     "give it a field `marker: Marker`",
 );
 

@@ -56,7 +56,7 @@ const CHECKS: [(&str, Check); 15] = [
 ///
 /// # Errors
 ///
-/// What the communicator does wrong, with the name of the check.
+/// The fault of the communicator, with the name of the check.
 ///
 /// # Example
 ///
@@ -81,7 +81,7 @@ pub fn check(comm: &dyn Comm) -> Result<()> {
 ///
 /// # Errors
 ///
-/// What the communicator does wrong.
+/// The fault of the communicator.
 pub fn check_failure(comm: &dyn Comm) -> Result<()> {
     let last = comm.size() - 1;
     let cause = FailureCause::Error {

@@ -25,11 +25,11 @@ pub struct RankFailure {
     pub rank: usize,
     /// Where: the collective, the step or the parameter.
     pub place: String,
-    /// What happened.
+    /// The cause.
     pub cause: FailureCause,
 }
 
-/// What happened on the rank at fault.
+/// The cause of the failure on the rank at fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FailureCause {
@@ -45,11 +45,11 @@ pub enum FailureCause {
         /// The error's message.
         message: String,
     },
-    /// It called something else than another rank.
+    /// It made a different call from another rank.
     DifferentCall {
-        /// What it called.
+        /// The call of the rank.
         called: String,
-        /// What the other rank called.
+        /// The call of the other rank.
         expected: String,
         /// The other rank.
         other: usize,
@@ -71,7 +71,7 @@ pub enum FailureCause {
     },
     /// It computed an infinite number or NaN.
     NonFinite {
-        /// What is not finite.
+        /// The value that is not finite.
         what: String,
     },
 }

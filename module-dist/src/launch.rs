@@ -43,7 +43,7 @@ pub fn launch(program: impl Fn(Arc<dyn Comm>) -> Result<()>) -> ExitCode {
     launch_with(LocalComm::DEADLINE, program)
 }
 
-/// [`launch`] with another deadline than 60 seconds.
+/// [`launch`] with a deadline other than 60 seconds.
 pub fn launch_with(deadline: Duration, program: impl Fn(Arc<dyn Comm>) -> Result<()>) -> ExitCode {
     let comm = match world(deadline) {
         Ok(comm) => comm,

@@ -1,5 +1,5 @@
-//! Distributed training for [`module_nn`]: many ranks, each with a copy or a part of one model, that exchange tensors by a
-//! [`Comm`].
+//! Distributed training for [`module_nn`]: many ranks, each with a copy or a part of one model, that exchange tensors
+//! through a [`Comm`].
 //!
 //! Ranks are threads of one process ([`LocalComm`]) or, with the feature `mpi`, processes on one machine or many.
 //!

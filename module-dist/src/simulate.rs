@@ -1,4 +1,4 @@
-//! Predictions for more ranks than this machine has: what a step takes if messages have a latency and a bandwidth.
+//! Predictions for more ranks than this machine has: the time of a step if messages have a latency and a bandwidth.
 
 mod measure;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use measure::{measure_core_share, measure_link};
 
-/// What connects two ranks: a message of `n` bytes takes `latency + n / bandwidth` seconds.
+/// The connection of two ranks: a message of `n` bytes takes `latency + n / bandwidth` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Seconds from the start of a message of no bytes to its arrival.
@@ -23,7 +23,7 @@ impl Link {
     }
 }
 
-/// What one step of training does on one rank, as measured on one rank alone.
+/// The work of one training step on one rank, as measured on one rank alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepPlan {
     /// Seconds before the backward pass: the batch and the forward pass.
@@ -62,7 +62,7 @@ pub struct Cluster {
     pub core_share: f64,
 }
 
-/// What a step is predicted to take.
+/// The predicted time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// The ranks.
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ranks_hide_what_is_sent_in_time() -> Result<()> {
+    fn two_ranks_hide_messages_that_are_sent_in_time() -> Result<()> {
         // The first bucket takes 2 · (0.25 + 4 / 8) = 1.5 from 2.0 to 3.5, the second 2 · (0.25 + 2 / 8) = 1 to 4.5.
         let two = plan().predict(2, &cluster(4, 4))?;
         assert_eq!((two.step, two.exposed), (5.0, 1.5));

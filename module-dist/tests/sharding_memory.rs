@@ -90,7 +90,7 @@ fn check(what: &str, found: usize, formula: usize, layers: usize) {
 }
 
 #[test]
-fn each_stage_takes_what_its_formula_says() -> Result<()> {
+fn each_stage_uses_the_memory_of_its_formula() -> Result<()> {
     for ranks in [1, 2, 4] {
         let part = ALL / ranks;
         for (stage, parameters, gradients) in [

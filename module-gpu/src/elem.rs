@@ -5,7 +5,7 @@
 
 use module_tensor::DType;
 
-/// What a kernel takes the elements of a tensor for.
+/// The type that the elements of a tensor have in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Elem {
     F32,

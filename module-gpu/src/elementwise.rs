@@ -25,7 +25,7 @@ pub(crate) struct Elementwise<'a> {
     pub(crate) code: &'a dyn Fn() -> Code,
 }
 
-/// What is different in the source of each kernel.
+/// The part of the source that differs from kernel to kernel.
 pub(crate) struct Code {
     /// Functions that the statements call.
     pub(crate) functions: String,

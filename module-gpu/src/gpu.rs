@@ -110,7 +110,7 @@ impl Gpu {
         &self.about
     }
 
-    /// What the device has done since it was opened.
+    /// The work of the device since it was opened.
     pub fn stats(&self) -> Stats {
         self.counters.stats()
     }

@@ -1,4 +1,4 @@
-//! What the CPU computes for the device: operands are downloaded, results uploaded, and every call is counted.
+//! Computation on the CPU for the device: operands are downloaded, results uploaded, and every call is counted.
 
 use module_tensor::backend::{Backend, HostData, Operand, Storage};
 use module_tensor::{DType, Device, Layout, Result, Scalar};

@@ -10,7 +10,7 @@ use crate::pool::{Memory, Pool};
 /// The bytes of the memory that kernels report to: the number of the check, and the two words of the index.
 pub(crate) const BYTES: usize = 16;
 
-/// What the memory holds while no index was out of range.
+/// The bytes of the memory while no index was out of range.
 pub(crate) const CLEAR: [u8; BYTES] = [255; BYTES];
 
 /// The operations that read indices, and the memory to which the first launch that finds one out of range writes the number

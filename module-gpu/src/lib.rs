@@ -15,11 +15,12 @@
 //! # Ok::<(), module_tensor::Error>(())
 //! ```
 //!
-//! Kernels are recorded and handed to the driver in groups; the host waits only where elements are read (`item`, `to_vec`,
-//! `to_device`) and in [`Device::synchronize`](module_tensor::Device::synchronize). An error that is found later says which
-//! operation asked for the work. Results do not change from run to run.
+//! Kernels are recorded and handed to the driver in groups; the host waits only where elements are read (`item`,
+//! `to_vec`, `to_device`) and in [`Device::synchronize`](module_tensor::Device::synchronize). An error that is found
+//! later names the operation that requested the work. Results do not change from run to run.
 //!
-//! What the device does not compute goes through the CPU, with copies there and back; [`Gpu::stats`] counts these calls.
+//! Operations that the device does not compute go through the CPU, with copies there and back; [`Gpu::stats`] counts
+//! these calls.
 
 mod adapter;
 mod backend;

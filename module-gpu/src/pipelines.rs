@@ -58,7 +58,7 @@ impl Pipelines {
     ///
     /// # Errors
     ///
-    /// What the compiler says.
+    /// The compiler's message.
     pub(crate) fn compile(
         &self,
         key: String,

@@ -21,7 +21,7 @@ impl StorageData for GpuStorage {
     }
 }
 
-/// What the CPU keeps for a gradient, as one storage, in host memory.
+/// The values that the CPU saved for a gradient, as one storage, in host memory.
 pub(crate) struct KeptStorage {
     pub(crate) saved: Saved,
     pub(crate) device: Device,

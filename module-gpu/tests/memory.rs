@@ -24,7 +24,7 @@ fn the_limit_is_kept_and_memory_is_used_again() -> Result<()> {
     };
     assert_eq!(
         error.to_string(),
-        "gpu:0: no memory for 4194304 bytes; free tensors or use smaller batches"
+        "gpu:0: not enough memory for 4194304 bytes; free tensors or use smaller batches"
     );
     assert_eq!(held[0].to_vec::<f32>()?[5], 2.0);
     drop(held);

@@ -285,7 +285,7 @@ where
 }
 
 #[test]
-fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
+fn no_error_contains_control_sequences_or_fills_a_screen() {
     let all = [
         listed(adapters(), place_of_adapter, 7),
         listed(configurations(), place_of_configuration, 2),

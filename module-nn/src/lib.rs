@@ -30,14 +30,14 @@
 //! # Where to begin
 //!
 //! 1. [`prelude`] has what most programs import.
-//! 2. [`Module`] is a network: a struct whose fields are layers, parameters and buffers. [`Forward`] is what it computes, and
-//!    [`call`](Call::call) runs it. [`ModuleExt`] has the methods of all modules: `parameters`, `train`, `save`, `load`,
-//!    `freeze`, `register_forward_hook`.
+//! 2. [`Module`] is a network: a struct whose fields are layers, parameters and buffers. [`Forward`] is its
+//!    computation, and [`call`](Call::call) runs it. [`ModuleExt`] has the methods of all modules: `parameters`,
+//!    `train`, `save`, `load`, `freeze`, `register_forward_hook`.
 //! 3. [`layers`] lists the layers by family, [`loss`] the losses; [`Tensor`] has the operations between them.
 //! 4. [`optim`] has the optimizers and learning-rate schedules, [`data`] the data sets and the loader.
 //! 5. [`audit`] finds out why a network does not learn.
 //!
-//! A search on these pages also finds items by PyTorch's names.
+//! The search on these pages also finds items by PyTorch's names.
 //!
 //! # Modules
 //!
@@ -89,7 +89,7 @@ pub use loss::*;
 pub use module_core::__private;
 pub use module_core::*;
 
-/// What most programs import: modules, layers, losses, optimizers, schedules and loading.
+/// The imports of most programs: modules, layers, losses, optimizers, schedules and loading.
 pub mod prelude {
     #[doc(hidden)]
     pub use crate::ConfigArguments as _;

@@ -17,8 +17,8 @@
 //!
 //! # Operations, by family
 //!
-//! They are methods of [`Tensor`], which return new tensors and never change the old one. Operators (`&a + &b`, `-a`) do the same
-//! and return a `Result`.
+//! They are methods of [`Tensor`] that return new tensors and never change their operands. Operators (`&a + &b`, `-a`)
+//! do the same and return a `Result`.
 //!
 //! | family | such as |
 //! |---|---|
@@ -43,7 +43,7 @@
 //! | dtype and device | [`to_dtype`](Tensor::to_dtype), [`to_device`](Tensor::to_device), [`contiguous`](Tensor::contiguous) |
 //! | matrix decompositions | the module `linalg`, behind the feature of that name |
 //!
-//! # What else is here
+//! # Other items
 //!
 //! | group | items |
 //! |---|---|

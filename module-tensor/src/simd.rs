@@ -168,7 +168,7 @@ impl Level {
         all
     }
 
-    /// What [`VARIABLE`] calls it.
+    /// Its name in [`VARIABLE`].
     pub(crate) fn name(self) -> &'static str {
         self.pick(PerLevel {
             avx512: "avx512",

@@ -70,7 +70,7 @@ def averages(tensors):
                 (kind, use_buffers): AveragedModel(net, use_buffers=use_buffers, **kwargs)
                 for kind, kwargs in KINDS.items()
                 for use_buffers in (False, True)
-                # PyTorch cannot subtract truth values.
+                # PyTorch cannot subtract booleans.
                 if not (flag and kind == "swa" and use_buffers)
             }
             optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)

@@ -52,7 +52,7 @@ def seeded(*parts):
 
 
 def tensors_of(output):
-    """The tensors of an output, in order; numbers and truth values are tensors without dimensions."""
+    """The tensors of an output, in order; numbers and booleans are tensors without dimensions."""
     if isinstance(output, torch.Tensor):
         return [output]
     if isinstance(output, (bool, int, float)):

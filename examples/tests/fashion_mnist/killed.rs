@@ -170,7 +170,7 @@ impl Stateful for Part {
 }
 
 #[test]
-fn a_training_goes_on_with_the_generator_of_its_checkpoint() -> Result<()> {
+fn training_continues_with_the_generator_of_its_checkpoint() -> Result<()> {
     let place = place("generator");
     live(&place, true);
     let before = TrainingCheckpoint::load(&place)?;

@@ -149,7 +149,7 @@ fn positions_of_older_files_are_not_read() {
 }
 
 #[test]
-fn what_clip_has_no_choice_of_is_refused() {
+fn unsupported_options_of_clip_are_refused() {
     let given: Value = read_config(directory("clip")).unwrap();
     let refused = |tower: &str, name: &str, value: Value| {
         let mut given = given.clone();

@@ -166,7 +166,7 @@ fn rotary_positions_are_read_from_older_configurations() {
 }
 
 #[test]
-fn what_a_language_model_has_no_choice_of_is_refused() {
+fn unsupported_options_of_language_models_are_refused() {
     let mut config: Value = read_config(directory("gpt2")).unwrap();
     config["add_cross_attention"] = json!(true);
     let config: GPT2Config = serde_json::from_value(config).unwrap();
@@ -184,7 +184,7 @@ fn what_a_language_model_has_no_choice_of_is_refused() {
 }
 
 #[test]
-fn fresh_weights_are_as_wide_as_the_configuration_says() {
+fn initial_weights_have_the_spread_of_the_configuration() {
     let mut config: GPT2Config = read_config(directory("gpt2")).unwrap();
     config.n_embd = 96;
     config.n_layer = 8;

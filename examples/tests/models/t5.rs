@@ -247,7 +247,7 @@ fn t5_of_older_files_is_read() {
 }
 
 #[test]
-fn labels_are_shifted_to_what_the_decoder_is_given() {
+fn labels_are_shifted_to_inputs_of_the_decoder() {
     let model = T5::from_pretrained(directory("t5")).unwrap();
     let shifted = model.shift_right(&Tensor::from([[5_i64, -100, 7], [8, 9, 1]]));
     assert_eq!(
@@ -257,7 +257,7 @@ fn labels_are_shifted_to_what_the_decoder_is_given() {
 }
 
 #[test]
-fn what_t5_has_no_choice_of_is_refused() {
+fn unsupported_options_of_t5_are_refused() {
     let given: Value = read_config(directory("t5_gated")).unwrap();
     let refused = |name: &str, value: Value| {
         let mut given = given.clone();

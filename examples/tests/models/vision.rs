@@ -45,7 +45,7 @@ fn a_seed_gives_torchvisions_mobilenet_v3() {
 }
 
 #[test]
-fn what_a_model_has_no_choice_of_is_refused() {
+fn unsupported_options_of_vision_models_are_refused() {
     let text = std::fs::read_to_string(directory("ddpm/unet/config.json")).unwrap();
     let text = text.replace("\"silu\"", "\"gelu\"");
     let config = serde_json::from_str(&text).unwrap();

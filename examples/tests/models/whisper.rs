@@ -46,7 +46,7 @@ fn sound_is_heard_as_by_transformers() {
 }
 
 #[test]
-fn silence_and_what_is_nearly_silent_is_heard_as_by_transformers() {
+fn silence_and_near_silence_give_the_features_of_transformers() {
     let recorded = StateDict::load(directory("whisper_quiet.safetensors")).unwrap();
     let get = |key: &str| recorded.get(key).unwrap();
     for name in NAMES {
@@ -182,7 +182,7 @@ fn sound_is_written_as_by_transformers_token_for_token() {
 }
 
 #[test]
-fn what_whisper_has_no_choice_of_is_refused() {
+fn unsupported_options_of_whisper_are_refused() {
     let with = |key: &str, value: Value| {
         let mut fields: Value = read_config(directory("whisper")).unwrap();
         fields[key] = value;

@@ -79,7 +79,7 @@ fn states_go_on_from_window_to_window_and_gradients_do_not() {
 }
 
 #[test]
-fn what_rnn_model_has_no_choice_of_is_refused() {
+fn unsupported_options_of_the_rnn_model_are_refused() {
     let with = |key: &str, value: Value| -> Result<RNNModel> {
         let mut fields: Value = read_config(directory("rnn_gru"))?;
         fields[key] = value;

@@ -76,7 +76,7 @@ where
     )
 }
 
-/// What the first run leaves for the second.
+/// The values that the first run leaves for the second.
 struct FirstRun {
     changed: Journal,
     outputs: Outputs,

@@ -153,7 +153,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<StateDict> {
     }
 }
 
-/// What [`StateDict::load_with`] would read from a file at `path` with this content; for fuzzing.
+/// Reads this content as [`StateDict::load_with`] reads a file at `path`; for fuzzing.
 #[doc(hidden)]
 pub fn read_bytes(path: &Path, bytes: Vec<u8>, options: &ReadOptions) -> Result<StateDict> {
     if is_index(&bytes) {

@@ -24,7 +24,7 @@ static STARTS: [(&[u8], &str, &str); 8] = [
     (b"%PDF-", "a PDF document", "download the file itself"),
 ];
 
-/// What a file in no known format is, as far as that can be determined.
+/// A description of a file in no known format, as far as it can be determined.
 pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     // Fewer bytes than the smallest valid file of any format.
     const SHORT: usize = 9;
@@ -80,7 +80,7 @@ pub(super) fn describe(bytes: &[u8]) -> Option<String> {
     Some(format!("it is a text that begins with `{}`", shorten(line)))
 }
 
-/// What a file is that needs a disabled feature, and the name of the feature.
+/// The format of a file that needs a disabled feature, and the name of the feature.
 fn find_missing_feature(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     if bytes.starts_with(b"PK\x03\x04") {
         let array = bytes.get(..1 << 8).unwrap_or(bytes);
@@ -109,7 +109,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (!text.is_empty() && !text.contains(control)).then_some(text)
 }
 
-/// What a zip archive is that is not a checkpoint, and what to do with it.
+/// A description of a zip archive that is not a checkpoint, and a remedy.
 #[cfg(feature = "torch-files")]
 pub(super) fn describe_archive(entries: &ZipEntries) -> Option<&'static str> {
     let any = |fits: &dyn Fn(&str) -> bool| entries.keys().any(|name| fits(name));

@@ -83,7 +83,7 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
     Ok((header, elements))
 }
 
-/// What the header states.
+/// The contents of the header.
 struct NpyHeader {
     dtype: DType,
     big_endian: bool,

@@ -74,7 +74,7 @@ pub(super) fn find(
 /// Names and locations in the order of the locations.
 type NamedPlaces = Vec<(String, TensorPlace)>;
 
-/// What a header states about the tensors of a file of this size.
+/// The tensors that the header of a file of this size describes.
 fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, StringMap), FormatError> {
     let header = Header::parse(text)?;
     let start = 8 + text.len();
@@ -138,7 +138,7 @@ pub(super) fn add_ties(state: &mut StateDict, metadata: StringMap) -> Result<(),
     Ok(())
 }
 
-/// What PyTorch's readers expect in the metadata.
+/// The entry of the metadata that PyTorch's readers expect.
 const FORMAT: (&str, &str) = ("format", "pt");
 
 /// Keys with another meaning in the metadata of a file or an index, which are not ties.

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_is_left_alone_and_another_is_tried() {
+    fn a_name_in_use_is_left_alone_and_another_is_tried() {
         let scratch = Scratch::new("temporary-taken");
         std::fs::write(scratch.file("a"), b"mine").unwrap();
         let file = Temporary::of(&scratch.file(""), names(&["a", "b"]), false).unwrap();

@@ -53,7 +53,7 @@ fn borrows(tensor: &Tensor, contents: &Contents) -> bool {
 }
 
 #[test]
-fn tensors_borrow_unless_elements_lie_otherwise_than_in_memory() {
+fn tensors_borrow_if_elements_are_stored_as_in_memory() {
     // The allocator aligns a block of this size to sixteen bytes.
     let contents = Contents::new(vec![1_u8; 4096]);
     assert_eq!(contents.bytes().as_ptr().addr() % 8, 0);
@@ -265,7 +265,7 @@ fn a_directory_that_cannot_be_written_keeps_its_file() {
 }
 
 #[test]
-fn elements_that_lie_otherwise_are_written_in_order() {
+fn elements_in_another_memory_order_are_written_in_order() {
     // 6 MiB, so that they are written in parts, in rows and in columns.
     let wide = Tensor::arange(0, 3 << 18, ()).unwrap();
     let tensors = [

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use module_tensor::error::{escape, passage};
 
-/// What can go wrong with the files of checkpoints; found in an [`Error`](crate::Error) by
-/// [`downcast_ref`](crate::Error::downcast_ref).
+/// Errors of checkpoint files; found in an [`Error`](crate::Error) by [`downcast_ref`](crate::Error::downcast_ref).
 ///
 /// # Example
 ///
@@ -42,7 +41,7 @@ pub enum FileError {
         path: PathBuf,
         /// The format.
         format: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 
@@ -52,7 +51,7 @@ pub enum FileError {
         path: PathBuf,
         /// The format.
         format: &'static str,
-        /// What it holds, and what to do.
+        /// The contents of the file, and a remedy.
         problem: String,
     },
 }
@@ -66,7 +65,7 @@ impl fmt::Display for FileError {
             Self::NotDurable { path, source } => write!(
                 f,
                 "{}: saved, but not durable: the new file is in place, and its directory could not \
-                 be forced to the disk, so that a crash of the system may bring back the old one: \
+                 be flushed to disk, so that a crash of the system may bring back the old one: \
                  {source}",
                 file(path)
             ),

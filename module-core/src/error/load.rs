@@ -217,7 +217,7 @@ impl ShortProblems<'_> {
         }
     }
 
-    /// What to do about them.
+    /// Writes hints on how to resolve the problems.
     fn hints(&self, f: &mut fmt::Formatter<'_>, typos: &[(&str, String)]) -> fmt::Result {
         let problems = self.problems;
         if let Some(rule) = &problems.transpose {

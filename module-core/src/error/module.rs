@@ -37,9 +37,9 @@ pub enum ModuleError {
         step: String,
         /// The type of the module that has it.
         module: &'static str,
-        /// What it is.
+        /// The kind of member that it is.
         found: &'static str,
-        /// What was requested.
+        /// The kind of member that was requested.
         expected: &'static str,
     },
 
@@ -71,7 +71,7 @@ pub enum ModuleError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 

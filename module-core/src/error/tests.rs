@@ -148,7 +148,7 @@ fn place_of_file(error: &FileError) -> usize {
 }
 
 #[test]
-fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
+fn no_error_contains_control_sequences_or_fills_a_screen() {
     let (modules, files) = (modules(), files());
     let places: Vec<usize> = modules.iter().map(place_of_module).collect();
     assert_eq!(places, (0..10).collect::<Vec<_>>());

@@ -97,7 +97,7 @@ impl fmt::Display for ValueProblems {
         each(f, &self.missing, |f, key| {
             write!(
                 f,
-                "`{}` is not given; give it, or do without `strict`",
+                "`{}` is missing; give it, or turn off `strict`",
                 quote(key)
             )
         })?;

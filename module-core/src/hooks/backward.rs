@@ -128,7 +128,7 @@ fn wrap_in_node(
 
 const NAME: &str = "full_backward_hook";
 
-/// What is around the outputs, with which the backward pass of a call begins.
+/// The node around the outputs, with which the backward pass of a call begins.
 struct OutputsNode {
     capture: Capture,
     specs: Vec<TensorSpec>,
@@ -177,7 +177,7 @@ impl Function for OutputsNode {
     }
 }
 
-/// What is around the inputs, with which the backward pass of a call ends.
+/// The node around the inputs, with which the backward pass of a call ends.
 struct InputsNode {
     of: ModuleLabel,
     /// How many tensors the output of the call has.
@@ -236,7 +236,7 @@ fn run(
 impl ModuleLabel {
     fn hook_error<H>(self, hook: &CallHook<H>, error: Error) -> Error {
         AutogradError::Hook {
-            place: hook.place.to_string(),
+            location: hook.place.to_string(),
             of: self.kind,
             source: Box::new(error),
         }

@@ -1,4 +1,4 @@
-//! What full backward hooks see.
+//! The arguments of full backward hooks.
 
 use crate::autograd::check_gradient;
 use crate::module::ModuleId;
@@ -84,7 +84,7 @@ pub struct BackwardPreCall<'c> {
 pub struct BackwardCall<'c> {
     pub(super) of: ModuleLabel,
     pub(super) path: &'c str,
-    /// What the inputs are like, if one of them is tracked.
+    /// The shapes and dtypes of the inputs, if one of them is tracked.
     pub(super) specs: Option<&'c [TensorSpec]>,
     pub(super) grad_inputs: &'c mut Vec<Option<Tensor>>,
     pub(super) grad_outputs: &'c [Option<Tensor>],

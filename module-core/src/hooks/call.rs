@@ -4,9 +4,9 @@ use crate::module::{Forward, Module, ModuleId, walk::path_to};
 use crate::{Error, Result};
 use module_tensor::error::Trace;
 
-/// What users invoke on a module: PyTorch's `__call__`.
+/// The method that users call on a module: PyTorch's `__call__`.
 ///
-/// It comes with every [`Forward`] and is implemented by nobody: `call` runs the hooks around
+/// Every [`Forward`] has it, and nobody implements it by hand: `call` runs the hooks around
 /// `forward`, and an error that leaves it carries the path of the module in which it happened.
 ///
 /// # Example

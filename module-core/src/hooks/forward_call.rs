@@ -1,10 +1,10 @@
-//! What hooks see of a forward pass, and what they return.
+//! The arguments and results of hooks on forward passes.
 
 use super::tensors::{Tensors, tensors};
 use crate::module::Module;
 use crate::{Error, Result, Tensor};
 
-/// What a hook returns: nothing, or a [`Result`] whose error fails the call.
+/// The result of a hook: nothing, or a [`Result`] whose error fails the call.
 ///
 /// # Example
 ///
@@ -148,7 +148,7 @@ impl ForwardPreCall<'_> {
     }
 }
 
-/// A call that has happened, as a forward hook sees it.
+/// A finished call, as passed to a forward hook.
 ///
 /// # Example
 ///

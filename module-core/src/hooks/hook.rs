@@ -1,4 +1,4 @@
-//! What runs, by its kind.
+//! The functions of hooks, by kind.
 
 use std::any::Any;
 use std::rc::Rc;

@@ -58,7 +58,7 @@ fn name_of(thread: &Thread) -> String {
     }
 }
 
-/// A hook that did not run, because its module was called on another thread than the one that registered it.
+/// A hook that did not run, because its module was called on a thread other than the one that registered it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissedHook {

@@ -1,19 +1,19 @@
 //! Hooks: functions that run before and after a module's `forward` and its backward pass.
 //!
-//! A hook belongs to one module and to the thread that registered it, until its handle, which borrows the module, is dropped. The
-//! hooks of a [`SharedHookSet`] run on every thread. Modules have no field for hooks, and in a program without any, a call reads
-//! one number.
+//! A hook belongs to one module and to the thread that registered it, until its handle, which borrows the module, is
+//! dropped. The hooks of a [`SharedHookSet`] run on every thread. Modules have no field for hooks, and in a program
+//! without hooks, a call reads one number.
 //!
 //! | to | use |
 //! |---|---|
-//! | watch or change what one module gets and returns | [`register_forward_pre_hook`](crate::ModuleExt::register_forward_pre_hook), [`register_forward_hook`](crate::ModuleExt::register_forward_hook), which see a [`ForwardPreCall`] and a [`ForwardCall`] |
-//! | watch or change its gradients | [`register_full_backward_pre_hook`](crate::ModuleExt::register_full_backward_pre_hook), [`register_full_backward_hook`](crate::ModuleExt::register_full_backward_hook), which see a [`BackwardPreCall`] and a [`BackwardCall`] |
+//! | watch or change the inputs and outputs of one module | [`register_forward_pre_hook`](crate::ModuleExt::register_forward_pre_hook), [`register_forward_hook`](crate::ModuleExt::register_forward_hook), which get a [`ForwardPreCall`] and a [`ForwardCall`] |
+//! | watch or change its gradients | [`register_full_backward_pre_hook`](crate::ModuleExt::register_full_backward_pre_hook), [`register_full_backward_hook`](crate::ModuleExt::register_full_backward_hook), which get a [`BackwardPreCall`] and a [`BackwardCall`] |
 //! | watch many modules of a tree, with their paths | [`HookSet`], or [`SharedHookSet`] for calls on every thread |
 //! | watch every module | [`register_module_forward_hook`], [`register_module_forward_pre_hook`], [`register_module_full_backward_hook`], [`register_module_full_backward_pre_hook`] |
 //! | find hooks that did not run because the module was called on another thread | [`missed_hooks`] |
 //!
-//! [`HookOptions`] changes the order, and lets a hook see tensors with their graph. Inputs and outputs of any type that implements
-//! [`Tensors`] can be seen by hooks.
+//! [`HookOptions`] changes the order, and lets a hook see tensors with their graph. Hooks can see inputs and outputs of
+//! any type that implements [`Tensors`].
 
 mod backward;
 mod backward_call;

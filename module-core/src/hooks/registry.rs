@@ -13,7 +13,7 @@ use super::options::HookOptions;
 use super::shared;
 use crate::module::{IdMap, Module, ModuleId, Token};
 
-/// What a hook is registered with.
+/// The arguments with which a hook is registered.
 pub(crate) struct Registration<'m> {
     /// Whose calls it is for, an enum or the module that answers for it; `None` for every module.
     pub(crate) module: Option<(ModuleId, &'m dyn Module)>,
@@ -82,7 +82,7 @@ impl<'m> Registration<'m> {
 struct Registered {
     number: i64,
     hook: Hook,
-    /// What tells the module from one that takes its place after the handle was leaked; `None` for a
+    /// Distinguishes the module from another one at its address after the handle was leaked; `None` for a
     /// hook on every module.
     token: Option<Token>,
     always_call: bool,

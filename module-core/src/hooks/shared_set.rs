@@ -84,7 +84,7 @@ impl<'m> HookSet<'m> {
 }
 
 impl SharedHookSet<'_> {
-    /// With a forward pre-hook on the modules that `select` matches.
+    /// Adds a forward pre-hook to the modules that `select` matches.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl SharedHookSet<'_> {
         self.add(&select.into(), HookOptions::new(), &hook)
     }
 
-    /// With a forward hook on the modules that `select` matches.
+    /// Adds a forward hook to the modules that `select` matches.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl SharedHookSet<'_> {
         self.add(&select.into(), options, &hook)
     }
 
-    /// With a full backward pre-hook on the modules that `select` matches.
+    /// Adds a full backward pre-hook to the modules that `select` matches.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl SharedHookSet<'_> {
         self.add(&select.into(), HookOptions::new(), &hook)
     }
 
-    /// With a full backward hook on the modules that `select` matches.
+    /// Adds a full backward hook to the modules that `select` matches.
     ///
     /// # Errors
     ///

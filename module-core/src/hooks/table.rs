@@ -1,4 +1,4 @@
-//! What the whole program knows of modules, by their identity.
+//! A table for the whole program, keyed by the identity of modules.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -53,7 +53,7 @@ impl<T> ModuleTable<T> {
         item
     }
 
-    /// What `f` makes of the items of a module; no user's code runs in it.
+    /// The result of `f` on the items of a module; `f` runs no user's code.
     pub(super) fn read<R: Default>(
         &self,
         module: ModuleId,

@@ -12,12 +12,12 @@ use super::{FieldInfo, FieldRole};
 pub const fn assert_module<T>() {
     assert!(
         size_of::<T>() != 0,
-        "a module of size zero has no address of its own, by which hooks could know it; give it a \
+        "a module of size zero has no address of its own, by which hooks could identify it; give it a \
          field `marker: Marker`"
     );
 }
 
-/// What is wrong with the fields of a type: nothing if the text is empty.
+/// The problem with the fields of a type: none if the text is empty.
 #[doc(hidden)]
 pub struct FieldsCheck {
     text: [u8; 512],
@@ -94,7 +94,7 @@ impl FieldsCheck {
         self.len == 0
     }
 
-    /// What collides, and the fix.
+    /// The collision, and the fix.
     pub const fn text(&self) -> &str {
         match str::from_utf8(self.text.split_at(self.len).0) {
             Ok(text) => text,

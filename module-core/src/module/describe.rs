@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-/// What is known about a module's type at compile time: its fields with their keys and roles.
+/// A description of a module's type that is known at compile time: its fields with their keys and roles.
 ///
 /// `#[derive(Module)]` implements it, so that `Net::FIELDS` can be read without a value. A hand-written module needs it
 /// only if it is flattened through a type parameter; `&[]` means that its keys are known only at run time.
@@ -28,7 +28,7 @@ use std::sync::Arc;
     message = "the keys of `{Self}` are not known at compile time",
     label = "flattened, but does not describe its fields",
     note = "`#[derive(Module)]` describes the fields; where a type parameter is flattened, bound it by `Module + Describe`",
-    note = "a module that is written by hand says `const FIELDS: &'static [FieldInfo] = &[]`, and its keys are not compared"
+    note = "a module that is written by hand declares `const FIELDS: &'static [FieldInfo] = &[]`, and its keys are not compared"
 )]
 pub trait Describe {
     /// The fields in declaration order; for an enum, those of all variants.

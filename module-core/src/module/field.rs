@@ -1,6 +1,6 @@
 use super::{FieldRole, Module, Visitor, VisitorMut};
 
-/// What a field of a module may be; implemented exactly for the types in the table below.
+/// The types that a field of a module may have; implemented exactly for the types in the table below.
 ///
 /// | field type | role | in the state dict |
 /// |---|---|---|
@@ -135,6 +135,6 @@ impl<M: Module> Field for M {
     message = "`{Self}` is not `Clone`, because a second handle and a copy are different things",
     label = "shared or copied?",
     note = "`share()` gives a second handle to the same tensor, as for tied weights",
-    note = "`{Self}::new(x.tensor().detach())` makes one that goes its own way"
+    note = "`{Self}::new(x.tensor().detach())` makes an independent one"
 )]
 pub trait MayBeCloned {}

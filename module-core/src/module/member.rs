@@ -1,7 +1,7 @@
 use super::{Field, Module};
 
-/// What a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a list of numbers is not a
-/// module.
+/// The types that a list, an array, a tuple or a map of a module may hold: modules or parameters, so that a list of
+/// numbers is not a module.
 ///
 /// # Example
 ///

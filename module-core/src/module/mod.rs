@@ -3,11 +3,11 @@
 //! | item | is |
 //! |---|---|
 //! | [`Module`] | a network or a part of one; written by `#[derive(Module)]` |
-//! | [`Forward`], [`Layer`] | what a module computes; a module that maps one tensor to one |
-//! | [`Parameter`], [`Buffer`], [`ExtraState`], [`Maybe`], [`Bias`] | what a module holds: trained tensors, others, any other state; one that may be absent |
+//! | [`Forward`], [`Layer`] | the computation of a module; a module that maps one tensor to one tensor |
+//! | [`Parameter`], [`Buffer`], [`ExtraState`], [`Maybe`], [`Bias`] | the parts of a module: trained tensors, other tensors, any other state; one that may be absent |
 //! | [`Init`] | how a parameter gets its values |
 //! | [`Training`], [`Marker`] | the mode flag; an address for a module without other fields |
-//! | [`Field`], [`Member`], [`Constant`], [`Describe`] | what a field may be, and what is known of a module's fields at compile time |
+//! | [`Field`], [`Member`], [`Constant`], [`Describe`] | the types of fields, and the fields of a module as known at compile time |
 //! | [`Visitor`], [`VisitorMut`], [`Walk`], [`Tree`] | walks through a module, and its printed form |
 //! | [`deferred`](deferred()) | builds a module without allocating or drawing its values |
 

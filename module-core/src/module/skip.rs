@@ -59,6 +59,6 @@ impl<T: Clone, F: Clone> Skip<(T, F)> {
 }
 
 impl<T: Describe> Skip<T> {
-    /// What `T` says about its fields.
+    /// The description of the fields of `T`.
     pub const FIELDS: &'static [FieldInfo] = T::FIELDS;
 }

@@ -51,7 +51,7 @@ impl PartialEq for Token {
     }
 }
 
-/// What distinguishes a module from others.
+/// The mark that distinguishes a module from others.
 enum Found<'a> {
     Training(&'a Training),
     Marker(&'a Marker),

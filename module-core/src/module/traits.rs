@@ -123,7 +123,7 @@ pub trait Module: Any + Send + Sync + Upcast {
         visitor.module(name, self.as_module_mut());
     }
 
-    /// What the module tree prints between the parentheses after the name; by default the constants, such as
+    /// The text that the module tree prints between the parentheses after the name; by default the constants, such as
     /// `in_features=4, bias=True`.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl<M: Module> Upcast for M {
     }
 }
 
-/// What a module computes from an `Input`.
+/// The computation of a module on an `Input`.
 ///
 /// Implement `forward`; invoke [`call`](crate::Call::call), which runs the hooks and adds the path to errors. The input is
 /// taken by value because a [`Tensor`] is a cheap handle, and memory that nothing else holds can be reused in place.
@@ -222,7 +222,7 @@ impl<M: Module> Upcast for M {
     note = "write `impl Forward<{Input}> for {Self}`"
 )]
 pub trait Forward<Input = Tensor>: Module {
-    /// What `forward` returns.
+    /// The type that `forward` returns.
     type Output;
 
     /// Computes the output; called through [`call`](crate::Call::call).
@@ -287,10 +287,10 @@ impl dyn Module {
     }
 }
 
-/// What `dyn Module` cannot do.
+/// The operations that a `dyn Module` does not have.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a `dyn Module` cannot be called, because modules differ in what they take and give",
+    message = "a `dyn Module` cannot be called, because modules differ in their inputs and outputs",
     label = "a `dyn Module` has no `forward`",
     note = "write `Box<dyn Layer>` instead of `Box<dyn Module>` for modules that map one tensor to one tensor",
     note = "`ModuleList<Box<dyn Layer>>`, `Vec<Box<dyn Layer>>` and `Sequential` hold them"

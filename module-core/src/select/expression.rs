@@ -85,7 +85,7 @@ impl Expression {
         }
     }
 
-    /// What could be selected instead, for one that selects nothing and without a suggestion.
+    /// The names that could be selected instead, for an expression that selects nothing and has no suggestion.
     pub(super) fn names(&self, paths: &[&str]) -> Vec<String> {
         match self {
             Self::Glob(glob) => glob.names(paths),

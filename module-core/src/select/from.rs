@@ -32,7 +32,7 @@ impl From<&Self> for Select {
     }
 }
 
-/// What any of the elements selects.
+/// Selects everything that any of the elements selects.
 impl<T: Into<Self>> From<Vec<T>> for Select {
     fn from(patterns: Vec<T>) -> Self {
         patterns.into_iter().collect()

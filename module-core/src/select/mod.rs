@@ -138,13 +138,13 @@ impl Select {
         Self(Expression::By(Arc::new(predicate)))
     }
 
-    /// What this selects and `other` does not: exclusion wins.
+    /// Selects everything that this selection covers and `other` does not.
     #[must_use]
     pub fn exclude(self, other: impl Into<Self>) -> Self {
         Self(Expression::Except(Box::new([self.0, other.into().0])))
     }
 
-    /// What this or `other` selects.
+    /// Selects everything that this selection or `other` covers.
     #[must_use]
     pub fn or(self, other: impl Into<Self>) -> Self {
         let mut parts = match self.0 {
@@ -155,7 +155,7 @@ impl Select {
         Self(Expression::Or(parts))
     }
 
-    /// What both this and `other` select.
+    /// Selects everything that both this selection and `other` cover.
     #[must_use]
     pub fn and(self, other: impl Into<Self>) -> Self {
         Self(Expression::And(Box::new([self.0, other.into().0])))

@@ -59,7 +59,7 @@ impl StateTensor<'_> {
         }
     }
 
-    /// What [`restore`](Self::restore) needs to undo everything from now on.
+    /// The values that [`restore`](Self::restore) needs to undo everything from now on.
     pub(super) fn previous(self) -> Previous {
         let (grad, loaded) = match self {
             Self::Parameter(parameter) => (parameter.grad(), parameter.is_loaded()),

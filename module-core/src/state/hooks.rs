@@ -166,7 +166,7 @@ impl LoadStateDictPreCall<'_> {
 }
 
 impl LoadStateDictCall<'_> {
-    /// What was loaded and what was not, for the whole tree.
+    /// The report of the load, for the whole tree.
     pub fn report(&self) -> &LoadReport {
         self.report
     }

@@ -1,4 +1,4 @@
-//! What shapes reveal about weights that are stored transposed, and what they do not.
+//! Finding weights that are stored transposed by their shapes, as far as shapes reveal it.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;

@@ -16,7 +16,7 @@ fn assert_entries(state: &StateDict, expected: &[(&str, i64)]) {
 }
 
 #[test]
-fn renaming_keeps_places_and_refuses_to_lose_a_tensor() {
+fn renaming_keeps_the_order_and_refuses_to_lose_a_tensor() {
     let mut it = state(&["a", "b", "c"]);
     it.rename("b", "z").unwrap();
     it.rename("a", "a").unwrap();
@@ -70,7 +70,7 @@ fn wrappers_are_removed_where_they_were_put() {
 }
 
 #[test]
-fn rules_run_in_their_order_on_what_the_ones_before_made() {
+fn rules_run_in_order_on_the_results_of_earlier_ones() {
     let rules = Remap::new()
         .prefix("bert", "encoder")
         .rename("encoder.pooler", "pool")

@@ -59,7 +59,7 @@ impl Transpose {
         TransposeRule::Type(TypeId::of::<M>(), M::type_kind()).into()
     }
 
-    /// What this or `other` covers; exclusions of either apply.
+    /// Covers every weight that this or `other` covers; exclusions of either apply.
     ///
     /// # Example
     ///
@@ -97,7 +97,7 @@ impl Transpose {
         self
     }
 
-    /// What this covers, without these keys of the module: exclusion wins.
+    /// Covers the same weights without these keys of the module: exclusion wins.
     #[must_use]
     pub fn exclude(mut self, select: impl Into<Select>) -> Self {
         self.except.push(select.into());

@@ -35,7 +35,7 @@ fn keys(input: DeriveInput) -> Vec<String> {
 }
 
 #[test]
-fn keys_are_names_numbers_or_what_rename_says() {
+fn keys_are_names_numbers_or_the_argument_of_rename() {
     assert_eq!(
         keys(parse_quote! {
             struct Net {

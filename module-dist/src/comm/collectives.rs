@@ -48,7 +48,7 @@ impl<T: Transport> Collective<'_, T> {
         self.collect(mine, phase)
     }
 
-    /// What the other ranks send in step `phase`, and `mine` at this rank's position.
+    /// The tensors that the other ranks send in step `phase`, with `mine` at this rank's position.
     fn collect(&self, mine: &Tensor, phase: u8) -> Result<Vec<Tensor>> {
         let all = 0..self.core.size();
         all.map(|from| match from == self.core.rank() {

@@ -1,4 +1,4 @@
-//! Ranks that exchange tensors.
+//! Communication: ranks that exchange tensors.
 
 mod bytes;
 mod collectives;

@@ -17,7 +17,7 @@ impl Channel {
     pub const DIRECT: u8 = u8::MAX;
 }
 
-/// What passes messages between ranks; an [`Endpoint`](super::Endpoint) makes a [`Comm`](super::Comm) of it.
+/// A way to pass messages between ranks; an [`Endpoint`](super::Endpoint) makes a [`Comm`](super::Comm) of it.
 ///
 /// Messages between two ranks on one channel arrive in order. Dropping it tells the other ranks that this one has left.
 pub trait Transport: Send + Sync + 'static {

@@ -16,7 +16,7 @@ fn numbers(rank: usize, count: usize, dtype: DType) -> Result<Tensor> {
     Tensor::from(values).to_dtype(dtype)
 }
 
-/// What `op` makes of element `i` of all ranks.
+/// The result of `op` on element `i` of all ranks.
 fn combined(op: ReduceOp, size: usize, i: usize) -> f64 {
     let all = (0..size).map(|rank| number(rank, i));
     match op {

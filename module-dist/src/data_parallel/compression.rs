@@ -41,7 +41,7 @@ fn send_as(narrow: DType, gradients: &Tensor, comm: &dyn Comm) -> Result<Work<Te
 #[derive(Debug)]
 pub struct TopKCompression {
     fraction: f64,
-    /// What was not sent, for each bucket.
+    /// The elements that were not sent, for each bucket.
     rest: Mutex<HashMap<usize, Tensor>>,
 }
 

@@ -1,4 +1,4 @@
-//! Training of copies of one model, each with a part of the batch.
+//! Data-parallel training: copies of one model, each with a part of the batch.
 
 mod buckets;
 mod compression;
@@ -58,7 +58,7 @@ pub struct DataParallel {
 }
 
 impl DataParallel {
-    /// With PyTorch's defaults.
+    /// Prepares a model for training on all ranks, with PyTorch's defaults.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@ use module_nn::Tensor;
 use super::buckets::Bucket;
 use crate::Work;
 
-/// What has happened in the present backward pass.
+/// The state of the current backward pass.
 pub(super) struct Pass {
     /// Whether it has begun.
     pub(super) begun: bool,

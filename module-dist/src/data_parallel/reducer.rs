@@ -11,7 +11,7 @@ use super::unused::reached;
 use super::{DataParallelConfig, GradBucket};
 use crate::{Comm, FailureCause, RankFailure};
 
-/// What the hooks of the parameters share.
+/// The state that the hooks of the parameters share.
 pub(super) struct Reducer {
     comm: Arc<dyn Comm>,
     config: DataParallelConfig,

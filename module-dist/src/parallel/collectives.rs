@@ -100,7 +100,7 @@ pub fn scatter_to_ranks(x: &Tensor, dim: isize, comm: &Arc<dyn Comm>) -> Result<
 
 /// The ranks' parts, joined along `dim` on every rank; the gradient of each part is the one of its elements.
 ///
-/// What is computed from the joined tensor must be the same on all ranks.
+/// All ranks must compute the same from the joined tensor.
 ///
 /// # Errors
 ///

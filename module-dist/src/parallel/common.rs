@@ -1,4 +1,4 @@
-//! What the divided layers share.
+//! Code that the divided layers share.
 
 use module_nn::prelude::*;
 

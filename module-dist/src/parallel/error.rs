@@ -2,8 +2,7 @@ use std::fmt;
 
 use module_nn::Error;
 
-/// What prevents a model from being divided among ranks, found in an [`Error`] by
-/// [`downcast_ref`](Error::downcast_ref).
+/// Why a model cannot be divided among ranks; found in an [`Error`] by [`downcast_ref`](Error::downcast_ref).
 ///
 /// # Example
 ///
@@ -32,7 +31,7 @@ pub enum ParallelError {
         rank: usize,
         /// The layer or the function.
         op: &'static str,
-        /// What has the size.
+        /// The argument that has the size.
         what: &'static str,
         /// The size.
         size: usize,

@@ -1,4 +1,5 @@
-//! What hooks and the methods of a sharded model share: which units compute, and what a backward pass has reduced.
+//! The state that hooks and the methods of a sharded model share: the units that compute, and the gradients that a
+//! backward pass has reduced.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

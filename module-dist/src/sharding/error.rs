@@ -66,7 +66,7 @@ pub enum ShardingError {
     Checkpoint {
         /// The rank that found it.
         rank: usize,
-        /// What does not fit.
+        /// The problem.
         problem: String,
     },
 }

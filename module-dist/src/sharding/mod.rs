@@ -1,6 +1,6 @@
 //! Training state that is divided among ranks: optimizer states, gradients and parameters, as in ZeRO and PyTorch's FSDP.
 //!
-//! [`Sharded`] divides a model's; [`ShardingStage`] says what, and how much memory it saves.
+//! [`Sharded`] divides the state of a model; [`ShardingStage`] says which part, and how much memory that saves.
 
 mod checkpoint;
 mod clip;

@@ -69,7 +69,8 @@ impl<'m> Sharded<'m> {
     ///
     /// # Errors
     ///
-    /// [`RankFailure`](crate::RankFailure): another model than on rank 0; those of the collectives. Packed parameters.
+    /// [`RankFailure`](crate::RankFailure): a model that differs from the one on rank 0; those of the collectives.
+    /// Packed parameters.
     pub fn new(
         model: &'m (impl Module + ?Sized),
         comm: Arc<dyn Comm>,
@@ -161,7 +162,7 @@ impl<'m> Sharded<'m> {
         self.core.prefetches.store(enabled, Ordering::Relaxed);
     }
 
-    /// What is divided.
+    /// The stage: which parts of the state are divided.
     pub fn stage(&self) -> ShardingStage {
         self.core.stage
     }

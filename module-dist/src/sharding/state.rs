@@ -87,7 +87,7 @@ impl Sharded<'_> {
         }
     }
 
-    /// What the state dict has besides the parameters: persistent buffers and extra states.
+    /// The entries of the state dict besides the parameters: persistent buffers and extra states.
     pub(super) fn state_without_parameters(&self) -> Result<StateDict> {
         self.state_with(|_| None)
     }

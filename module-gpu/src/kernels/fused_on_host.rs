@@ -26,7 +26,7 @@ impl Gpu {
         Saved::new([Storage::new(KeptStorage { saved, device })])
     }
 
-    /// What the CPU saved.
+    /// The values that the CPU saved.
     fn saved<'a>(&self, op: &'static str, saved: &'a Saved) -> Result<&'a Saved> {
         let [kept] = saved.storages(op)?;
         let kept: &KeptStorage = kept.data(op, self.device())?;

@@ -12,7 +12,7 @@ use crate::map::{FIRST, Map};
 const NAME: &str = "gather_along";
 
 impl Gpu {
-    /// Elements in another order along each dimension, or their sums at the places that they came from.
+    /// Elements in another order along each dimension, or their sums at the indices that they came from.
     pub(crate) fn take_along(
         &self,
         op: LinearOp,
@@ -47,16 +47,16 @@ impl Gpu {
             if !is_moved {
                 continue;
             }
-            let places: Vec<usize> = dim.places(geometry.input[d]).collect();
+            let indices: Vec<usize> = dim.source_indices(geometry.input[d]).collect();
             match op {
                 LinearOp::Forward => {
-                    for &place in &places {
+                    for &place in &indices {
                         table.push(word(NAME, place)?);
                     }
                 }
                 LinearOp::Backward => {
                     let mut sources = vec![Vec::new(); geometry.input[d]];
-                    for (i, &place) in places.iter().enumerate() {
+                    for (i, &place) in indices.iter().enumerate() {
                         if let Some(list) = sources.get_mut(place) {
                             list.push(word(NAME, i)?);
                         }

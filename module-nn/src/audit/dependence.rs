@@ -32,7 +32,7 @@ fn weights(output: &Tensor) -> Result<Tensor> {
         .to_dtype(output.dtype())
 }
 
-/// What the gradient of one row of the output has shown.
+/// The dependence that the gradient of one row of the output shows.
 #[derive(Default)]
 pub(super) struct Rows {
     /// A row of the output, and another row of the input on which it depends.

@@ -61,7 +61,7 @@ impl Watched {
     }
 }
 
-/// What a step has shown so far.
+/// The observations of a step so far.
 struct Recorder {
     modules: HashMap<ModuleId, usize>,
     parameters: Vec<Watched>,

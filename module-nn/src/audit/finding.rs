@@ -36,11 +36,11 @@ pub struct Finding {
     pub severity: Severity,
     /// The path of the module or tensor; empty for the model itself.
     pub path: String,
-    /// What was observed.
+    /// The observation.
     pub message: String,
     /// The cause, as far as it can be determined.
     pub cause: String,
-    /// What to do.
+    /// The remedy.
     pub cure: String,
     /// Measurements, by name.
     pub numbers: BTreeMap<&'static str, f64>,

@@ -1,7 +1,7 @@
 //! Finds out why a training run learns nothing: [`Audit`] watches two steps and reports what is wrong.
 //!
-//! The steps are those of your own loop, unchanged. The report ([`AuditReport`]) lists each [`Finding`] with the path of the
-//! module, what was seen and what to do. [`FindingKind`] lists everything that the audit looks for:
+//! The steps are those of your own loop, unchanged. The report ([`AuditReport`]) lists each [`Finding`] with the path
+//! of the module, the observation and a remedy. [`FindingKind`] lists everything that the audit looks for:
 //!
 //! | group | findings |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | calls | [`BypassedCall`](FindingKind::BypassedCall) |
 //! | freezing and loading | [`FrozenParameterMoved`](FindingKind::FrozenParameterMoved), [`FrozenStatisticsDrift`](FindingKind::FrozenStatisticsDrift), [`FreshAfterLoad`](FindingKind::FreshAfterLoad) |
 //!
-//! [`Audit::allow`] declares what is intended, with a reason, and [`Audit::deny`] makes an error of the rest, for tests.
+//! [`Audit::allow`] declares exceptions, with a reason, and [`Audit::deny`] turns the other findings into an
+//! error, for tests.
 
 mod check;
 mod checks;

@@ -65,7 +65,7 @@ pub(super) struct Exception {
     pub(super) reason: String,
 }
 
-/// What was declared to an audit.
+/// The declarations to an audit.
 #[derive(Clone, Debug)]
 pub(super) struct AuditOptions {
     pub(super) steps: usize,

@@ -22,7 +22,7 @@ pub(super) fn is_probing() -> bool {
     PROBING.get()
 }
 
-/// What is probed.
+/// The properties to probe.
 #[derive(Clone, Default)]
 pub(super) struct ProbeOptions {
     /// Whether calls within outermost ones are probed as well.
@@ -36,7 +36,7 @@ pub(super) struct ProbeOptions {
 /// The leaves that a step's inputs became for its probes, which are not parameters.
 pub(super) type ProbeLeaves = Rc<RefCell<HashSet<u64>>>;
 
-/// What a call has shown.
+/// The results of probing a call.
 pub(super) struct ProbeRecord {
     pub(super) id: ModuleId,
     /// Whether it was not made within another call.
@@ -47,7 +47,7 @@ pub(super) struct ProbeRecord {
     pub(super) unused: Vec<Unused>,
 }
 
-/// What a step has shown.
+/// The results of probing a step.
 #[derive(Default)]
 pub(super) struct Probes {
     pub(super) records: Vec<ProbeRecord>,

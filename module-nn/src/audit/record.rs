@@ -1,4 +1,4 @@
-//! What was observed of the training steps.
+//! The observations of the training steps.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use super::stats::{Stats, change, same_values};
 use crate::module::ModuleId;
 use crate::{Buffer, GraphNode, Module, Parameter, Tensor};
 
-/// What was observed in all steps.
+/// The observations of all steps.
 pub(super) struct Record<'m> {
     pub(super) options: AuditOptions,
     /// In the order of `named_modules`, the model first.
@@ -61,7 +61,7 @@ pub(super) struct Step {
     pub(super) passes: Vec<PassRecord>,
     /// The losses that functions of a prediction and a target computed, in order.
     pub(super) loss_calls: Vec<LossRecord>,
-    /// What the closure returned.
+    /// The losses that the closure returned.
     pub(super) losses: Vec<Tensor>,
     /// The gradients of parameters and of the inputs and outputs of calls, by node.
     pub(super) grads: HashMap<u64, GradSlot>,
@@ -71,7 +71,7 @@ pub(super) struct Step {
     pub(super) known: KnownNumbers,
     /// The nodes behind all calls, passes and losses.
     pub(super) graph: Graph,
-    /// What gradients with respect to inputs have shown.
+    /// The results of gradients with respect to inputs.
     pub(super) probes: Probes,
 }
 

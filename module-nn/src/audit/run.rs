@@ -7,20 +7,20 @@ use super::report::AuditReport;
 use crate::optim::Optimizer;
 use crate::{Error, LoadReport, Module, Result, Select, Tensor, Tensors};
 
-/// Watches the first training steps and reports what makes the training fail silently: parts that no gradient reaches,
+/// Watches the first training steps and reports the causes of silent failures: parts that no gradient reaches,
 /// modules in the wrong mode, gradients that were not zeroed, optimizers that miss a part, and more ([`FindingKind`]).
 ///
 /// The steps are those of your own loop, unchanged: forward pass, loss, backward pass, optimizer step. They train the
-/// model, and an audit changes none of their results. It watches by hooks, which exist only during [`run`](Self::run); a
-/// step that is not audited costs no more than before. Activations and gradients of the audited steps are kept until the
-/// report is made.
+/// model, and an audit changes none of their results. It watches through hooks, which exist only during
+/// [`run`](Self::run); a step that is not audited costs nothing more. Activations and gradients of the audited steps
+/// are kept until the report is made.
 ///
 /// The output of the model is also differentiated with respect to its input, to see which input elements it depends on: in
 /// an audited step, hooks on gradients run once or twice more.
 ///
-/// The audit sees the calls (`call`, not `forward`) of modules on this thread, the losses that functions of a prediction
-/// and a target compute ([`watch_losses`](crate::watch_losses)), the backward passes, and the parameters and buffers of the
-/// model before and after each step.
+/// The audit observes the calls (`call`, not `forward`) of modules on this thread, the losses that functions of a
+/// prediction and a target compute ([`watch_losses`](crate::watch_losses)), the backward passes, and the parameters and
+/// buffers of the model before and after each step.
 ///
 /// # Example
 ///

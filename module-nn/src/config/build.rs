@@ -23,7 +23,7 @@ use crate::{OrIdentity, Result};
 /// # Ok::<(), Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say what is built from it",
+    message = "`{Self}` does not say what it builds",
     label = "no `Build`",
     note = "write `impl Build for {Self}` below the table of its arguments"
 )]

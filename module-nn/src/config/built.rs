@@ -5,9 +5,9 @@ use module_core::{Error, Result};
 /// A trait that no built layer has.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "this argument is set on the configuration, and here the layer is built already",
+    message = "this argument is set on the configuration, but here the layer is already built",
     label = "an argument of the configuration",
-    note = "`Conv2d::new` takes the required arguments alone; `Conv2dConfig::new(3, 8, 3).stride(2).build()?` sets others, and every layer has such a configuration"
+    note = "`Conv2d::new` takes only the required arguments; `Conv2dConfig::new(3, 8, 3).stride(2).build()?` sets others, and every layer has such a configuration"
 )]
 pub trait Configurable {}
 

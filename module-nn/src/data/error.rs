@@ -19,7 +19,7 @@ pub enum DataError {
     Empty {
         /// The operation.
         op: &'static str,
-        /// What must not be empty.
+        /// The argument that must not be empty.
         what: &'static str,
     },
 

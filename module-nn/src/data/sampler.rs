@@ -60,13 +60,13 @@ pub trait Sampler: Send + Sync {
         self.len() == 0
     }
 
-    /// What determines future epochs besides the default generator, which the [`DataLoader`](super::DataLoader) saves: the
-    /// state of the sampler's own generator, the number of the epoch.
+    /// The state that determines future epochs: that of the sampler's own generator, and the number of the epoch. The
+    /// [`DataLoader`](super::DataLoader) saves the default generator.
     fn get_state(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Restores what [`get_state`](Self::get_state) returned.
+    /// Restores a state that [`get_state`](Self::get_state) returned.
     ///
     /// # Errors
     ///

@@ -215,11 +215,11 @@ impl Bags {
             }
             (&[_], Some(offsets)) => return wrong(offsets, "must have one dimension".to_owned()),
             (_, Some(offsets)) => {
-                let problem = "must be absent beside indices of two dimensions, which are bags";
+                let problem = "must be absent with indices of two dimensions, which are bags";
                 return wrong(offsets, problem.to_owned());
             }
             (_, None) => {
-                let problem = "are missing beside a list of indices";
+                let problem = "are missing with a list of indices";
                 return Err(Error::argument(NAME, "offsets", "None", problem));
             }
         };

@@ -80,7 +80,7 @@ impl LinearCrossEntropyOptions {
             given.unwrap_or(batch)
         };
         if given.is_some_and(|given| given != rows) {
-            let problem = format!("gives chunks of another size than the method, {rows}");
+            let problem = format!("gives chunks whose size differs from the method's, {rows}");
             return Err(Error::argument(
                 NAME,
                 "batch_chunk_size",

@@ -76,7 +76,7 @@ pub fn pixel_shuffle(x: &Tensor, upscale_factor: usize) -> Result<Tensor> {
 ///
 /// # Errors
 ///
-/// Fewer than three dimensions, a factor of 0 or that does not divide both sizes.
+/// Fewer than three dimensions, a factor that is 0 or does not divide both sizes.
 ///
 /// # Example
 ///

@@ -4,7 +4,7 @@ use module_core::{Result, Shape, Tensor};
 ///
 /// # Shapes
 ///
-/// Two that broadcast, to the broadcast shape without `dim`.
+/// Two shapes that broadcast, to the broadcast shape without `dim`.
 ///
 /// # Errors
 ///

@@ -49,7 +49,7 @@ pub trait LanguageModel {
     fn select(&mut self, rows: &Tensor) -> Result<()>;
 }
 
-/// What a model remembers of several texts.
+/// The memory of a model for several texts.
 ///
 /// # Example
 ///

@@ -94,13 +94,13 @@ pub struct KaimingNormal {
 macro_rules! xavier {
     ($($name:ident)*) => {$(
         impl $name {
-            /// With a gain.
+            /// Makes the initializer with a gain.
             pub fn new(gain: f64) -> Self {
                 Self { gain }
             }
         }
 
-        /// With a gain of 1.
+        /// Makes the initializer with a gain of 1.
         impl Default for $name {
             fn default() -> Self {
                 Self::new(1.0)
@@ -114,12 +114,12 @@ xavier!(XavierUniform XavierNormal);
 macro_rules! kaiming {
     ($($name:ident)*) => {$(
         impl $name {
-            /// With the gain `√(2/(1 + a²))` of a leaky ReLU of slope `a`; 0 is the ReLU.
+            /// Makes the initializer with the gain `√(2/(1 + a²))` of a leaky ReLU of slope `a`; 0 is the ReLU.
             pub fn new(a: f64) -> Self {
                 Self::of(Nonlinearity::LeakyRelu(a))
             }
 
-            /// With the gain of a nonlinearity.
+            /// Makes the initializer with the gain of a nonlinearity.
             pub fn of(nonlinearity: Nonlinearity) -> Self {
                 let (gain, mode) = (nonlinearity.gain(), FanMode::FanIn);
                 Self { gain, mode }

@@ -62,7 +62,7 @@ pub struct Recommended {
     overwrite_loaded: bool,
 }
 
-/// What [`Recommended::apply`] did, by the paths of the parameters.
+/// The changes that [`Recommended::apply`] made, by the paths of the parameters.
 ///
 /// # Example
 ///

@@ -1,5 +1,5 @@
-//! Inspection of models: what a forward pass does, the outputs of parts, the gradients that reach them, and pictures of the
-//! pass (with the feature `inspect-pictures`).
+//! Inspection of models: the calls of a forward pass, the outputs of parts, the gradients that reach them, and pictures
+//! of the pass (with the feature `inspect-pictures`).
 //!
 //! | to see | use |
 //! |---|---|

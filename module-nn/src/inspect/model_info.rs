@@ -1,4 +1,4 @@
-//! What a summary reports about a model besides its calls.
+//! The parts of a summary that do not describe calls.
 
 use crate::module::Visitor;
 use crate::{Module, ModuleExt, TensorId, Training, Walk};

@@ -72,7 +72,7 @@ impl Trace {
     }
 }
 
-/// What has been recorded of a pass.
+/// The record of a pass so far.
 struct Recorder {
     began: Clock,
     calls: Vec<TracedCall>,

@@ -10,8 +10,8 @@ use crate::config::{Build, config};
 /// The maximum of each window, where the windows divide the input into a given output size: output `i` of `n` covers the
 /// inputs from `⌊i·size/n⌋` to `⌈(i+1)·size/n⌉`.
 ///
-/// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its aliases. Called with [`WithIndices`]`(x)`
-/// it also returns the indices of the elements.
+/// [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are its aliases. Called with
+/// [`WithIndices`]`(x)` it also returns the indices of the elements.
 ///
 /// # Shapes
 ///
@@ -85,8 +85,9 @@ pub type AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
 pub type AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 
 config! {
-    /// The arguments of [`AdaptiveMaxPool`]; those of [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and [`AdaptiveMaxPool3d`] are [`AdaptiveMaxPool1dConfig`],
-    /// [`AdaptiveMaxPool2dConfig`] and [`AdaptiveMaxPool3dConfig`].
+    /// The arguments of [`AdaptiveMaxPool`]; those of [`AdaptiveMaxPool1d`], [`AdaptiveMaxPool2d`] and
+    /// [`AdaptiveMaxPool3d`] are [`AdaptiveMaxPool1dConfig`], [`AdaptiveMaxPool2dConfig`] and
+    /// [`AdaptiveMaxPool3dConfig`].
     ///
     /// For PyTorch's `return_indices`, call it with [`WithIndices`].
     ///
@@ -97,8 +98,8 @@ config! {
     ///
     /// let pool: AdaptiveMaxPool<1> = AdaptiveMaxPool1dConfig::new(2).build()?;
     /// let x = Tensor::from([[1.0_f32, 3.0, 2.0]]);
-    /// let (y, places) = pool.call(WithIndices(x))?;
-    /// assert_eq!((y.to_vec::<f32>()?, places.to_vec::<i64>()?), (vec![3.0, 3.0], vec![1, 1]));
+    /// let (y, indices) = pool.call(WithIndices(x))?;
+    /// assert_eq!((y.to_vec::<f32>()?, indices.to_vec::<i64>()?), (vec![3.0, 3.0], vec![1, 1]));
     /// let text = "AdaptiveMaxPool2d(output_size=(None, 7))";
     /// assert_eq!(AdaptiveMaxPool2dConfig::new([None, Some(7)]).build()?.tree().to_string(), text);
     /// let config: AdaptiveMaxPoolConfig<3> = AdaptiveMaxPool3dConfig::new([1, 2, 2]);

@@ -77,7 +77,7 @@ impl Build for AlphaDropoutConfig {
 }
 
 impl AlphaDropout {
-    /// With a probability of zeroing; PyTorch's default is 0.5.
+    /// Makes the layer with a probability of zeroing; PyTorch's default is 0.5.
     ///
     /// # Errors
     ///

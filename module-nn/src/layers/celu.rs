@@ -62,7 +62,7 @@ impl Build for CELUConfig {
 }
 
 impl CELU {
-    /// With PyTorch's defaults; [`CELUConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`CELUConfig`] has the arguments.
     pub fn new() -> Self {
         Self { alpha: 1.0.into() }
     }

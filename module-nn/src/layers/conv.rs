@@ -34,7 +34,7 @@ use crate::parametrize::WithWeight;
 ///
 /// # Initialization
 ///
-/// Both uniform in `±1/√fan_in` with `fan_in = in_channels / groups · kernel places`, the weight
+/// Both uniform in `±1/√fan_in` with `fan_in = in_channels / groups · kernel elements`, the weight
 /// first: PyTorch's, bit for bit.
 ///
 /// # Errors

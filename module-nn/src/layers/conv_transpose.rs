@@ -30,13 +30,14 @@ use crate::config::{Build, config};
 ///
 /// # Initialization
 ///
-/// Both uniform in `±1/√fan_in` with `fan_in = out_channels / groups · kernel places`, the weight
+/// Both uniform in `±1/√fan_in` with `fan_in = out_channels / groups · kernel elements`, the weight
 /// first: PyTorch's, bit for bit.
 ///
 /// # Errors
 ///
 /// An input with a wrong number of channels or dimensions; an output padding that is below neither the stride nor the
-/// dilation; an output size that is not within a stride of the smallest; a dtype or device that differs from the weight's.
+/// dilation; an output size that is not within a stride of the smallest; a dtype or device that differs from the
+/// weight's.
 ///
 /// # Example
 ///

@@ -70,7 +70,7 @@ impl Build for CosineSimilarityConfig {
 }
 
 impl CosineSimilarity {
-    /// With PyTorch's defaults; [`CosineSimilarityConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`CosineSimilarityConfig`] has the arguments.
     pub fn new() -> Self {
         let (dim, eps) = (1, 1e-8);
         Self { dim, eps }

@@ -78,7 +78,7 @@ impl Build for DropoutConfig {
 }
 
 impl Dropout {
-    /// With a probability of zeroing; PyTorch's default is 0.5.
+    /// Makes the layer with a probability of zeroing; PyTorch's default is 0.5.
     ///
     /// # Errors
     ///

@@ -79,7 +79,7 @@ impl Build for Dropout3dConfig {
 }
 
 impl Dropout3d {
-    /// With a probability of zeroing; PyTorch's default is 0.5.
+    /// Makes the layer with a probability of zeroing; PyTorch's default is 0.5.
     ///
     /// # Errors
     ///

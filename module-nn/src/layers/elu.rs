@@ -59,7 +59,7 @@ impl Build for ELUConfig {
 }
 
 impl ELU {
-    /// With PyTorch's defaults; [`ELUConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`ELUConfig`] has the arguments.
     pub fn new() -> Self {
         Self { alpha: 1.0.into() }
     }

@@ -75,7 +75,7 @@ impl Build for FeatureAlphaDropoutConfig {
 }
 
 impl FeatureAlphaDropout {
-    /// With a probability of zeroing; PyTorch's default is 0.5.
+    /// Makes the layer with a probability of zeroing; PyTorch's default is 0.5.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Shapes
 ///
-/// `[batch, channels · kernel places, windows]` to `[batch, channels, height, width]`, or both without the
+/// `[batch, channels · kernel elements, windows]` to `[batch, channels, height, width]`, or both without the
 /// batch.
 ///
 /// # Errors

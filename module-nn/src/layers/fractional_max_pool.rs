@@ -4,12 +4,12 @@ use super::WithIndices;
 use super::spatial::{check_images, of_dims};
 use crate::config::{Build, check_positive_sizes, config};
 
-/// The maximum of each window, where the windows are spread over the input at random, so that any output size is possible;
-/// see [`Tensor::fractional_max_pool`].
+/// The maximum of each window, where the windows are spread over the input at random, so that any output size is
+/// possible; see [`Tensor::fractional_max_pool`].
 ///
 /// [`FractionalMaxPool2d`] and [`FractionalMaxPool3d`] are its aliases. The samples are redrawn in each pass, also in
-/// evaluation, for each channel of each element of the batch. Called with [`WithIndices`]`(x)` it also returns the indices
-/// of the elements.
+/// evaluation, for each channel of each element of the batch. Called with [`WithIndices`]`(x)` it also returns the
+/// indices of the elements.
 ///
 /// Source: Graham, *Fractional Max-Pooling* (2014).
 ///
@@ -20,7 +20,8 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// A wrong number of dimensions, fewer than `kernel + out - 1` elements in a dimension, a dtype that is not floating-point.
+/// A wrong number of dimensions, fewer than `kernel + out - 1` elements in a dimension, a dtype that is not
+/// floating-point.
 ///
 /// # Example
 ///
@@ -80,8 +81,8 @@ config! {
     /// use module_nn::prelude::*;
     ///
     /// let pool: FractionalMaxPool<2> = FractionalMaxPool2dConfig::new(2).output_size([3, 4]).build()?;
-    /// let (y, places) = pool.call(WithIndices(Tensor::randn([1, 8, 8], DType::F32)?))?;
-    /// assert_eq!((y.shape().to_string().as_str(), places.dtype()), ("[1, 3, 4]", DType::I64));
+    /// let (y, indices) = pool.call(WithIndices(Tensor::randn([1, 8, 8], DType::F32)?))?;
+    /// assert_eq!((y.shape().to_string().as_str(), indices.dtype()), ("[1, 3, 4]", DType::I64));
     /// let config: FractionalMaxPoolConfig<3> = FractionalMaxPool3dConfig::new(2).output_ratio(0.5);
     /// let pool: FractionalMaxPool3d = config.build()?;
     /// assert_eq!(pool.config(), config);
@@ -115,7 +116,8 @@ impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
     ///
     /// # Errors
     ///
-    /// A zero window or output, a ratio that is not between 0 and 1, neither or both of `output_size` and `output_ratio`.
+    /// A zero window or output, a ratio that is not between 0 and 1, neither or both of `output_size` and
+    /// `output_ratio`.
     fn build(&self) -> Result<FractionalMaxPool<N>> {
         let name = FractionalMaxPool::<N>::NAME;
         check_positive_sizes(name, "kernel_size", self.kernel_size)?;
@@ -132,7 +134,7 @@ impl<const N: usize> Build for FractionalMaxPoolConfig<N> {
                 return Err(Error::argument(name, "output_size", "None", problem));
             }
             (Some(size), Some(ratio)) => {
-                let problem = format!("cannot be given beside output_ratio = {ratio}");
+                let problem = format!("cannot be given together with output_ratio = {ratio}");
                 return Err(Error::argument(name, "output_size", size, problem));
             }
         }

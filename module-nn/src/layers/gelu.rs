@@ -59,7 +59,7 @@ impl Build for GELUConfig {
 }
 
 impl GELU {
-    /// The exact form; [`GELUConfig`] has the other.
+    /// Makes the layer with the exact form; [`GELUConfig`] has the approximation.
     pub fn new() -> Self {
         let approximate = Approximate::None;
         Self { approximate }

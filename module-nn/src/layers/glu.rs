@@ -65,7 +65,7 @@ impl Build for GLUConfig {
 }
 
 impl GLU {
-    /// With PyTorch's defaults; [`GLUConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`GLUConfig`] has the arguments.
     pub fn new() -> Self {
         Self { dim: -1 }
     }

@@ -63,7 +63,7 @@ impl Build for HardshrinkConfig {
 }
 
 impl Hardshrink {
-    /// With PyTorch's defaults; [`HardshrinkConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`HardshrinkConfig`] has the arguments.
     pub fn new() -> Self {
         Self { lambd: 0.5.into() }
     }

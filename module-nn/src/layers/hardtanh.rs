@@ -73,7 +73,7 @@ impl Build for HardtanhConfig {
 }
 
 impl Hardtanh {
-    /// With PyTorch's defaults; [`HardtanhConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`HardtanhConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
             min_val: (-1.0).into(),

@@ -198,7 +198,7 @@ impl KeyValueCache {
     ///
     /// # Errors
     ///
-    /// More than there are; fewer, if some have already left the window.
+    /// A `len` above that of the sequence; any shorter one, if elements have already left the window.
     pub fn truncate(&self, len: usize) -> Result<Self> {
         if len > self.seen {
             let problem = format!("the cache holds {}", self.seen);

@@ -65,7 +65,7 @@ impl Build for LeakyReLUConfig {
 }
 
 impl LeakyReLU {
-    /// With PyTorch's defaults; [`LeakyReLUConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`LeakyReLUConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
             negative_slope: 0.01.into(),

@@ -7,8 +7,8 @@ use crate::config::{Build, check_positive_sizes, config};
 
 /// Zeros, with the elements at the positions where [`MaxPool`](super::MaxPool) found them.
 ///
-/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its aliases. It is called with the elements and their indices,
-/// and optionally the size of the output, because pooling maps several sizes to one.
+/// [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are its aliases. It is called with the elements and their
+/// indices, and optionally the size of the output, because pooling maps several sizes to one.
 ///
 /// Source: Zeiler et al., *Adaptive Deconvolutional Networks for Mid and High Level Feature
 /// Learning* (2011).
@@ -20,8 +20,8 @@ use crate::config::{Build, check_positive_sizes, config};
 ///
 /// # Errors
 ///
-/// A wrong number of dimensions, indices with another shape or a dtype other than `I64`, or outside the output, an output
-/// size that is too far from the default.
+/// A wrong number of dimensions, indices with another shape or a dtype other than `I64`, or outside the output, an
+/// output size that is too far from the default.
 ///
 /// # Example
 ///
@@ -29,11 +29,11 @@ use crate::config::{Build, check_positive_sizes, config};
 /// use module_nn::prelude::*;
 ///
 /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0, 0.5]]);
-/// let (y, places) = MaxPool1d::new(2)?.call(WithIndices(x))?;
+/// let (y, indices) = MaxPool1d::new(2)?.call(WithIndices(x))?;
 /// let unpool = MaxUnpool1d::new(2)?;
-/// let whole = unpool.call((y.clone(), places.clone(), [5]))?;
+/// let whole = unpool.call((y.clone(), indices.clone(), [5]))?;
 /// assert_eq!(whole.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0, 0.0]);
-/// assert_eq!(unpool.call((y, places))?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
+/// assert_eq!(unpool.call((y, indices))?.to_vec::<f32>()?, [0.0, 4.0, 0.0, 3.0]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Module)]
@@ -89,8 +89,8 @@ pub type MaxUnpool2d = MaxUnpool<2>;
 pub type MaxUnpool3d = MaxUnpool<3>;
 
 config! {
-    /// The arguments of [`MaxUnpool`]; those of [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are [`MaxUnpool1dConfig`],
-    /// [`MaxUnpool2dConfig`] and [`MaxUnpool3dConfig`].
+    /// The arguments of [`MaxUnpool`]; those of [`MaxUnpool1d`], [`MaxUnpool2d`] and [`MaxUnpool3d`] are
+    /// [`MaxUnpool1dConfig`], [`MaxUnpool2dConfig`] and [`MaxUnpool3dConfig`].
     ///
     /// # Example
     ///
@@ -100,8 +100,8 @@ config! {
     /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
     /// let pool = MaxPool1dConfig::new(2).stride(2).padding(1).build()?;
     /// let unpool: MaxUnpool<1> = MaxUnpool1dConfig::new(2).stride(2).padding(1).build()?;
-    /// let (y, places) = pool.call(WithIndices(x))?;
-    /// assert_eq!(unpool.call((y, places, [4]))?.to_vec::<f32>()?, [1.0, 4.0, 0.0, 3.0]);
+    /// let (y, indices) = pool.call(WithIndices(x))?;
+    /// assert_eq!(unpool.call((y, indices, [4]))?.to_vec::<f32>()?, [1.0, 4.0, 0.0, 3.0]);
     /// let text = "MaxUnpool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))";
     /// assert_eq!(MaxUnpool2dConfig::new(2).build()?.tree().to_string(), text);
     /// let config: MaxUnpoolConfig<3> = MaxUnpool3dConfig::new(2);

@@ -77,7 +77,7 @@ impl Build for PairwiseDistanceConfig {
 }
 
 impl PairwiseDistance {
-    /// With PyTorch's defaults; [`PairwiseDistanceConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`PairwiseDistanceConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
             config: PairwiseDistanceConfig::new(),

@@ -82,7 +82,7 @@ impl Build for PReLUConfig {
 }
 
 impl PReLU {
-    /// With one slope of 0.25; [`PReLUConfig`] has the arguments.
+    /// Makes the layer with one slope of 0.25; [`PReLUConfig`] has the arguments.
     ///
     /// # Errors
     ///

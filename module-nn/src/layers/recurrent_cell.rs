@@ -60,7 +60,7 @@ impl RecurrentCell {
         self.bias_ih.is_present()
     }
 
-    /// What a step computes.
+    /// The operation of a step.
     pub(super) fn op(&self) -> RecurrentOp {
         self.op
     }

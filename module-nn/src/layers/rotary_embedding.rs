@@ -32,7 +32,7 @@ use crate::config::{Build, check_between, check_positive, config};
 ///
 /// # Errors
 ///
-/// Another size than `head_dim`, positions that do not fit, a dtype that is not floating-point.
+/// A size other than `head_dim`, positions that do not fit, a dtype that is not floating-point.
 ///
 /// # Example
 ///

@@ -77,7 +77,7 @@ impl Build for RReLUConfig {
 }
 
 impl RReLU {
-    /// With PyTorch's defaults; [`RReLUConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`RReLUConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
             lower: (1.0 / 8.0).into(),

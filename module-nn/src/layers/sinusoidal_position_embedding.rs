@@ -83,7 +83,7 @@ config! {
             base: f64 = 10000.0,
             /// The arrangement of sines and cosines.
             layout: PositionLayout = PositionLayout::Interleaved,
-            /// What is subtracted from the number of frequencies in the exponent.
+            /// The number subtracted from the number of frequencies in the exponent.
             downscale_freq_shift: f64 = 0.0,
             /// Whether the batch is the first dimension rather than the second.
             batch_first: bool = false,

@@ -67,7 +67,7 @@ impl Build for SoftplusConfig {
 }
 
 impl Softplus {
-    /// With PyTorch's defaults; [`SoftplusConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`SoftplusConfig`] has the arguments.
     pub fn new() -> Self {
         Self {
             beta: 1.0.into(),

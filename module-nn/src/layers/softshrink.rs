@@ -65,7 +65,7 @@ impl Build for SoftshrinkConfig {
 }
 
 impl Softshrink {
-    /// With PyTorch's defaults; [`SoftshrinkConfig`] has the arguments.
+    /// Makes the layer with PyTorch's defaults; [`SoftshrinkConfig`] has the arguments.
     pub fn new() -> Self {
         Self { lambd: 0.5.into() }
     }

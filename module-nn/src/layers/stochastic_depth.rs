@@ -38,7 +38,7 @@ pub struct StochasticDepth {
     training: Training,
 }
 
-/// What [`StochasticDepth`] zeroes together.
+/// The elements that [`StochasticDepth`] zeroes together.
 ///
 /// # Example
 ///
@@ -74,7 +74,7 @@ config! {
         required {
             /// The probability of zeroing.
             p: f64,
-            /// What is zeroed together.
+            /// The elements that are zeroed together.
             mode: StochasticDepthMode,
         }
     }

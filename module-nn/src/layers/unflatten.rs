@@ -67,7 +67,7 @@ impl Build for UnflattenConfig {
             0 => None,
             1 if sizes.contains(&-1) => None,
             1 => Some("must not have a size below -1"),
-            _ => Some("must leave only one size to be found"),
+            _ => Some("must leave only one size to infer"),
         };
         if let Some(problem) = problem {
             let sizes = fmt::from_fn(|f| tuple(f, sizes.iter()));

@@ -6,12 +6,12 @@ use crate::config::{Build, check_positive_sizes, config};
 
 /// The windows over an image as columns: [`Tensor::im2col`].
 ///
-/// A convolution is the product of its weight, as a matrix, with these columns. [`Fold`](super::Fold) is the reverse, which
-/// adds where windows overlap.
+/// A convolution is the product of its weight, as a matrix, with these columns. [`Fold`](super::Fold) is the reverse,
+/// which adds where windows overlap.
 ///
 /// # Shapes
 ///
-/// `[batch, channels, height, width]` to `[batch, channels · kernel places, windows]`, or both without the
+/// `[batch, channels, height, width]` to `[batch, channels · kernel elements, windows]`, or both without the
 /// batch.
 ///
 /// # Errors

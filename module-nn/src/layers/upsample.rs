@@ -137,7 +137,7 @@ impl Resizing {
                 return Err(Error::argument(layer, "size", "None", problem));
             }
             (Some(size), Some(factor)) => {
-                let problem = format!("cannot be given beside scale_factor = {factor}");
+                let problem = format!("cannot be given together with scale_factor = {factor}");
                 return Err(Error::argument(layer, "size", size, problem));
             }
         };

@@ -3,8 +3,8 @@ use module_core::hooks::Tensors;
 
 /// Asks a pooling layer to also return the index of each maximum: PyTorch's `return_indices`.
 ///
-/// The layer then returns the elements and, as `I64`, their indices in the flattened spatial dimensions of the input, for
-/// [`MaxUnpool`](super::MaxUnpool).
+/// The layer then returns the elements and, as `I64`, their indices in the flattened spatial dimensions of the input,
+/// for [`MaxUnpool`](super::MaxUnpool).
 ///
 /// # Example
 ///
@@ -12,9 +12,9 @@ use module_core::hooks::Tensors;
 /// use module_nn::prelude::*;
 ///
 /// let x = Tensor::from([[1.0_f32, 4.0, 2.0, 3.0]]);
-/// let (y, places) = MaxPool1d::new(2)?.call(WithIndices(x))?;
+/// let (y, indices) = MaxPool1d::new(2)?.call(WithIndices(x))?;
 /// assert_eq!(y.to_vec::<f32>()?, [4.0, 3.0]);
-/// assert_eq!(places.to_vec::<i64>()?, [1, 3]);
+/// assert_eq!(indices.to_vec::<i64>()?, [1, 3]);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug)]

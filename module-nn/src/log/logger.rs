@@ -52,7 +52,7 @@ pub(super) fn check_names(values: &[(&str, f64)]) -> Result<()> {
         Some((name, _)) => {
             let problem = match *name {
                 STEP => "is the name of the step; give another one",
-                _ => "stands twice; give each value a name of its own",
+                _ => "occurs twice; give each value a name of its own",
             };
             Err(Error::argument("log", "name", quote(name), problem))
         }

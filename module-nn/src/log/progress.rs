@@ -45,12 +45,12 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// On standard error.
+    /// Shows the bars on standard error.
     pub fn new() -> Self {
         Self::with_draw_target(ProgressDrawTarget::stderr())
     }
 
-    /// On another terminal.
+    /// Shows the bars on another terminal.
     pub fn with_draw_target(target: ProgressDrawTarget) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), target);
         // A test checks that the template is valid; if it were not, the bar would use the default one.

@@ -83,7 +83,7 @@ pub(super) const MEMBERS: [&str; 8] = [
 ];
 
 impl Adapters {
-    /// No adapters.
+    /// Makes the field without adapters.
     pub(crate) const fn new(adaptable: Adaptable) -> Self {
         let held = None;
         Self { adaptable, held }

@@ -16,7 +16,7 @@ use super::parts::SavedCopy;
 use super::saved::{saved_layers, saved_roots};
 use super::tied::check_untied;
 
-/// What [`add_adapter`] adapted.
+/// The layers that [`add_adapter`] adapted.
 ///
 /// # Example
 ///
@@ -264,7 +264,7 @@ pub(super) type Layers = IndexMap<String, Fresh>;
 /// New values of the model's own parameters, by their paths.
 pub(super) type Values = Vec<(String, Tensor)>;
 
-/// What to add to each layer, and the weights that it changes.
+/// The parameters to add to each layer, and the weights that change.
 fn make(
     model: &dyn Module,
     name: &str,

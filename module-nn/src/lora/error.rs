@@ -63,7 +63,7 @@ pub enum LoraError {
     NothingToMerge {
         /// The operation.
         op: &'static str,
-        /// What was expected.
+        /// The missing requirement.
         needs: &'static str,
     },
 
@@ -101,7 +101,7 @@ impl fmt::Display for LoraError {
             ),
             Self::Exists { adapter } => write!(
                 f,
-                "add_adapter: there is an adapter `{}` already; delete it first, or take another name",
+                "add_adapter: there is an adapter `{}` already; delete it first, or choose another name",
                 quote(adapter)
             ),
             Self::NoSuchAdapter {

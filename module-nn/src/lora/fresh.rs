@@ -13,7 +13,7 @@ use super::parts::{AdapterDropout, Factor, Magnitude};
 use super::pissa::pissa;
 use crate::init::{KaimingUniform, Normal, zeros};
 
-/// What an adapter adds to a layer, and the layer's remaining weight if the adapter takes a part of it.
+/// The parameters that an adapter adds to a layer, and the layer's remaining weight if the adapter takes a part of it.
 pub(super) struct Fresh {
     pub(super) held: Held,
     pub(super) scale: f64,

@@ -130,7 +130,7 @@ fn drop_all(model: &mut dyn Module) -> Result<()> {
     Ok(())
 }
 
-/// What a layer will hold, and the parameters that get other values.
+/// The new contents of a layer, and the parameters that get other values.
 struct Change<'a> {
     path: String,
     values: Vec<(&'a Parameter, Tensor)>,

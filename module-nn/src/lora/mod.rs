@@ -19,8 +19,8 @@
 //! The parameters of an adapter belong to the model: they are saved, loaded, cast, moved, frozen and trained like all
 //! others. Some things that PEFT does silently are errors here: merging into a tied weight, which would change another
 //! layer; loading merged weights beside an adapter that would be added a second time; layers that match but cannot be
-//! adapted; patterns of ranks that match no layer; files of [`InitLoraWeights::PissaNiter`], for which PEFT reads weights
-//! other than those they were trained with.
+//! adapted; patterns of ranks that match no layer; files of [`InitLoraWeights::PissaNiter`], for which PEFT reads
+//! weights other than those they were trained with.
 //!
 //! # Example
 //!

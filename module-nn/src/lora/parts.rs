@@ -31,7 +31,8 @@ pub(super) struct SavedCopy {
     pub(super) bias: Bias,
 }
 
-/// What is needed to unmerge an adapter. It is saved, so that a merged weight is not loaded next to an unmerged adapter.
+/// The values that unmerging an adapter needs. They are saved, so that a merged weight is not loaded next to an
+/// unmerged adapter.
 #[derive(Module)]
 pub(super) struct Merged {
     /// The scale of the product.

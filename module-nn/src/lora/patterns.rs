@@ -26,7 +26,7 @@ use crate::Argument;
 pub struct Patterns<T>(IndexMap<String, T>);
 
 impl<T> Patterns<T> {
-    /// No values.
+    /// Makes an empty table.
     pub fn new() -> Self {
         Self(IndexMap::new())
     }

@@ -129,7 +129,7 @@ fn config_of(first: LoraConfig, ranks: &IndexMap<String, usize>) -> LoraConfig {
     }
 }
 
-/// What one layer gets, with the rank, if it has any of the adapters.
+/// The combination for one layer, with its rank, if the layer has any of the adapters.
 fn combine(
     path: &str,
     adaptable: Adaptable,

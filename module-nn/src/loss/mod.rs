@@ -1,4 +1,4 @@
-//! Losses, by what they compare. Each has PyTorch's name, arguments and defaults.
+//! Losses, by the kind of their targets. Each has PyTorch's name, arguments and defaults.
 //!
 //! A loss is made by `new`, with PyTorch's defaults, or from its configuration; [`Loss::loss`] takes the output of a network
 //! and the target. Losses of two tensors are modules too. An input and a target of different shapes are an error, where PyTorch
@@ -7,7 +7,7 @@
 //! | of | losses |
 //! |---|---|
 //! | classes | [`CrossEntropyLoss`], [`NLLLoss`], [`LinearCrossEntropyLoss`] (with the last layer), [`MultiMarginLoss`] |
-//! | several classes at once, or yes and no | [`BCEWithLogitsLoss`], [`BCELoss`], [`MultiLabelMarginLoss`], [`MultiLabelSoftMarginLoss`], [`SoftMarginLoss`], [`HingeEmbeddingLoss`] |
+//! | several classes at once, or yes or no | [`BCEWithLogitsLoss`], [`BCELoss`], [`MultiLabelMarginLoss`], [`MultiLabelSoftMarginLoss`], [`SoftMarginLoss`], [`HingeEmbeddingLoss`] |
 //! | numbers | [`MSELoss`], [`L1Loss`], [`SmoothL1Loss`], [`HuberLoss`] |
 //! | distributions | [`KLDivLoss`], [`GaussianNLLLoss`], [`PoissonNLLLoss`] |
 //! | distances and orders | [`CosineEmbeddingLoss`], [`MarginRankingLoss`], [`TripletMarginLoss`], [`TripletMarginWithDistanceLoss`] |

@@ -66,7 +66,7 @@ config! {
     }
 }
 
-/// What the entries of a [`ConfusionMatrix`] are fractions of; 0/0 is 0.
+/// The totals of which the entries of a [`ConfusionMatrix`] are fractions; 0/0 is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {

@@ -35,7 +35,7 @@ pub enum MetricError {
         preds: Shape,
         /// The shape of the targets.
         target: Shape,
-        /// What they must be.
+        /// The shapes that they must have.
         expected: String,
     },
 
@@ -47,7 +47,7 @@ pub enum MetricError {
         what: &'static str,
         /// Its dtype.
         dtype: DType,
-        /// What it must be.
+        /// The dtypes that it may have.
         expected: &'static str,
     },
 
@@ -123,7 +123,7 @@ impl fmt::Display for MetricError {
                 num_classes,
             } => write!(
                 f,
-                "{metric}: {what} has class {class}, and there are {num_classes} classes, counted from 0; raise \
+                "{metric}: {what} has class {class}, and there are {num_classes} classes, counted from 0; increase \
                  the number of classes, or set `ignore_index` if it marks what is not counted"
             ),
             Self::Probability { metric, value } => write!(
@@ -147,7 +147,7 @@ impl fmt::Display for MetricError {
                 least,
             } => write!(
                 f,
-                "{metric}: {samples} sample(s) were seen, and it needs at least {least}"
+                "{metric}: got {samples} sample(s), and needs at least {least}"
             ),
         }
     }

@@ -1,4 +1,5 @@
-//! Metrics: how good predictions are, accumulated over the batches of an epoch. Names and definitions are torchmetrics'.
+//! Metrics: the quality of predictions, accumulated over the batches of an epoch. Names and definitions are
+//! torchmetrics'.
 //!
 //! A [`Metric`] takes batches with [`update`](Metric::update) and returns its value over all of them with
 //! [`compute`](Metric::compute); [`reset`](Metric::reset) begins the next epoch. It is [`Stateful`], so that an epoch can

@@ -55,7 +55,7 @@ pub(super) struct Variation {
 }
 
 impl Variation {
-    /// For rows of `width` numbers.
+    /// Makes the metric for rows of `width` numbers.
     fn of(preds: &[f64], target: &[f64], width: usize) -> Self {
         let rows = (target.len() / width) as f64;
         let column = |column: usize| target.iter().skip(column).step_by(width);

@@ -42,7 +42,7 @@ pub type Adadelta = RuleOptimizer<AdadeltaConfig>;
 config! {
     /// The arguments of [`Adadelta`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, or `rho` outside `[0, 1]`.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, or `rho` outside `[0, 1]`.
     ///
     /// # Example
     ///
@@ -99,7 +99,7 @@ param_state! {
 }
 
 impl Adadelta {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -45,7 +45,8 @@ pub type Adafactor = RuleOptimizer<AdafactorConfig>;
 config! {
     /// The arguments of [`Adafactor`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, a positive `beta2_decay`, or `d` below 1.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, a positive `beta2_decay`, or `d`
+    /// below 1.
     ///
     /// # Example
     ///
@@ -155,7 +156,7 @@ impl ParamState for AdafactorState {
 }
 
 impl Adafactor {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ pub type Adagrad = RuleOptimizer<AdagradConfig>;
 config! {
     /// The arguments of [`Adagrad`].
     ///
-    /// No optimizer is built with a negative option.
+    /// It is an error to build an optimizer with a negative option.
     ///
     /// # Example
     ///
@@ -97,7 +97,7 @@ param_state! {
 }
 
 impl Adagrad {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

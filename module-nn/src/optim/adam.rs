@@ -39,7 +39,7 @@ pub type Adam = RuleOptimizer<AdamConfig>;
 config! {
     /// The arguments of [`Adam`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -85,7 +85,7 @@ config! {
 }
 
 impl Adam {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

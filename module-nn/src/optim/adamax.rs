@@ -40,7 +40,7 @@ pub type Adamax = RuleOptimizer<AdamaxConfig>;
 config! {
     /// The arguments of [`Adamax`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -97,7 +97,7 @@ param_state! {
 }
 
 impl Adamax {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ pub type AdamW = RuleOptimizer<AdamWConfig>;
 config! {
     /// The arguments of [`AdamW`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -81,7 +81,7 @@ config! {
 }
 
 impl AdamW {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

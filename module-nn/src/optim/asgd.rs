@@ -43,7 +43,7 @@ pub type ASGD = RuleOptimizer<ASGDConfig>;
 config! {
     /// The arguments of [`ASGD`].
     ///
-    /// No optimizer is built with a negative rate, decay or power.
+    /// It is an error to build an optimizer with a negative rate, decay or power.
     ///
     /// # Example
     ///
@@ -104,7 +104,7 @@ param_state! {
 }
 
 impl ASGD {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

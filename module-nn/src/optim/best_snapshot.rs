@@ -50,7 +50,7 @@ struct Counts {
 }
 
 impl BestSnapshot {
-    /// No state yet.
+    /// Makes a snapshot without a state.
     pub fn new(mode: PlateauMode) -> Self {
         let best = Best::new(mode, 0.0);
         let counts = Counts {
@@ -153,7 +153,7 @@ impl Stateful for BestSnapshot {
 
     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
         self.counts = state.get("best_snapshot").map_err(|error| {
-            let problem = format!("it is the state of something else than {NAME}: {error}");
+            let problem = format!("it is the state of something other than {NAME}: {error}");
             Error::argument("load_state", "state", NAME, problem)
         })?;
         self.state = state.tensors().clone();

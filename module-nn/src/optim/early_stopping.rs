@@ -89,7 +89,7 @@ impl EarlyStoppingConfig {
 }
 
 impl EarlyStopping {
-    /// For a loss, counting any improvement.
+    /// Makes one for a loss, counting any improvement.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl Stateful for EarlyStopping {
 
     fn load_state(&mut self, state: &Snapshot) -> Result<()> {
         let counts: Counts = state.get("early_stopping").map_err(|error| {
-            let problem = format!("it is the state of something else than {NAME}: {error}");
+            let problem = format!("it is the state of something other than {NAME}: {error}");
             Error::argument("load_state", "state", NAME, problem)
         })?;
         let config: EarlyStoppingConfig = state.get("config")?;

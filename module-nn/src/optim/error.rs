@@ -109,11 +109,11 @@ pub enum OptimizerError {
         op: &'static str,
         /// The optimizer.
         optimizer: &'static str,
-        /// What is wrong, and where.
+        /// The problem, and where it is.
         problem: String,
     },
 
-    /// An optimizer with other groups than a schedule was built for.
+    /// An optimizer whose groups differ from those that a schedule was built for.
     Groups {
         /// The schedule.
         schedule: &'static str,
@@ -176,7 +176,7 @@ impl fmt::Display for OptimizerError {
                 write!(
                     f,
                     "{op}: the scale has fallen to {scale:e}, by which no gradient can be divided: too many were \
-                     infinite or not a number; find the first of them, then set a scale by `update_to`"
+                     infinite or not a number; find the first of them, then set a scale with `update_to`"
                 )
             }
             Self::NonFinite { total, path } => {
@@ -186,7 +186,7 @@ impl fmt::Display for OptimizerError {
                 }
                 write!(
                     f,
-                    "; leave the step out, or lower the learning rate or the loss scale"
+                    "; skip the step, or lower the learning rate or the loss scale"
                 )
             }
             Self::EmptyGroup {

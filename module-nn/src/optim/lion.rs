@@ -40,7 +40,7 @@ pub type Lion = RuleOptimizer<LionConfig>;
 config! {
     /// The arguments of [`Lion`].
     ///
-    /// No optimizer is built with a negative rate or decay, or betas outside `[0, 1)`.
+    /// It is an error to build an optimizer with a negative rate or decay, or betas outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -89,7 +89,7 @@ param_state! {
 }
 
 impl Lion {
-    /// With the paper's defaults for the other options.
+    /// Makes the optimizer with the paper's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@
 //!
 //! [`EMA`] and [`SWA`] average the values of a model; [`EarlyStopping`] and [`BestSnapshot`] watch a metric.
 //!
-//! # What is here
+//! # Contents
 //!
 //! | group | items |
 //! |---|---|

@@ -76,8 +76,8 @@ pub enum AdjustLr {
 config! {
     /// The arguments of [`Muon`].
     ///
-    /// No optimizer is built with a negative rate, momentum, epsilon or decay, betas outside `[0, 1)`, or a hundred
-    /// iterations or more.
+    /// It is an error to build an optimizer with a negative rate, momentum, epsilon or decay, betas outside `[0, 1)`,
+    /// or a hundred iterations or more.
     ///
     /// # Example
     ///
@@ -172,7 +172,8 @@ impl ParamState for MuonState {
 }
 
 impl Muon {
-    /// With PyTorch's defaults for the other options, for a model whose parameters are all matrices.
+    /// Makes the optimizer with PyTorch's defaults for the other options, for a model whose parameters are all
+    /// matrices.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ pub type NAdam = RuleOptimizer<NAdamConfig>;
 config! {
     /// The arguments of [`NAdam`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -108,7 +108,7 @@ param_state! {
 }
 
 impl NAdam {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

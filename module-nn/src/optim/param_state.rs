@@ -55,7 +55,7 @@ pub trait ParamState: Sized {
     ///
     /// # Errors
     ///
-    /// What is wrong, in words: a tensor that is missing or does not match.
+    /// The problem, in words: a tensor that is missing or does not match.
     fn from_slots(slots: &mut Slots<'_>) -> Result<Self, String>;
 }
 

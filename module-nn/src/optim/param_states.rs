@@ -92,7 +92,7 @@ impl<S> ParamStates<S> {
 }
 
 impl<S: ParamState> ParamStates<S> {
-    /// All parameters of a model, without states.
+    /// Lists all parameters of a model, without states.
     pub fn new(model: &dyn Module) -> Self {
         let parameters = StepParameters::new(model);
         let mut states = Vec::new();

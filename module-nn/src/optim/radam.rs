@@ -43,7 +43,7 @@ pub type RAdam = RuleOptimizer<RAdamConfig>;
 config! {
     /// The arguments of [`RAdam`].
     ///
-    /// No optimizer is built with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
+    /// It is an error to build an optimizer with a negative rate, epsilon or decay, or betas outside `[0, 1)`.
     ///
     /// # Example
     ///
@@ -102,7 +102,7 @@ param_state! {
 }
 
 impl RAdam {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

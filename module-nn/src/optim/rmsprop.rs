@@ -43,7 +43,7 @@ pub type RMSprop = RuleOptimizer<RMSpropConfig>;
 config! {
     /// The arguments of [`RMSprop`].
     ///
-    /// No optimizer is built with a negative option.
+    /// It is an error to build an optimizer with a negative option.
     ///
     /// # Example
     ///
@@ -108,7 +108,7 @@ param_state! {
 }
 
 impl RMSprop {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

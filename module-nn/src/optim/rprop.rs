@@ -42,7 +42,7 @@ pub type Rprop = RuleOptimizer<RpropConfig>;
 config! {
     /// The arguments of [`Rprop`].
     ///
-    /// No optimizer is built with a negative rate, or etas that are not on both sides of 1.
+    /// It is an error to build an optimizer with a negative rate, or etas that are not on both sides of 1.
     ///
     /// # Example
     ///
@@ -95,7 +95,7 @@ param_state! {
 }
 
 impl Rprop {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

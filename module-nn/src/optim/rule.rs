@@ -143,7 +143,7 @@ pub trait UpdateRule: Clone + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// What is wrong with the parameter at this path.
+    /// A parameter that the rule cannot move.
     fn check_parameter(&self, path: &str, value: &Tensor) -> Result<()> {
         let _ = (path, value);
         Ok(())

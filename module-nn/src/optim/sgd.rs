@@ -40,8 +40,8 @@ pub type SGD = RuleOptimizer<SGDConfig>;
 config! {
     /// The arguments of [`SGD`].
     ///
-    /// No optimizer is built with a negative rate, momentum or decay, or with Nesterov momentum without momentum or with
-    /// dampening.
+    /// It is an error to build an optimizer with a negative rate, momentum or decay, or with Nesterov momentum without
+    /// momentum or with dampening.
     ///
     /// # Example
     ///
@@ -91,7 +91,7 @@ config! {
 }
 
 impl SGD {
-    /// Without momentum and weight decay.
+    /// Makes the optimizer without momentum and weight decay.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Weights computed from others: PyTorch's `torch.nn.utils.parametrize`.
 //!
-//! PyTorch replaces a member of a module at run time. Here, a layer says how it runs with a weight other than its own
-//! ([`WithWeight`]), a [`Parametrization`] computes a weight, and [`Parametrized`] is the layer with the computed weight,
-//! under PyTorch's keys.
+//! PyTorch replaces a member of a module at run time. Here, a layer defines how it runs with a weight other than its
+//! own ([`WithWeight`]), a [`Parametrization`] computes a weight, and [`Parametrized`] is the layer with the computed
+//! weight, under PyTorch's keys.
 //!
 //! | PyTorch | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Weights in fewer bits: only the storage of a weight changes.
+//! Quantization: storing weights in fewer bits. Only the storage of a weight changes.
 //!
 //! [`quantize`](quantize()) packs the weights of the selected [`Linear`](crate::Linear) layers, and [`dequantize`] unpacks
 //! them. A packed weight keeps its path. It is not trained, gradients pass through it to the input, and operations that

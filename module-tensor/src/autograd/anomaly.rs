@@ -27,11 +27,9 @@ pub fn is_anomaly_enabled() -> bool {
 /// Such a pass is [`AutogradError::NonFinite`], which names the operation in whose backward it
 /// appeared and the input whose gradient it is, and changes no leaf; a gradient that the pass was
 /// given, or that a hook put in, is an [`ErrorKind::Argument`](crate::ErrorKind::Argument). PyTorch
-/// lets infinities pass, and names the operation where they turn into NaN, which is rarely the one to
-/// blame.
+/// lets infinities pass, and names the operation where they turn into NaN, which is rarely the one at fault.
 ///
-/// Every gradient is read once more, so this is for looking for a fault; a pass outside pays one
-/// look at a flag.
+/// Every gradient is read once more, so use this only to find a fault; other passes only read a flag.
 ///
 /// # Example
 ///

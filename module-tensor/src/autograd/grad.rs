@@ -5,9 +5,8 @@ use crate::{Error, Result};
 /// The gradients of the sum of one-element `outputs` with respect to `inputs`, without touching
 /// the gradients that leaves keep: PyTorch's `torch.autograd.grad`.
 ///
-/// An input may be a leaf or something computed on the way; `None` stands for one that the outputs
-/// do not depend on. Only what lies between inputs and outputs is run and, unless the options keep
-/// it, freed.
+/// An input may be a leaf or an intermediate result; `None` stands for one that the outputs do not depend on. Only the
+/// operations between inputs and outputs run; their graph is freed unless the options keep it.
 ///
 /// # Errors
 ///
@@ -72,7 +71,7 @@ pub fn grad_with(
     let mut edges = Vec::with_capacity(inputs.len());
     for (i, input) in inputs.iter().enumerate() {
         let edge = input.edge.clone().ok_or_else(|| {
-            let problem = "is not tracked; make it a leaf by `with_grad` before it is used";
+            let problem = "is not tracked; make it a leaf with `with_grad` before it is used";
             Error::argument("grad", "inputs", format_args!("input {i}"), problem)
         })?;
         edges.push(edge);

@@ -5,7 +5,7 @@
 //! | function | does |
 //! |---|---|
 //! | [`grad`](grad()), [`grad_with`] | return the gradients of chosen tensors, and can be differentiated again |
-//! | [`gradcheck`](gradcheck()), [`gradgradcheck`] | compare the gradients of a function with differences, to first and second order |
+//! | [`gradcheck`](gradcheck()), [`gradgradcheck`] | compare the gradients of a function with finite differences, to first and second order |
 //! | [`detect_anomaly`], [`is_anomaly_enabled`] | find the first gradient that is not finite |
 //! | [`watch_passes`] | calls a closure as each backward pass on this thread begins and ends |
 //! | [`check_gradient`] | checks the shape and dtype of a gradient, for operations of your own |

@@ -251,7 +251,7 @@ fn grad_leaves_the_leaves_alone() {
 }
 
 #[test]
-fn grad_runs_only_what_lies_between() {
+fn grad_runs_only_the_operations_in_between() {
     let (x, w) = (leaf(&[2.0]), leaf(&[3.0]));
     let cut = x.detach().record([&x], |_| NoGradient("round"));
     let y = total(&w.mul(&w).unwrap().add(&cut).unwrap());
@@ -317,7 +317,7 @@ fn one_graph_serves_many_threads() {
 }
 
 #[test]
-fn gradcheck_names_what_differs() {
+fn gradcheck_names_the_element_that_differs() {
     let x = Tensor::from([1.0_f64, 2.0]);
     let error = gradcheck(|x| x[1].mul(x[0].detach()), &[x.clone(), x.clone()]).unwrap_err();
     assert!(

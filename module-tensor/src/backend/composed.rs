@@ -69,7 +69,7 @@ pub(super) fn sum_squares<B: Backend + ?Sized>(
     backend.reduce(ReduceOp::Sum, Operand { storage, layout }, dims)
 }
 
-/// The greatest or least truth values, by way of the bytes 0 and 1.
+/// The greatest or least booleans, by way of the bytes 0 and 1.
 pub(super) fn extreme_truths<B: Backend + ?Sized>(
     backend: &B,
     op: ReduceOp,

@@ -49,7 +49,7 @@ pub enum FormulaOp {
 /// A step of a [`Formula`]: its operation, and the numbers of its operands. Unused operands repeat the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FormulaStep {
-    /// What is computed.
+    /// The operation.
     pub op: FormulaOp,
     /// The numbers of `a`, `b` and `c`.
     pub inputs: [usize; 3],

@@ -288,10 +288,10 @@ pub struct AttentionGeometry {
 /// ```
 /// use module_tensor::backend::CausalGeometry;
 ///
-/// // Ten keys in a cache, and the queries of the next three, each of which sees four keys.
+/// // Ten keys in a cache, and the queries of the next three, each of which attends to four keys.
 /// let causal = CausalGeometry { past: 10, window: Some(4) };
-/// assert_eq!(causal.seen(0, 13), 7..11);
-/// assert_eq!(causal.seen(2, 13), 9..13);
+/// assert_eq!(causal.visible(0, 13), 7..11);
+/// assert_eq!(causal.visible(2, 13), 9..13);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CausalGeometry {
@@ -303,7 +303,7 @@ pub struct CausalGeometry {
 
 impl CausalGeometry {
     /// The keys that a query attends to, out of this many.
-    pub fn seen(self, query: usize, keys: usize) -> Range<usize> {
+    pub fn visible(self, query: usize, keys: usize) -> Range<usize> {
         let end = self.past.saturating_add(query).saturating_add(1);
         let start = self.window.map_or(0, |window| end.saturating_sub(window));
         start.min(keys)..end.min(keys)

@@ -3,11 +3,11 @@
 //! A backend owns memory and kernels. It knows nothing about gradients, and the code above it does not know how it computes.
 //! Another crate adds a device, such as an accelerator, by implementing [`Backend`].
 //!
-//! The kernels of fused families, such as [`NormKernels`], get each operand in the dtype of its tensor, and the dtype to
-//! compute in (`compute` of the geometry). Each device decides how to convert: the CPU widens half
-//! precision, computes, and rounds each result once. Outputs come back in the dtype of the input, gradients in the dtype of
-//! the tensor that they belong to. What a gradient needs from the forward pass is a [`Saved`], whose form the device chooses
-//! and which nothing else reads.
+//! The kernels of fused families, such as [`NormKernels`], get each operand in the dtype of its tensor, and the dtype
+//! to compute in (`compute` of the geometry). Each device decides how to convert: the CPU widens half precision,
+//! computes, and rounds each result once. Outputs come back in the dtype of the input, gradients in the dtype of the
+//! tensor that they belong to. A [`Saved`] holds what a gradient needs from the forward pass, in a form that the device
+//! chooses and that nothing else reads.
 //!
 //! | group | items |
 //! |---|---|

@@ -38,7 +38,7 @@ impl Saved {
         let all: SmallVec<[&Storage; 3]> = self.0.iter().collect();
         (*all).try_into().map_err(|_| {
             let problem = format!(
-                "storage(s) where {N} were to be kept; hand back what the forward pass of this device returned"
+                "storage(s) where {N} were to be saved; pass back the result of this device's forward pass"
             );
             Error::argument(op, "saved", all.len(), problem)
         })

@@ -42,10 +42,10 @@ pub enum AutogradError {
         op: &'static str,
     },
 
-    /// A hook on the gradient of a tensor that failed.
+    /// A failed hook on the gradient of a tensor.
     Hook {
         /// The file, line and column that registered it.
-        place: String,
+        location: String,
         /// The operation whose output it watches; `leaf` for a leaf.
         of: &'static str,
         /// The error that it raised.
@@ -111,7 +111,7 @@ impl fmt::Display for AutogradError {
             ),
             Self::Untracked { op } => write!(
                 f,
-                "{op}: the tensor requires no gradient; make it a leaf by `with_grad`, or compute \
+                "{op}: the tensor requires no gradient; make it a leaf with `with_grad`, or compute \
                  it from one outside `no_grad`"
             ),
             Self::GraphFreed { op } => write!(
@@ -128,9 +128,13 @@ impl fmt::Display for AutogradError {
                 f,
                 "backward: `{op}` has no gradient; use `detach` before it if none is wanted"
             ),
-            Self::Hook { place, of, source } => write!(
+            Self::Hook {
+                location,
+                of,
+                source,
+            } => write!(
                 f,
-                "backward: the hook registered at {place} on the gradient of `{of}`: {source}"
+                "backward: the hook registered at {location} on the gradient of `{of}`: {source}"
             ),
             Self::NonFinite {
                 op,

@@ -25,7 +25,7 @@ pub enum DeviceError {
         rhs: String,
     },
 
-    /// Something that a backend does not support.
+    /// An operation that a backend does not support.
     Unavailable {
         /// The operation.
         op: &'static str,
@@ -47,7 +47,7 @@ pub enum DeviceError {
         device: String,
     },
 
-    /// Memory that a device does not have.
+    /// A device that is out of memory.
     OutOfMemory {
         /// The device.
         device: String,
@@ -90,7 +90,7 @@ impl fmt::Display for DeviceError {
             ),
             Self::OutOfMemory { device, bytes } => write!(
                 f,
-                "{}: no memory for {bytes} bytes; free tensors or use smaller batches",
+                "{}: not enough memory for {bytes} bytes; free tensors or use smaller batches",
                 quote(device)
             ),
             Self::Failed { device, source } => write!(f, "{}: {source}", quote(device)),

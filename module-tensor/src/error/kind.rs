@@ -1,6 +1,6 @@
 use super::{AutogradError, DTypeError, DeviceError, RngError, ShapeError};
 
-/// What can go wrong, by domain. Messages are lower case, quote the values and say what to do if there is a remedy.
+/// The kinds of errors, by domain. Messages are lower case, quote the values and say what to do if there is a remedy.
 ///
 /// # Example
 ///

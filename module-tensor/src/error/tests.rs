@@ -104,7 +104,7 @@ fn autograd_errors() -> [AutogradError; 10] {
         AutogradError::GraphFreed { op },
         AutogradError::NoGradient { op },
         AutogradError::Hook {
-            place: "x.rs:1:1".into(),
+            location: "x.rs:1:1".into(),
             of: "add",
             source: Error::argument(op, "key", key(), "bad").into(),
         },
@@ -207,7 +207,7 @@ fn place(kind: &ErrorKind) -> usize {
 }
 
 #[test]
-fn no_error_passes_on_what_steers_a_terminal_or_fills_a_screen() {
+fn no_error_contains_control_sequences_or_fills_a_screen() {
     let kinds = kinds();
     let mut places: Vec<usize> = kinds.iter().map(place).collect();
     places.dedup();
@@ -256,7 +256,7 @@ fn what_the_system_says_passes_through() {
 }
 
 #[test]
-fn what_a_device_or_a_hook_reports_lies_behind_the_error() {
+fn errors_of_a_device_or_a_hook_are_the_source_of_the_error() {
     let sources = kinds().into_iter().filter_map(|kind| {
         let error = Error::from(kind);
         std::error::Error::source(&error).map(ToString::to_string)

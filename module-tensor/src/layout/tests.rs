@@ -68,26 +68,26 @@ fn minus_one_is_inferred_once() {
 }
 
 /// The elements of a layout in row-major order, as offsets in the storage.
-fn places<const N: usize>(layouts: [&Layout; N]) -> Vec<[usize; N]> {
-    let mut places = Vec::new();
+fn positions<const N: usize>(layouts: [&Layout; N]) -> Vec<[usize; N]> {
+    let mut positions = Vec::new();
     for run in Runs::new(layouts) {
         for i in 0..run.length {
-            places.push(std::array::from_fn(|n| run.offsets[n] + run.steps[n] * i));
+            positions.push(std::array::from_fn(|n| run.offsets[n] + run.steps[n] * i));
         }
     }
-    places
+    positions
 }
 
 /// The same, with arithmetic for every index.
 fn reference(layout: &Layout) -> Vec<usize> {
     (0..layout.shape().numel())
         .map(|mut i| {
-            let mut place = layout.offset();
+            let mut position = layout.offset();
             for (&size, &stride) in layout.shape().iter().zip(layout.strides()).rev() {
-                place += i % size * stride;
+                position += i % size * stride;
                 i /= size;
             }
-            place
+            position
         })
         .collect()
 }
@@ -110,7 +110,7 @@ fn runs_visit_every_element_in_order() {
         let beside = Layout::contiguous(view.shape().clone());
         let expected = reference(&view).into_iter().zip(reference(&beside));
         let expected: Vec<_> = expected.map(|(a, b)| [a, b]).collect();
-        assert_eq!(places([&view, &beside]), expected, "{view:?}");
+        assert_eq!(positions([&view, &beside]), expected, "{view:?}");
     }
 }
 

@@ -145,7 +145,7 @@ impl Shape {
             .collect()
     }
 
-    /// The error of an operation that expects another shape than this one:
+    /// The error of an operation that expects a shape other than this one:
     /// [`ShapeError::Unexpected`](crate::ShapeError::Unexpected).
     pub fn error(&self, op: &'static str, expected: impl Into<String>) -> Error {
         ShapeError::Unexpected {

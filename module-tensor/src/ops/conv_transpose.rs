@@ -25,7 +25,7 @@ crate::options! {
     /// ```
     /// use module_tensor::{ConvTransposeOptions, Tensor};
     ///
-    /// // Each element is written to its place, and ten times as much two places behind it.
+    /// // Each element is written to its position, and ten times as much two positions behind it.
     /// let (x, w) = (Tensor::from([[1.0_f32, 2.0]]), Tensor::from([[[1.0_f32, 10.0]]]));
     /// let y = x.conv_transpose1d(&w, ConvTransposeOptions::new().dilation([2]))?;
     /// assert_eq!(y.to_vec::<f32>()?, [1.0, 2.0, 10.0, 20.0]);

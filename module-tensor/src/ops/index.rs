@@ -43,8 +43,8 @@ impl Tensor {
 
     /// [`gather`](Self::gather) along `dim`, with the other dimensions of both broadcast to each other.
     ///
-    /// It reads the elements that [`argsort`](Self::argsort) or [`argmax`](Self::argmax) found. Negative indices count from
-    /// the end, as in PyTorch; indices beyond the size, which PyTorch wraps, are an error here.
+    /// It reads the elements that [`argsort`](Self::argsort) or [`argmax`](Self::argmax) found. Negative indices count
+    /// from the end, as in PyTorch; indices beyond the size, which PyTorch wraps, are an error here.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Tensor {
     /// ```
     pub fn take_along_dim(&self, index: &Self, dim: isize) -> Result<Self> {
         const NAME: &str = "take_along_dim";
-        let place = self.shape().dim(NAME, dim)?;
+        let position = self.shape().dim(NAME, dim)?;
         if self.rank() != index.rank() || self.rank() == 0 {
             let (lhs, rhs) = (self.shape().clone(), index.shape().clone());
             let rule = "both must have as many dimensions, at least one".to_owned();
@@ -74,14 +74,14 @@ impl Tensor {
         let with = |shape: &Shape, size: usize| -> Shape {
             let sizes = shape.iter().enumerate();
             sizes
-                .map(|(d, &s)| if d == place { size } else { s })
+                .map(|(d, &s)| if d == position { size } else { s })
                 .collect()
         };
         let common = with(self.shape(), 1).broadcast(NAME, &with(index.shape(), 1))?;
-        let size = self.shape()[place];
+        let size = self.shape()[position];
         let from_start = self.indices(NAME, index)?.counted_from_start(size)?;
         let x = self.expand(with(&common, size))?;
-        let index = from_start.expand(with(&common, index.shape()[place]))?;
+        let index = from_start.expand(with(&common, index.shape()[position]))?;
         x.gather(dim, &index).map_err(|error| match error.kind() {
             // The number that the user passed.
             &ErrorKind::Shape(ShapeError::Index { index, size, .. }) if index < 0 => {
@@ -136,7 +136,7 @@ impl Tensor {
     pub fn one_hot(&self, classes: usize) -> Result<Self> {
         const NAME: &str = "one_hot";
         let shape: Shape = self.shape().iter().copied().chain([classes]).collect();
-        let place = self.to_integers(NAME, Integers::Classes)?.unsqueeze(-1)?;
+        let position = self.to_integers(NAME, Integers::Classes)?.unsqueeze(-1)?;
         if classes == 0 {
             if self.numel() > 0 {
                 let problem = "there is a class for each element, and none to choose";
@@ -152,7 +152,7 @@ impl Tensor {
             _ => error,
         };
         Self::zeros(shape, (DType::I64, &self.device()))?
-            .scatter_add(-1, &place, &place.ones_like()?)
+            .scatter_add(-1, &position, &position.ones_like()?)
             .map_err(class_error)
     }
 

@@ -239,7 +239,7 @@ impl Tensor {
     fn not_so_many(&self, op: &'static str, dim: isize, found: usize, wanted: usize) -> Error {
         let shape = self.shape();
         let problem = format!(
-            "of shape {shape} gives {found} part(s), where an array of {wanted} is asked for"
+            "of shape {shape} gives {found} part(s), where an array of {wanted} was requested"
         );
         Error::argument(op, "dim", dim, problem)
     }

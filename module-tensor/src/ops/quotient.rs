@@ -104,7 +104,7 @@ impl Tensor {
     fn remainder_of(&self, name: &'static str, op: BinaryOp, other: Value<'_>) -> Result<Self> {
         let other = self.divisor(name, other)?;
         let out = self.binary_with(name, op, &other)?;
-        Ok(out.record(other.inputs(self), |_| Rest {
+        Ok(out.record(other.inputs(self), |_| Remainder {
             name,
             op,
             a: self.detach(),
@@ -138,14 +138,14 @@ impl Tensor {
 }
 
 /// The remainder of a division: the quotient is piecewise constant.
-struct Rest {
+struct Remainder {
     name: &'static str,
     op: BinaryOp,
     a: Tensor,
     b: Value<'static>,
 }
 
-impl Function for Rest {
+impl Function for Remainder {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -100,8 +100,8 @@ impl Tensor {
             }))
     }
 
-    /// Checks that an index and a source match this tensor; returns the dimension, the index as `I64`, and the part of the
-    /// source that the index covers.
+    /// Checks that an index and a source match this tensor; returns the dimension, the index as `I64`, and the part of
+    /// the source that the index covers.
     pub(super) fn check_source(
         &self,
         op: &'static str,
@@ -111,21 +111,21 @@ impl Tensor {
     ) -> Result<(usize, Self, Self)> {
         self.check_same(op, source)?;
         let (dim, index) = self.check_index(op, dim, index, self.shape())?;
-        let (places, sizes) = (index.shape(), source.shape());
-        let fits = places.rank() == sizes.rank()
-            && places
+        let (positions, sizes) = (index.shape(), source.shape());
+        let fits = positions.rank() == sizes.rank()
+            && positions
                 .iter()
                 .zip(sizes.iter())
-                .all(|(place, size)| place <= size);
+                .all(|(position, size)| position <= size);
         if !fits {
-            let (lhs, rhs) = (places.clone(), sizes.clone());
+            let (lhs, rhs) = (positions.clone(), sizes.clone());
             let rule = "the source must have an element for each index".to_owned();
             return Err(ShapeError::Mismatch { op, lhs, rhs, rule }.into());
         }
         let mut part = source.clone();
-        for (d, (&place, &size)) in places.iter().zip(sizes.iter()).enumerate() {
-            if place < size {
-                part = part.narrow(d as isize, 0..place)?;
+        for (d, (&position, &size)) in positions.iter().zip(sizes.iter()).enumerate() {
+            if position < size {
+                part = part.narrow(d as isize, 0..position)?;
             }
         }
         Ok((dim, index, part))

@@ -19,8 +19,8 @@ crate::options! {
     ///
     /// let sorted = Tensor::from([1.0_f32, 2.0, 2.0, 3.0]);
     /// let options = SearchSortedOptions::new().right(true);
-    /// let places = sorted.searchsorted_with(&Tensor::from([2.0_f32]), options)?;
-    /// assert_eq!(places.to_vec::<i64>()?, [3]);
+    /// let positions = sorted.searchsorted_with(&Tensor::from([2.0_f32]), options)?;
+    /// assert_eq!(positions.to_vec::<i64>()?, [3]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     #[derive(Clone, Copy, Debug)]
@@ -35,11 +35,11 @@ crate::options! {
 }
 
 impl Tensor {
-    /// The position at which each of `values` would be inserted into this sorted tensor to keep its order, along the last
-    /// dimension, as `I64`: the number of elements below it.
+    /// The position at which each of `values` would be inserted into this sorted tensor to keep its order, along the
+    /// last dimension, as `I64`: the number of elements below it.
     ///
-    /// A vector accepts values of any shape; otherwise all dimensions except the last must equal those of the values. NaN
-    /// is greater than any number.
+    /// A vector accepts values of any shape; otherwise all dimensions except the last must equal those of the values.
+    /// NaN is greater than any number.
     ///
     /// # Errors
     ///
@@ -94,8 +94,8 @@ impl Tensor {
         self.places_of(NAME, &values, options)
     }
 
-    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`: [`searchsorted`](Self::searchsorted)
-    /// with the arguments swapped.
+    /// The number of the `boundaries`, a sorted vector, below each element, as `I64`:
+    /// [`searchsorted`](Self::searchsorted) with the arguments swapped.
     ///
     /// # Errors
     ///
@@ -191,12 +191,12 @@ impl Tensor {
         };
         let dtype = self.key_dtype();
         let cast = values.detach().to_dtype(dtype)?;
-        let places = match dtype {
-            DType::F64 => search.places(&cast.host_elements::<f64>()?),
-            DType::F32 => search.places(&cast.host_elements::<f32>()?),
-            _ => search.places(&cast.host_elements::<i64>()?),
+        let positions = match dtype {
+            DType::F64 => search.positions(&cast.host_elements::<f64>()?),
+            DType::F32 => search.positions(&cast.host_elements::<f32>()?),
+            _ => search.positions(&cast.host_elements::<i64>()?),
         };
-        Self::fresh(places?, values.shape().clone()).to_device(&self.device())
+        Self::fresh(positions?, values.shape().clone()).to_device(&self.device())
     }
 }
 
@@ -216,7 +216,7 @@ struct Search {
 
 impl Search {
     /// The number of keys below each value.
-    fn places<T: OrderKey>(&self, values: &[T]) -> Result<Storage> {
+    fn positions<T: OrderKey>(&self, values: &[T]) -> Result<Storage> {
         let mut out = cpu_scratch::<i64>(values.len())?;
         // A step of the search for each bit of the width.
         let value_ns = 1 + self.width.checked_ilog2().unwrap_or(0) as usize / 4;
@@ -246,11 +246,11 @@ impl Search {
         }
         if self.has_nan {
             // NaN is not greater than or equal to anything, so it goes to the end.
-            for (place, &key) in zip_mut(out, &keys) {
-                *place = if key == i64::MAX {
+            for (position, &key) in zip_mut(out, &keys) {
+                *position = if key == i64::MAX {
                     row.len() as i64
                 } else {
-                    *place
+                    *position
                 };
             }
         }
@@ -266,18 +266,18 @@ fn count_below(
     is_below: impl Fn(i64, i64) -> bool,
     out: &mut [i64],
 ) {
-    let (mut places, mut size) = ([0; BLOCK], sorted.len());
+    let (mut positions, mut size) = ([0; BLOCK], sorted.len());
     while size > 1 {
         let half = size / 2;
-        for (place, &key) in zip_mut(&mut places, keys) {
-            let middle = *place + half;
-            *place = select_unpredictable(is_below(sorted[middle], key), middle, *place);
+        for (position, &key) in zip_mut(&mut positions, keys) {
+            let middle = *position + half;
+            *position = select_unpredictable(is_below(sorted[middle], key), middle, *position);
         }
         size -= half;
     }
-    for (out, (&place, &key)) in out.iter_mut().zip(zip(&places, keys)) {
-        let is_below = sorted.get(place).is_some_and(|&k| is_below(k, key));
-        *out = place as i64 + i64::from(is_below);
+    for (out, (&position, &key)) in out.iter_mut().zip(zip(&positions, keys)) {
+        let is_below = sorted.get(position).is_some_and(|&k| is_below(k, key));
+        *out = position as i64 + i64::from(is_below);
     }
 }
 
@@ -306,15 +306,18 @@ mod tests {
         let x = Tensor::from_vec(sorted.clone(), [lines, width]).unwrap();
         let y = Tensor::from_vec(values.clone(), [lines, count]).unwrap();
         for right in [false, true] {
-            let place = |row: &[f32], v: f32| match v.is_nan() {
+            let position = |row: &[f32], v: f32| match v.is_nan() {
                 true => width as i64,
                 false => row.iter().filter(|&&k| k < v || right && k == v).count() as i64,
             };
             let rows = sorted.chunks_exact(width).zip(values.chunks_exact(count));
             let want: Vec<i64> = rows
-                .flat_map(|(row, values)| values.iter().map(|&v| place(row, v)))
+                .flat_map(|(row, values)| values.iter().map(|&v| position(row, v)))
                 .collect();
-            let in_first: Vec<i64> = values.iter().map(|&v| place(&sorted[..width], v)).collect();
+            let in_first: Vec<i64> = values
+                .iter()
+                .map(|&v| position(&sorted[..width], v))
+                .collect();
             let options = SearchSortedOptions::new().right(right);
             for threads in [1, 2, 5] {
                 set_num_threads(threads);

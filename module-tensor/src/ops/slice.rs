@@ -104,8 +104,8 @@ impl Tensor {
         })
     }
 
-    /// Windows of `size` elements along `dim`, each `step` after the previous one, with the elements of a window as a new
-    /// last dimension: a view, in which elements may occur many times.
+    /// Windows of `size` elements along `dim`, each `step` after the previous one, with the elements of a window as a
+    /// new last dimension: a view, in which elements may occur many times.
     ///
     /// # Shapes
     ///
@@ -244,7 +244,7 @@ struct AsStridedScatter {
 
 impl Function for AsStridedScatter {
     fn name(&self) -> &'static str {
-        "place"
+        "as_strided_scatter"
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
@@ -253,7 +253,7 @@ impl Function for AsStridedScatter {
         let layout = self.layout.moved(grad.layout.offset());
         let out = grad.with_layout(layout);
         one(out.record([&grad], |_| ViewBy {
-            name: "place",
+            name: "as_strided_scatter",
             from: grad.shape().clone(),
             layout: self.layout.clone(),
         }))

@@ -51,18 +51,18 @@ fn scatter(
     to: &mut [(i64, usize)],
 ) {
     let group = |key: i64| group(key) as usize % (1 << BITS);
-    let mut places = [0_usize; 1 << BITS];
+    let mut positions = [0_usize; 1 << BITS];
     for &key in keys {
-        places[group(key)] += 1;
+        positions[group(key)] += 1;
     }
     let mut end = 0;
-    for place in &mut places {
-        end += std::mem::replace(place, end);
+    for position in &mut positions {
+        end += std::mem::replace(position, end);
     }
     for pair in from {
-        let place = &mut places[group(pair.0)];
-        to[*place] = pair;
-        *place += 1;
+        let position = &mut positions[group(pair.0)];
+        to[*position] = pair;
+        *position += 1;
     }
 }
 

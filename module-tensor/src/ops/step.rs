@@ -1,4 +1,4 @@
-//! What the steps of optimizers share: they write over the parameter where nothing else holds its memory.
+//! The common code of optimizer steps, which write over the parameter where nothing else holds its memory.
 
 use crate::tensor::Tensor;
 use crate::{Result, ShapeError};

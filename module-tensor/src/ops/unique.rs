@@ -20,8 +20,8 @@ impl Tensor {
     /// The elements, or the slices of a dimension, each once, in ascending order: what PyTorch's
     /// `torch.unique(x, sorted=True, return_inverse=True, return_counts=True, dim=dim)` returns.
     ///
-    /// Slices are in lexicographic order. NaN is greater than any number and equals nothing, so each one is kept. There is
-    /// no gradient: `backward` through the values is an error, as in PyTorch.
+    /// Slices are in lexicographic order. NaN is greater than any number and equals nothing, so each one is kept. There
+    /// is no gradient: `backward` through the values is an error, as in PyTorch.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ mod tests {
                     *counted.entry(v).or_default() += 1;
                 }
                 let keys: Vec<i64> = counted.keys().copied().collect();
-                let place = |v: &i64| keys.iter().position(|key| key == v).unwrap() as i64;
+                let position = |v: &i64| keys.iter().position(|key| key == v).unwrap() as i64;
                 let x = Tensor::from_vec(values.clone(), [len as usize]).unwrap();
                 let Unique {
                     values: found,
@@ -234,7 +234,7 @@ mod tests {
                     counts,
                 } = x.unique(..).unwrap();
                 assert_eq!(found.to_vec::<i64>().unwrap(), keys);
-                let want: Vec<i64> = values.iter().map(place).collect();
+                let want: Vec<i64> = values.iter().map(position).collect();
                 assert_eq!(inverse.to_vec::<i64>().unwrap(), want);
                 let want: Vec<i64> = counted.into_values().collect();
                 assert_eq!(counts.to_vec::<i64>().unwrap(), want);

@@ -74,7 +74,7 @@ impl<'a> Value<'a> {
     /// [`like`](Self::like) for booleans, with which PyTorch makes integers of any other number.
     pub(super) fn truths_like(self, op: &'static str, x: &Tensor) -> Result<Cow<'a, Tensor>> {
         if let Self::Scalar(Scalar::Int(_) | Scalar::Float(_)) = self {
-            let needs = "a truth value beside truth values; cast the tensor with `to_dtype`";
+            let needs = "a boolean as the other operand; cast the tensor with `to_dtype`";
             let dtype = DType::Bool;
             return Err(DTypeError::Unsupported { op, dtype, needs }.into());
         }
@@ -132,7 +132,7 @@ impl Tensor {
         if self.dtype().is_floating_point() || !number.is_float() {
             return Ok(());
         }
-        let needs = "a floating-point tensor beside a floating-point number";
+        let needs = "a floating-point tensor with a floating-point scalar";
         Err(self.dtype().error(op, needs))
     }
 

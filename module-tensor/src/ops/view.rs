@@ -153,7 +153,7 @@ impl Tensor {
 
     /// The same elements as another shape without a copy; one size may be `-1` and is inferred.
     ///
-    /// [`reshape`](Self::reshape) is the same, but copies where this refuses.
+    /// [`reshape`](Self::reshape) does the same, but copies where this is an error.
     ///
     /// # Errors
     ///

@@ -10,11 +10,11 @@
 //!
 //! # What depends on the platform
 //!
-//! Integers, permutations, Bernoulli draws, uniform numbers, and `f32`, `f16` and `bf16` normal numbers in draws of sixteen
-//! or more use nothing but basic operations of IEEE 754: they are the same everywhere. The others call the platform's
-//! `log`, `log1p`, `sin` and `cos` through [`f64`]'s methods, as PyTorch calls those of its platform. Therefore normal and
-//! exponential numbers in `f64` may differ between platforms in the last bit. Rounded to `f32` or less, they differ in
-//! about one of 2²⁸ draws.
+//! Integers, permutations, Bernoulli draws, uniform numbers, and `f32`, `f16` and `bf16` normal numbers in draws of
+//! sixteen or more use nothing but basic operations of IEEE 754: they are the same everywhere. All others call the
+//! platform's `log`, `log1p`, `sin` and `cos` through [`f64`]'s methods, as PyTorch calls those of its platform.
+//! Therefore normal and exponential numbers in `f64` may differ between platforms in the last bit. Rounded to `f32` or
+//! less, they differ in about one of 2²⁸ draws.
 
 mod default;
 mod generator;

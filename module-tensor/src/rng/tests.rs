@@ -90,7 +90,7 @@ fn each_seeding_starts_another_stream() {
 }
 
 #[test]
-fn skipping_leaves_what_drawing_leaves() {
+fn skipping_leaves_the_same_state_as_drawing() {
     let all = [
         Distribution::Uniform {
             low: -1.0,
@@ -129,7 +129,7 @@ fn skipping_leaves_what_drawing_leaves() {
 }
 
 #[test]
-fn what_a_generator_cannot_draw_is_refused() {
+fn impossible_draws_are_refused() {
     let generator = Generator::new(0);
     let error = |distribution, dtype| {
         let drawn = generator.draw(distribution, 3, dtype);

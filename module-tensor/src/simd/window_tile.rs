@@ -13,8 +13,8 @@ pub(crate) struct Tap {
     pub(crate) offset: u32,
     /// The row of the panel.
     pub(crate) row: u32,
-    /// The number of products. The next ones are [`step`](WindowProduct::step) elements on in the data, and a row on in the
-    /// panel.
+    /// The number of products. The next ones are [`step`](WindowProduct::step) elements on in the data, and a row on in
+    /// the panel.
     pub(crate) count: u32,
     /// The rows of the tile that skip these products, because their factors would be padding.
     pub(crate) padding: Padding,
@@ -31,8 +31,8 @@ pub(crate) struct Padding {
 
 const ENDS: usize = 2;
 
-/// The columns that can be skipped at each end of a line, which has at least three, in a tile of so many lines: a condition
-/// for each takes time.
+/// The columns that can be skipped at each end of a line, which has at least three, in a tile of so many lines: a
+/// condition for each takes time.
 pub(crate) const fn padded_columns(lines: usize) -> usize {
     match lines {
         1 => ENDS,
@@ -69,8 +69,8 @@ pub(crate) trait WindowTile: Sized {
     fn has_window_tiles(level: Level) -> bool;
 
     /// Writes `Σ data[offset + lines[line] + column · STEP] · panel[row]`, by fused multiply-adds in the order of the
-    /// taps, to row `line · WIDTH + column` of `sums`. Rows of sums and panel have `VECTORS · LANES` elements. `MANY` says
-    /// whether taps have more than one product.
+    /// taps, to row `line · WIDTH + column` of `sums`. Rows of sums and panel have `VECTORS · LANES` elements. `MANY`
+    /// says whether taps have more than one product.
     fn window_tile<
         const VECTORS: usize,
         const LINES: usize,
@@ -356,17 +356,17 @@ fn add_rows<T: Copy + Default + std::ops::AddAssign, const LANES: usize, const V
     for (group, out) in out.chunks_mut(FEW).enumerate() {
         let mut sums = [[[T::default(); LANES]; VECTORS]; FEW];
         // What is missing is computed from the last row and not written.
-        let place = |i: usize| {
+        let position = |i: usize| {
             let row = group * FEW + i.min(out.len() - 1);
             (row / width, row % width)
         };
-        let places: [(usize, usize); FEW] = std::array::from_fn(place);
+        let positions: [(usize, usize); FEW] = std::array::from_fn(position);
         let mut walk = Walk::new(product);
         while let Some((offset, row, taps)) = walk.step(product) {
             for tap in taps {
                 let (offset, row) = (offset + tap.offset as usize, row + tap.row as usize);
                 for (i, weights) in panel.iter().skip(row).take(tap.count as usize).enumerate() {
-                    for (sums, &(line, column)) in zip_mut(&mut sums, &places) {
+                    for (sums, &(line, column)) in zip_mut(&mut sums, &positions) {
                         let end = match column {
                             0..ENDS => Some(column),
                             _ => (column + 2 * ENDS)

@@ -119,7 +119,7 @@ impl Node {
                 Ok(Some(new)) => *grad = new,
                 Err(source) => {
                     return Err(AutogradError::Hook {
-                        place: hook.location.to_string(),
+                        location: hook.location.to_string(),
                         of: self.name(),
                         source: Box::new(source),
                     }
@@ -132,18 +132,18 @@ impl Node {
 }
 
 impl Tensor {
-    /// Registers `hook` to be called with the gradient of this tensor in every backward pass that computes it, once it is
-    /// complete and before it propagates further: PyTorch's `Tensor.register_hook`.
+    /// Registers `hook` to be called with the gradient of this tensor in every backward pass that computes it, once it
+    /// is complete and before it propagates further: PyTorch's `Tensor.register_hook`.
     ///
-    /// The hook's return value replaces the gradient, `None` leaves it. Hooks run in the order of registration, each on the
-    /// result of the previous one; those of a leaf run before its gradient is accumulated.
+    /// The hook's return value replaces the gradient, `None` leaves it. Hooks run in the order of registration, each on
+    /// the result of the previous one; those of a leaf run before its gradient is accumulated.
     /// [`autograd::grad`](crate::autograd::grad) calls them too, and returns their result (PyTorch does so unless the
     /// gradient also flows on to another of the inputs). The list is read when the gradient is complete: a hook that is
     /// removed while the others run still runs.
     ///
-    /// Clones of a tensor are the same tensor; `parameter.tensor().register_hook(…)` watches a parameter. The hook runs on
-    /// the thread of the pass and records operations only in one with `create_graph`. A hook that owns the tensor itself
-    /// keeps it alive forever; give it a [`detach`](Self::detach)ed one.
+    /// Clones of a tensor are the same tensor; `parameter.tensor().register_hook(…)` watches a parameter. The hook runs
+    /// on the thread of the pass and records operations only in one with `create_graph`. A hook that owns the tensor
+    /// itself keeps it alive forever; give it a [`detach`](Self::detach)ed one.
     ///
     /// # Errors
     ///

@@ -135,7 +135,7 @@ impl Node {
     }
 }
 
-/// What an operation owned, waiting to be dropped.
+/// The parts of an operation that wait to be dropped.
 type DeferredDrop = (
     Inputs,
     Option<Arc<dyn Function>>,

@@ -45,7 +45,7 @@ impl Tensor {
     /// use module_tensor::backend::{HostData, Packed, Storage, StorageData};
     /// use module_tensor::{DType, Device, Layout, Result, Tensor};
     ///
-    /// /// Truth values as bits, 8 in a byte.
+    /// /// Booleans as bits, 8 in a byte.
     /// struct Bits(Vec<u8>);
     ///
     /// impl StorageData for Bits {

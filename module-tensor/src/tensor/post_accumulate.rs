@@ -24,7 +24,8 @@ pub(super) struct PostAccumulateHook {
     callback: Callback,
 }
 
-/// Removes its hook from a leaf when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the block.
+/// Removes its hook from a leaf when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the
+/// block.
 ///
 /// # Example
 ///
@@ -111,7 +112,7 @@ impl Edge {
         let hooks = lock(&hooks.post_accumulate).clone();
         for hook in hooks {
             (hook.callback)(self).map_err(|source| AutogradError::Hook {
-                place: hook.location.to_string(),
+                location: hook.location.to_string(),
                 of: self.node.name(),
                 source: Box::new(source),
             })?;

@@ -9,7 +9,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another dtype than `T`'s.
+    /// A dtype other than `T`'s.
     ///
     /// # Example
     ///
@@ -38,7 +38,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Another dtype than `T`'s, more or fewer elements than one.
+    /// A dtype other than `T`'s, more or fewer elements than one.
     ///
     /// # Example
     ///

@@ -61,7 +61,7 @@ pub fn recompute_in_backward<R>(
     first()
 }
 
-/// What happens to the operations that this thread records.
+/// How the operations of this thread are recorded.
 enum Mode {
     /// They are made, and what they saved is dropped.
     First(Arc<Frame>),
@@ -184,7 +184,7 @@ impl Function for Recomputed {
     }
 }
 
-/// What a recomputation makes.
+/// The results of a recomputation.
 struct Collected {
     frame: Arc<Frame>,
     functions: Vec<Arc<dyn Function>>,

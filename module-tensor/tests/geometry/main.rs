@@ -140,7 +140,7 @@ fn reads(mode: ResampleMode, n: usize, out: usize, s: f64, o: usize) -> Vec<(usi
 }
 
 #[test]
-fn resampling_is_what_its_geometry_says() {
+fn resampling_follows_its_geometry() {
     let modes = [
         ResampleMode::Nearest,
         ResampleMode::NearestExact,
@@ -235,7 +235,7 @@ fn takes(dim: GatherDim, n: usize, i: usize) -> usize {
 }
 
 #[test]
-fn copies_in_another_order_are_what_their_geometry_says() {
+fn copies_in_another_order_follow_their_geometry() {
     for n in 1..6_usize {
         let most = n as isize;
         let mut dims = vec![GatherDim::Same, GatherDim::Flip];
@@ -266,7 +266,11 @@ fn copies_in_another_order_are_what_their_geometry_says() {
                 .collect();
             let table = |(dim, (&n, &len)): (&GatherDim, (&usize, &usize))| -> Table {
                 let table: Vec<usize> = (0..len).map(|i| takes(*dim, n, i)).collect();
-                assert_eq!(dim.places(n).collect::<Vec<_>>(), table, "{dim:?} of {n}");
+                assert_eq!(
+                    dim.source_indices(n).collect::<Vec<_>>(),
+                    table,
+                    "{dim:?} of {n}"
+                );
                 table.into_iter().map(|i| vec![(i, 1.0)]).collect()
             };
             let sizes = input.iter().zip(output.iter());

@@ -87,7 +87,7 @@ fn places(size: usize, w: PoolWindow, ceil_mode: bool) -> Option<usize> {
 }
 
 #[test]
-fn pooling_is_what_its_geometry_says() {
+fn pooling_follows_its_geometry() {
     let mut checked = 0;
     for case in 0..2000_usize {
         let pick = |salt: usize, from: usize, to: usize| {

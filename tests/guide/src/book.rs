@@ -100,7 +100,7 @@ fn every_page_begins_with_a_title_and_a_sentence() {
         assert_eq!(lines.next(), Some(""), "{}.md", page.name);
         let first: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
         let first = first.join(" ");
-        let starts = first.starts_with("After this page you can ");
+        let starts = first.starts_with("After reading this page, you can ");
         assert!(starts && first.ends_with('.'), "{}.md: {first}", page.name);
         assert!(!first.contains(". "), "{}.md: {first}", page.name);
     }

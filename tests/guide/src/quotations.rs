@@ -24,7 +24,7 @@ fn read(file: &str) -> String {
 }
 
 #[test]
-fn quotations_are_what_the_files_say() {
+fn quotations_match_the_files() {
     let mut count = 0;
     for page in pages() {
         for block in blocks(&page) {

@@ -105,7 +105,7 @@ fn every_call_is_kept_in_order_and_detached() {
 }
 
 #[test]
-fn what_cannot_be_extracted_is_an_error() {
+fn modules_that_cannot_be_extracted_are_an_error() {
     let model = net();
     let error = |select: &str| {
         FeatureExtractor::new(&model, select)

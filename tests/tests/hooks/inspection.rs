@@ -121,7 +121,7 @@ fn gradients_that_vanish_explode_or_are_no_numbers_are_flagged() {
 }
 
 #[test]
-fn flows_lead_through_what_happens_between_calls() {
+fn flows_pass_through_operations_between_calls() {
     let trace = Trace::record_flows(&net(), ones()).unwrap();
     let name = |place: Endpoint| match place {
         Endpoint::Input(i) => format!("input {i}"),

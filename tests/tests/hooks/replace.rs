@@ -138,7 +138,7 @@ fn boxes_around_a_layer_do_not_count_and_other_pointers_do() {
 }
 
 #[test]
-fn typed_ones_know_what_they_replace() {
+fn typed_replacements_get_the_module_they_replace() {
     let shared = Arc::new(linear());
     let mut model = net(&shared);
     let paths = ["typed", "boxed", "body.0"];

@@ -337,7 +337,7 @@ fn modes_come_back_also_after_an_error() {
 }
 
 #[test]
-fn calls_stand_as_often_as_they_happen_and_in_their_tree() {
+fn every_call_is_listed_in_its_tree() {
     let model = tied();
     let trace = Trace::record(&model, zeros([2, 3]).unwrap()).unwrap();
     let calls: Vec<_> = trace

@@ -30,7 +30,7 @@ fn decoder(layout: PositionLayout) -> Result<GroupedQueryAttention> {
 }
 
 #[test]
-fn pieces_with_a_cache_give_what_the_whole_gives() {
+fn pieces_with_a_cache_give_the_same_output_as_the_whole() {
     doubles(|| {
         for layout in [PositionLayout::HalfSplit, PositionLayout::Interleaved] {
             let attention = decoder(layout)?;
@@ -308,7 +308,7 @@ fn errors_name_the_attention() {
 }
 
 #[test]
-fn layers_of_the_transformer_stand_in_a_sequential() {
+fn layers_of_the_transformer_work_in_a_sequential() {
     doubles(|| {
         let layer = TransformerEncoderLayerConfig::new(4, 2)
             .dim_feedforward(3)

@@ -98,7 +98,7 @@ fn every_layer_saves_and_loads() {
 }
 
 #[test]
-fn every_layer_resets_to_what_it_was_built_with() {
+fn every_layer_resets_to_its_initial_values() {
     for sample in samples() {
         // Only construction draws its vectors: a reset restores those of the construction.
         if sample.case["kwargs"]["norm"] == "spectral_norm" {

@@ -225,9 +225,9 @@ fn counts_beyond_memory_are_refused_or_take_none() {
 }
 
 #[test]
-fn errors_of_counts_say_what_is_too_large() {
+fn errors_of_counts_name_the_count_that_is_too_large() {
     // A count that is taken ends the process.
-    if ran_in_a_child("extreme_arguments::errors_of_counts_say_what_is_too_large") {
+    if ran_in_a_child("extreme_arguments::errors_of_counts_name_the_count_that_is_too_large") {
         return;
     }
     let classes = 1_usize << 36;

@@ -82,7 +82,7 @@ fn another_seed_gives_other_weights() {
 }
 
 #[test]
-fn resetting_draws_what_the_constructor_drew() {
+fn resetting_draws_the_same_values_as_the_constructor() {
     let model = fork_rng(0, || Digits::new(4, 0.1)).unwrap();
     let first = model.state_dict().unwrap();
     fork_rng(1, || model.reset_parameters()).unwrap();

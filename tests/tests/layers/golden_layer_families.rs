@@ -350,7 +350,7 @@ fn failures(
 const DATABASE: &str = "layers_module_db";
 
 #[test]
-fn layers_do_what_pytorch_does() {
+fn layers_agree_with_pytorch() {
     // Instead of the sample, every case in another directory.
     let (database, everything) = golden::peers(DATABASE);
     let mut names = golden::layer_families();

@@ -14,7 +14,7 @@ fn image() -> Tensor {
 }
 
 #[test]
-fn a_removed_parametrization_leaves_what_it_computed() {
+fn a_removed_parametrization_leaves_the_computed_weight() {
     let layer = weight_norm(linear(), Some(0)).unwrap();
     let g = layer
         .get_parameter("parametrizations.weight.original0")

@@ -195,7 +195,7 @@ Net(
 }
 
 #[test]
-fn what_is_taken_out_of_a_list_is_numbered_anew() {
+fn removing_an_element_of_a_list_renumbers_the_others() {
     let mut list: ModuleList<Linear> = (1..6).map(linear).collect();
     let middle = list.take_slice(1..4).unwrap();
     let weight = |list: &ModuleList<Linear>| {

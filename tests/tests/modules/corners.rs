@@ -133,7 +133,7 @@ fn freezing_between_forward_and_backward_leaves_no_gradient() {
 }
 
 #[test]
-fn gradients_of_frozen_parameters_only_are_none_to_step_by() {
+fn gradients_of_frozen_parameters_alone_allow_no_step() {
     let net = Net::new();
     let mut optimizer = SGD::new(&net, 0.1).unwrap();
     net.set_requires_grad(false);

@@ -91,7 +91,7 @@ fn the_attribute_prints_the_tree() {
 }
 
 #[test]
-fn what_is_behind_a_pointer_prints_as_itself() {
+fn a_value_behind_a_pointer_prints_as_itself() {
     let text = "ReLU()";
     let layer: Box<dyn Layer> = Box::new(ReLU::new());
     let module: &dyn Module = layer.as_module();

@@ -40,7 +40,7 @@ fn linear_refuses_empty_sizes() {
 }
 
 #[test]
-fn conv2d_refuses_what_does_not_fit_together() {
+fn conv2d_refuses_sizes_that_do_not_fit_together() {
     let config = |inputs, outputs| Conv2dConfig::new(inputs, outputs, [3, 2]);
     assert_error(
         config(0, 1).build(),
@@ -249,7 +249,7 @@ fn cross_entropy_refuses_targets_that_do_not_fit() {
 }
 
 #[test]
-fn sequential_refuses_names_that_are_no_keys() {
+fn sequential_refuses_invalid_keys() {
     let push = |name: &str| {
         Sequential::new()
             .push(ReLU::new())

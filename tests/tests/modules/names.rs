@@ -49,7 +49,7 @@ fn every_name_of_pytorch_has_a_row() {
 }
 
 #[test]
-fn a_search_for_the_name_of_pytorch_finds_what_the_row_says() {
+fn a_search_for_the_name_of_pytorch_finds_the_item_of_the_row() {
     let items = public_items();
     let mut wrong = Vec::new();
     for (name, (here, _)) in rows() {
@@ -78,7 +78,7 @@ fn last(name: &str) -> &str {
 
 /// A row has a place or a reason, and what is called absent is not a method of `Tensor`.
 #[test]
-fn what_is_absent_has_a_reason_and_no_namesake() {
+fn absent_names_have_a_reason_and_no_namesake() {
     let items = public_items();
     let is_of_tensor = |item: &&Item| item.owner.as_deref() == Some("Tensor");
     let methods: BTreeSet<&str> = items

@@ -266,7 +266,7 @@ fn item<'t>(line: &'t str, block: Option<&Block>) -> Option<(Kind, &'t str)> {
 
 /// The reader on a file with one of everything.
 #[test]
-fn items_are_read_with_what_stands_above_them() {
+fn items_are_read_with_their_attributes_and_documentation() {
     let text = "\
 /// A type.
 ///

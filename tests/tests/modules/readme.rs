@@ -94,7 +94,7 @@ impl Drop for Folder {
 /// The program is shown whole, but for the line that says what it is, and prints what is shown. One test compares or writes
 /// everything, because tests run at the same time.
 #[test]
-fn the_readme_shows_what_is_in_the_files_and_what_programs_print() {
+fn the_readme_matches_the_files_and_the_output_of_programs() {
     let example = read("examples/mlp.rs");
     let (_, program) = example.split_once("\n\n").unwrap();
     let lines = program.lines().filter(|line| !line.is_empty());

@@ -172,7 +172,7 @@ fn apply_comes_to_children_first() {
 }
 
 #[test]
-fn look_ups_find_what_pytorch_finds() {
+fn lookups_find_the_same_members_as_pytorch() {
     let case = cases()
         .into_iter()
         .find(|case| case["name"] == "Mlp")
@@ -209,7 +209,7 @@ fn look_ups_find_what_pytorch_finds() {
 }
 
 #[test]
-fn a_mutable_look_up_can_replace_what_it_finds() {
+fn a_mutable_lookup_can_replace_the_member_it_finds() {
     let mut model = references::build("Nested").unwrap().unwrap();
     let inner = model.get_submodule_mut("body.table.left.0").unwrap();
     let inner: &mut dyn std::any::Any = inner;

@@ -149,7 +149,7 @@ fn a_reader_is_read_from_its_beginning_and_its_errors_are_kept() {
 }
 
 #[test]
-fn an_index_in_memory_says_that_it_is_found_by_its_path() {
+fn an_index_in_memory_asks_to_be_loaded_by_its_path() {
     let index = br#"{"metadata": {}, "weight_map": {"x": "a.safetensors"}}"#;
     let error = StateDict::from_bytes(index).unwrap_err().to_string();
     assert!(

@@ -197,7 +197,7 @@ fn load(name: &str, bytes: &[u8]) -> Result<StateDict> {
 }
 
 #[test]
-fn files_that_are_taken_for_checkpoints_are_named() {
+fn files_that_are_mistaken_for_checkpoints_are_named() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 438007925\n";
     let tar = [&[b'x'; 257][..], b"ustar\0", &[0; 249]].concat();
     let text = "é".repeat(2000);

@@ -200,7 +200,7 @@ fn every_truncation_and_every_surplus_is_refused() {
         &file[..100],
         "it is said to have 5 tensors, but 84 bytes follow (truncated?)",
     );
-    attempt.refuse(&file[..file.len() - 9], "`one` takes 8 bytes from");
+    attempt.refuse(&file[..file.len() - 9], "`one` takes 8 bytes, starting");
 }
 
 #[test]

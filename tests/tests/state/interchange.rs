@@ -108,7 +108,7 @@ fn images() -> Tensor {
 const WRITE: &str = "WRITE_GOLDEN";
 
 #[test]
-fn the_committed_file_holds_what_is_written_today() {
+fn the_committed_file_equals_a_newly_written_one() {
     let path = rust_file("digits.safetensors");
     let model = of_the_committed_file();
     if std::env::var_os(WRITE).is_some() {
@@ -202,7 +202,7 @@ fn of_the_committed_shards() -> StateDict {
 const SHARD_SIZE: usize = 60;
 
 #[test]
-fn the_committed_shards_hold_what_is_written_today() {
+fn the_committed_shards_equal_newly_written_ones() {
     let (state, scratch) = (of_the_committed_shards(), scratch("shards"));
     let (file, shards) = ("tied.safetensors", "sharded");
     let write = |directory: &Path| {

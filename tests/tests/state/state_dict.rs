@@ -339,7 +339,7 @@ fn values_are_cast_to_the_dtype_of_the_model() {
 }
 
 #[test]
-fn a_report_names_what_was_loaded_and_what_was_not() {
+fn a_report_names_the_loaded_keys_and_the_others() {
     let model = net();
     let mut state = model.state_dict().unwrap();
     let all = state.len();

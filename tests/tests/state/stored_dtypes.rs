@@ -152,7 +152,7 @@ fn saved_files_come_back_and_are_those_of_safetensors() {
 }
 
 #[test]
-fn casts_give_what_pytorch_gives() {
+fn casts_agree_with_pytorch() {
     let (case, expected) = recorded();
     let device = mirror(&[]).unwrap();
     for (i, cast) in list(&case["casts"]).iter().enumerate() {

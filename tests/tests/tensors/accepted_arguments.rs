@@ -151,7 +151,7 @@ fn pooled<const N: usize>(name: &str, x: &Tensor) -> Result<Tensor> {
 }
 
 #[test]
-fn arguments_are_taken_and_refused_as_in_pytorch() {
+fn arguments_are_accepted_and_refused_as_in_pytorch() {
     let (case, tensors) = golden::load("arguments.safetensors");
     let (mut accepted, mut refused, mut failures) = (0, 0, Vec::new());
     for case in case["cases"].as_array().unwrap() {

@@ -122,11 +122,11 @@ fn parts_come_as_arrays() -> Result<()> {
     // Six elements by four are three chunks, as in PyTorch.
     assert_eq!(
         x.chunk_array::<4>(1).unwrap_err().to_string(),
-        "chunk_array: dim = 1: of shape [2, 6] gives 3 part(s), where an array of 4 is asked for"
+        "chunk_array: dim = 1: of shape [2, 6] gives 3 part(s), where an array of 4 was requested"
     );
     assert_eq!(
         x.unbind_array::<5>(1).unwrap_err().to_string(),
-        "unbind_array: dim = 1: of shape [2, 6] gives 6 part(s), where an array of 5 is asked for"
+        "unbind_array: dim = 1: of shape [2, 6] gives 6 part(s), where an array of 5 was requested"
     );
     assert!(x.split_array([1, 4], 1).is_err());
     assert!(x.chunk_array::<0>(1).is_err());

@@ -92,7 +92,7 @@ fn sequences_and_draws_are_those_of_pytorch() {
 }
 
 #[test]
-fn a_draw_is_no_silent_cut() {
+fn a_draw_does_not_cut_the_graph_silently() {
     let p = Tensor::from([0.5_f32, 0.25]).with_grad().unwrap();
     let y = p.bernoulli().unwrap().sum(..).unwrap();
     assert_eq!(

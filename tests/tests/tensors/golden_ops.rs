@@ -22,22 +22,22 @@ fn agree_on(device: &Device) {
 }
 
 #[test]
-fn the_cpu_gives_what_pytorch_gives() {
+fn the_cpu_agrees_with_pytorch() {
     agree_on(&Device::cpu());
 }
 
 #[test]
-fn another_device_gives_what_pytorch_gives() {
+fn another_device_agrees_with_pytorch() {
     agree_on(&mirror(&[]).unwrap());
 }
 
 #[test]
-fn a_device_without_fused_families_gives_what_pytorch_gives() {
+fn a_device_without_fused_families_agrees_with_pytorch() {
     agree_on(&mirror(&Family::ALL).unwrap());
 }
 
 #[test]
-fn a_device_that_lacks_any_one_fused_family_gives_what_pytorch_gives() {
+fn a_device_without_one_fused_family_agrees_with_pytorch() {
     for family in Family::ALL {
         agree_on(&mirror(&[family]).unwrap());
     }

@@ -309,7 +309,7 @@ fn what_fails_later_is_told_when_it_is_waited_for() -> Result<()> {
         Tensor::zeros([17], (DType::F32, device))
             .unwrap_err()
             .to_string(),
-        format!("{device}: no memory for 68 bytes; free tensors or use smaller batches")
+        format!("{device}: not enough memory for 68 bytes; free tensors or use smaller batches")
     );
     Ok(())
 }

@@ -223,7 +223,7 @@ fn the_samples_of_the_databases_take_three_megabytes() {
 }
 
 #[test]
-fn operations_do_what_pytorch_does() {
+fn operations_agree_with_pytorch() {
     let (names, everything) = golden::peers("peer_ops");
     let different = [DIFFERENT, BEYOND_THE_SAMPLE].concat();
     let (operations, mut needed, mut run) = (operations(), BTreeSet::new(), BTreeSet::new());

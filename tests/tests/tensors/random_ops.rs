@@ -239,7 +239,7 @@ fn weights(count: usize) -> Vec<f64> {
 }
 
 #[test]
-fn random_chains_give_what_their_definitions_give() {
+fn random_chains_agree_with_their_definitions() {
     let mut counts = BTreeMap::new();
     for seed in 0..6000 {
         let d = &mut Draw::new(seed);

@@ -262,7 +262,7 @@ fn parameters_have_gradients_where_no_input_is_tracked() {
 }
 
 #[test]
-fn checkpoints_lie_in_each_other() {
+fn checkpoints_can_be_nested() {
     fn nested(w: Tensor, depth: usize, runs: Arc<AtomicUsize>, x: Tensor) -> Result<Tensor> {
         runs.fetch_add(1, Ordering::Relaxed);
         let x = x.matmul(&w)?.tanh()?.dropout(0.2)?;

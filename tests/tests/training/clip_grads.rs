@@ -83,7 +83,7 @@ fn pitfall_59_a_norm_that_is_not_finite_is_an_error_if_asked_for() {
     let error = config.clip(&model).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "clip_grad_norm: the norm of the gradients is NaN, first that of `1`; leave the step out, or lower the \
+        "clip_grad_norm: the norm of the gradients is NaN, first that of `1`; skip the step, or lower the \
          learning rate or the loss scale"
     );
     // Nothing was changed.
@@ -130,7 +130,7 @@ fn a_limit_below_zero_is_refused() {
 }
 
 #[test]
-fn gradients_are_clipped_where_they_lie_and_what_is_held_stays() {
+fn gradients_are_clipped_in_place_and_held_ones_stay() {
     let model = LinearConfig::new(2, 1).bias(false).build().unwrap();
     let backward = || {
         model.zero_grad();

@@ -42,7 +42,7 @@ fn values(epoch: impl IntoIterator<Item = Result<Tensor>>) -> Vec<Vec<i64>> {
 }
 
 #[test]
-fn data_sets_refuse_what_does_not_fit() {
+fn data_sets_refuse_parts_that_do_not_fit() {
     let (three, two) = (Tensor::from([1.0_f32; 3]), Tensor::from([0_i64, 1]));
     let error = TensorDataset::new((three.clone(), two)).unwrap_err();
     assert_eq!(

@@ -101,7 +101,7 @@ fn steps_are_those_of_pytorch() {
 }
 
 #[test]
-fn a_run_goes_on_bit_for_bit() {
+fn a_run_continues_bit_for_bit() {
     let (recorded, tensors) = golden::load("lbfgs.safetensors");
     for case in recorded["cases"].as_array().expect("cases") {
         let (whole, resumed) = (Run::new(case, &tensors), Run::new(case, &tensors));
@@ -178,7 +178,7 @@ fn saved(cases: &[Value]) -> impl Iterator<Item = (usize, &Value, usize)> {
 }
 
 #[test]
-fn a_run_of_pytorch_goes_on_here() {
+fn a_run_of_pytorch_continues_here() {
     let (recorded, tensors) = golden::load("lbfgs.safetensors");
     let cases = recorded["cases"].as_array().expect("cases");
     assert_eq!(saved(cases).count(), 7);

@@ -264,7 +264,7 @@ fn a_value_of_nothing_is_an_error() {
 }
 
 #[test]
-fn a_state_is_taken_up_by_the_same_metric_only() {
+fn only_the_same_metric_accepts_a_state() {
     let mut accuracy = Accuracy::new(3).unwrap();
     let classes = Tensor::from([0_i64, 2]);
     accuracy.update(&classes, &classes).unwrap();

@@ -221,7 +221,7 @@ fn momentums_are_those_that_schedules_move() {
 }
 
 #[test]
-fn muon_refuses_what_is_no_matrix() {
+fn muon_refuses_parameters_that_are_not_matrices() {
     let model = Linear::new(2, 1).unwrap();
     let error = Muon::new(&model, 0.1).expect_err("refused");
     assert_eq!(

@@ -62,7 +62,7 @@ fn values(net: &Net) -> Vec<f64> {
 }
 
 #[test]
-fn sixty_four_threads_train_what_one_trains() {
+fn sixty_four_threads_train_the_same_model_as_one() {
     let (x, y) = data();
     let serial = net();
     let before = loss(&serial, x.clone(), y.clone()).item::<f64>().unwrap();

@@ -282,7 +282,7 @@ fn assert_same(case: Case<'_>, ours: &TorchObject, theirs: TorchObject, toleranc
 }
 
 #[test]
-fn a_run_of_pytorch_goes_on_here() {
+fn a_run_of_pytorch_continues_here() {
     let recorded = Recorded::read();
     assert!(recorded.cases().count() >= 23);
     for case in recorded.cases() {
@@ -304,7 +304,7 @@ fn a_run_of_pytorch_goes_on_here() {
 }
 
 #[test]
-fn what_was_loaded_is_saved_as_pytorch_saved_it() {
+fn a_loaded_state_is_saved_as_pytorch_saved_it() {
     let recorded = Recorded::read();
     for case in recorded.cases() {
         let model = case.saved_model();
@@ -344,7 +344,7 @@ fn begun_here(recorded: &Recorded) -> TorchObject {
 const WRITE: &str = "WRITE_GOLDEN";
 
 #[test]
-fn a_run_that_began_here_was_taken_up_by_pytorch() {
+fn a_run_that_began_here_continued_in_pytorch() {
     let recorded = Recorded::read();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/rust/optimizers.pt");
     let today = begun_here(&recorded);

@@ -87,7 +87,7 @@ async fn exchange(running: &Running, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn bytes_that_are_no_request_close_the_connection_only() {
+fn bytes_that_are_not_a_request_only_close_the_connection() {
     run_async_in_time(async || {
         let mut short = options();
         short.timeout = Duration::from_millis(500);

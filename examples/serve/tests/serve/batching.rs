@@ -77,7 +77,7 @@ fn batches_are_whole_requests_in_their_order() {
 }
 
 #[test]
-fn the_first_of_a_batch_waits_for_others_no_longer_than_it_is_told() {
+fn the_first_request_of_a_batch_waits_at_most_the_given_time() {
     run_async_in_time(async || {
         let mut patient = options();
         patient.batch.max_wait = Duration::from_secs(2);

@@ -9,7 +9,7 @@ use crate::deadline::run_async_in_time;
 use crate::support::{Running, options, owned, tiny};
 
 #[test]
-fn metrics_count_what_was_done() {
+fn metrics_count_the_work_done() {
     run_async_in_time(async || {
         let running = Running::start(Service::from_dir(&tiny(), options())).await;
         let mut client = running.client().await;

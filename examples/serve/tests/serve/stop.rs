@@ -11,7 +11,7 @@ use crate::deadline::{run_async_in_time, wait_for};
 use crate::support::{Mode, embeddings, options, start_gated};
 
 #[test]
-fn a_stop_finishes_what_was_accepted() {
+fn a_stop_finishes_accepted_requests() {
     run_async_in_time(async || {
         let (running, gate) = start_gated(options()).await;
         // A connection without a request is not waited for.
@@ -60,7 +60,7 @@ fn a_stop_does_not_wait_for_ever() {
 /// The program itself, in a process of its own, is told by the system.
 #[cfg(unix)]
 #[test]
-fn sigterm_answers_what_was_accepted_and_ends_well() {
+fn after_sigterm_accepted_requests_are_answered() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
@@ -71,7 +71,7 @@ fn sigterm_answers_what_was_accepted_and_ends_well() {
     use crate::support::{Client, owned, tiny};
 
     const CHILD: &str = "MODULE_SERVE_CHILD";
-    const TEST: &str = "stop::sigterm_answers_what_was_accepted_and_ends_well";
+    const TEST: &str = "stop::after_sigterm_accepted_requests_are_answered";
     if std::env::var_os(CHILD).is_some() {
         let model = tiny().display().to_string();
         let args = [

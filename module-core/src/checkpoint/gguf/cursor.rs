@@ -180,7 +180,7 @@ impl<'a> Cursor<'a> {
 
 fn early(place: usize) -> String {
     format!(
-        "the file ends early (truncated?), in what begins at byte {place}; download or save it again"
+        "the file ends early (truncated?), in the object that begins at byte {place}; download or save it again"
     )
 }
 
@@ -188,7 +188,7 @@ fn truth(byte: u8) -> Result<bool, String> {
     match byte {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(format!("a truth value is {byte}, and neither 0 nor 1")),
+        _ => Err(format!("a boolean is {byte}, and neither 0 nor 1")),
     }
 }
 

@@ -101,7 +101,7 @@ fn check_version(version: u32) -> Result<(), FormatError> {
 }
 
 fn twice(what: &str, name: &str) -> Stop {
-    format!("the {what} `{}` stands twice", shorten(name)).into()
+    format!("the {what} `{}` occurs twice", shorten(name)).into()
 }
 
 /// The alignment of all tensors.
@@ -182,7 +182,7 @@ fn place(
         let (name, start) = (shorten(&tensor.name), tensor.start);
         if start != next {
             return Err(format!(
-                "`{name}` begins at {start} behind the header, and not at {next}, where the one before it ends"
+                "`{name}` begins at {start} after the header, and not at {next}, where the one before it ends"
             ));
         }
         if tensor.size == 0 {
@@ -195,7 +195,7 @@ fn place(
         let (Some(place), Some(stop)) = (place, stop.filter(|stop| *stop <= length)) else {
             let size = tensor.size;
             return Err(format!(
-                "the file ends early (truncated?): `{name}` takes {size} bytes from {start} behind the header on, but the file has {length} in all; download or save it again"
+                "the file ends early (truncated?): `{name}` takes {size} bytes, starting {start} bytes after the header, but the file has {length} in all; download or save it again"
             ));
         };
         (tensor.start, last) = (place, stop);

@@ -69,7 +69,7 @@ impl Format for GgufFormat {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gguf {
-    /// What the file says about the model, its tokens and itself, in order.
+    /// The file's entries about the model, its tokens and itself, in order.
     pub metadata: IndexMap<String, GgufValue>,
     /// The tensors by name, in order.
     pub tensors: StateDict,
@@ -157,7 +157,7 @@ impl Gguf {
 
     fn convert_selected(&mut self, select: &Select, to: GgufType) -> Result<()> {
         if to.number().is_none() {
-            let problem = "the format has no such type; take one that `GgufType` lists";
+            let problem = "the format has no such type; use one that `GgufType` lists";
             return Err(Error::argument("convert", "to", to, problem));
         }
         let mut converted = Vec::new();

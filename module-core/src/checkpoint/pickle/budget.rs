@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-/// What reading a file may still allocate in addition to the elements of its tensors: a few times the length of the file,
-/// so that a crafted file cannot use far more memory than its size.
+/// The bytes that reading a file may still allocate in addition to the elements of its tensors: a few times the length
+/// of the file, so that a crafted file cannot use far more memory than its size.
 pub(in crate::checkpoint) struct Budget {
     left: Cell<usize>,
     /// The length of the file.

@@ -81,7 +81,7 @@ fn make_ordered_dict(heap: &mut Heap<'_>, pairs: Value) -> Result<Value, String>
     while let Some(&pair) = heap.sequence(pairs).and_then(|pairs| pairs.get(next)) {
         match heap.sequence(pair) {
             Some(&[key, value]) => heap.set(place, &[key, value])?,
-            _ => return Err("the pickle makes a dict of something else than pairs".to_owned()),
+            _ => return Err("the pickle makes a dict of something other than pairs".to_owned()),
         }
         next += 1;
     }

@@ -48,7 +48,7 @@ impl Kind {
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::None => "None",
-            Self::Bool(_) => "a truth value",
+            Self::Bool(_) => "a boolean",
             Self::Number => "a number",
             Self::Bytes => "bytes",
             Self::Set => "a set",
@@ -233,7 +233,7 @@ pub(super) fn describe(module: &str, name: &str) -> String {
     }
 }
 
-/// What to save instead of an unsupported tensor.
+/// A suggestion for what to save instead of an unsupported tensor.
 pub(super) fn suggest_instead(module: &str, name: &str) -> Option<String> {
     let (_, instead) = tensor(module, name)?;
     Some(format!("which is not supported; save {instead} instead"))

@@ -43,7 +43,7 @@ pub(super) fn state(
             Some(name) => tensors.insert(name, heap.tensor(tensor))?,
             None => {
                 let what = heap.describe(key);
-                let problem = format!("a tensor lies under {what} instead of a name");
+                let problem = format!("a tensor is stored under {what} instead of a name");
                 return Err(FormatError::Unsupported(problem));
             }
         }
@@ -122,7 +122,7 @@ pub(super) fn find(heap: &Heap<'_>, root: Value, path: &str) -> Result<Value, Fo
     }
 }
 
-/// What is wrong with a dict that holds more than tensors.
+/// The problem with a dict that holds more than tensors.
 ///
 /// A module's extra state (`…_extra_state`) may be anything; unless it is a tensor, it is skipped.
 fn describe_mixed(heap: &Heap<'_>, dict: u32, entry: Option<&str>) -> Option<String> {

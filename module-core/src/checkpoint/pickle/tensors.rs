@@ -45,7 +45,7 @@ impl Lazy {
     }
 }
 
-/// What to do about tensors with more elements than there are.
+/// The remedy for tensors with more elements than their storage has.
 const ALLOW: &str =
     "save `tensor.contiguous()`, or allow it by `ReadOptions::new().expanded(true)`";
 

@@ -157,7 +157,7 @@ mod unix {
     }
 
     #[test]
-    fn links_in_a_directory_are_replaced_and_what_they_point_to_stays() {
+    fn links_in_a_directory_are_replaced_and_their_targets_stay() {
         let scratch = Scratch::new("planted");
         let outside = scratch.file("outside");
         std::fs::write(&outside, b"mine").unwrap();

@@ -73,7 +73,7 @@ impl Pipeline {
     ///
     /// # Errors
     ///
-    /// [`ParallelError::Stages`]: fewer layers than ranks; no micro-batches; other layers than on rank 0.
+    /// [`ParallelError::Stages`]: fewer layers than ranks; no micro-batches; layers that differ from those on rank 0.
     pub fn new(layers: Sequential, comm: Arc<dyn Comm>, micro_batches: usize) -> Result<Self> {
         let (count, ranks) = (layers.len(), comm.size());
         let more = count % ranks;
@@ -85,8 +85,8 @@ impl Pipeline {
     ///
     /// # Errors
     ///
-    /// [`ParallelError::Stages`]: not one number of at least 1 for each rank, or another sum than the number of layers; no
-    /// micro-batches; other layers than on rank 0.
+    /// [`ParallelError::Stages`]: not one number of at least 1 for each rank, or a sum that differs from the number of
+    /// layers; no micro-batches; layers that differ from those on rank 0.
     pub fn with_stages(
         layers: Sequential,
         counts: &[usize],
@@ -274,7 +274,7 @@ impl Pipeline {
         }
     }
 
-    /// What the last rank gives, on every rank.
+    /// The value of the last rank, on every rank.
     fn share_last(&self, value: Option<Tensor>) -> Result<Tensor> {
         let own = value.unwrap_or_else(|| Tensor::from([0_u8; 0]));
         let last = self.comm.all_gather(&own)?.pop();
@@ -299,7 +299,7 @@ impl Pipeline {
     }
 }
 
-/// What a stage keeps of a micro-batch until its backward pass.
+/// The tensors that a stage keeps of a micro-batch until its backward pass.
 struct Passed {
     input: Tensor,
     /// The activations that it has sent, or the last stage's part of the loss.

@@ -1,4 +1,4 @@
-/// What a rank of a [`Pipeline`](super::Pipeline) does next, with the number of the micro-batch.
+/// The next action of a rank of a [`Pipeline`](super::Pipeline), with the number of the micro-batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineAction {
     /// The forward pass of its layers.

@@ -1,4 +1,4 @@
-//! What rank 0 writes about the parts of all ranks.
+//! The index that rank 0 writes, which describes the parts of all ranks.
 
 use module_nn::Snapshot;
 use module_nn::prelude::*;

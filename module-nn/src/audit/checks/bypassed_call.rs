@@ -25,7 +25,7 @@ impl Check for BypassedCall {
             }
             let finding = Finding::warning(FindingKind::BypassedCall, &known.path)
                 .message("its parameters were used, and it was never called, so that its hooks did not run")
-                .cause("`forward` was called in the place of `call`, or another module used the parameters")
+                .cause("`forward` was called instead of `call`, or another module used the parameters")
                 .cure("write `self.layer.call(x)`");
             findings.push(finding);
         }

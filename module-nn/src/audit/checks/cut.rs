@@ -31,7 +31,7 @@ impl Check for CutGraph {
                 let below = record.name_call(&step.calls[cut.below]);
                 let finding = Finding::error(FindingKind::CutGraph, path)
                     .message(format!(
-                        "its result goes into {below} without its graph: no gradient comes back to {lost}"
+                        "its result goes into {below} without its graph: no gradient reaches {lost}"
                     ))
                     .cause("it was detached on the way, by `detach`, under `no_grad` or by a copy of its values")
                     .cure(

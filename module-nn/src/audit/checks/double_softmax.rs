@@ -53,7 +53,7 @@ impl Check for DoubleSoftmax {
                 findings.push(
                     Finding::error(FindingKind::DoubleSoftmax, path)
                         .message(format!(
-                            "`{}` is given the result of a softmax, and applies one itself",
+                            "`{}` gets the result of a softmax, and applies one itself",
                             info.name
                         ))
                         .cause(match by_graph {

@@ -37,7 +37,7 @@ impl Check for InputIndependentLoss {
             let finding = Finding::error(FindingKind::InputIndependentLoss, path)
                 .message("it gives the same output for every row of its input, in each step")
                 .cause("the input is not used, is multiplied by zero, or every unit of a layer between is silent")
-                .cure("follow the input through `forward`; look at the scale by which it is normalized");
+                .cure("follow the input through `forward`; check the scale by which it is normalized");
             findings.push(finding);
         }
     }

@@ -80,7 +80,7 @@ impl Check for NonFiniteValue {
                     finding(&record.modules[module].path)
                         .message(format!("{name} is given NaN; {symptom}"))
                         .cause("it is in the data, or comes of how that is prepared: a missing value, a division by zero")
-                        .cure("look at the data, and at the deviation by which it is normalized")
+                        .cure("check the data, and the deviation by which it is normalized")
                 }
                 (None, None, None) => {
                     let module = backward();

@@ -20,7 +20,7 @@ impl Check for PrecisionLoss {
         findings.extend(losses.map(|(terms, dtype)| {
             Finding::warning(FindingKind::PrecisionLoss, "")
                 .message(format!("the loss is a sum of {terms} terms, added one by one in {dtype}"))
-                .cause("each addition rounds the sum so far, and small terms are lost beside it")
+                .cause("each addition rounds the sum so far, and small terms are lost")
                 .cure("turn the terms into float32 before they are added, or stack them and take one sum")
                 .number("terms", terms as f64)
         }));
@@ -34,7 +34,7 @@ impl Check for PrecisionLoss {
             let dtype = known.parameter.dtype();
             let finding = Finding::warning(FindingKind::PrecisionLoss, &known.path)
                 .message(format!("the gradients of {passes} backward passes are added in {dtype}"))
-                .cause("each addition rounds the gradient so far, and small ones are lost beside it")
+                .cause("each addition rounds the gradient so far, and small ones are lost")
                 .cure("keep parameters in float32 and use `autocast`, or make fewer and larger batches")
                 .number("passes", passes as f64);
             findings.push(finding);

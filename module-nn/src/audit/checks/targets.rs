@@ -19,12 +19,12 @@ const ENOUGH: usize = 16;
 /// How far a target may be out of range, because resizing and mixing targets rounds.
 const ROUNDING: f64 = 1e-5;
 
-/// What the targets of a loss are.
+/// The meaning of the targets of a loss.
 #[derive(Clone, Copy, PartialEq)]
 enum Meaning {
     Classes,
     Probabilities,
-    /// What the prediction should approach.
+    /// Numbers that the prediction should approach.
     Numbers,
 }
 
@@ -136,7 +136,7 @@ impl Targets {
         self.least < self.greatest
     }
 
-    /// What is wrong with the targets of a loss, unless another loss has sound or varying targets.
+    /// The problem with the targets of a loss, unless another loss has sound or varying targets.
     fn finding(&self, path: &str, loss: &str, is_alone: bool) -> Option<Finding> {
         let Self {
             meaning,

@@ -233,7 +233,7 @@ impl CsvConfig {
     }
 }
 
-/// What is known about the columns.
+/// The known facts about the columns.
 struct Header {
     names: Option<Vec<String>>,
     width: usize,

@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// What follows a cell.
+/// The end of a cell.
 enum Behind {
     Delimiter,
     EndOfRow,

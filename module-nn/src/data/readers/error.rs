@@ -27,7 +27,7 @@ pub enum ReaderError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: Box<ReaderError>,
     },
 
@@ -38,7 +38,7 @@ pub enum ReaderError {
     Format {
         /// The format.
         format: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 
@@ -46,7 +46,7 @@ pub enum ReaderError {
     TooShort {
         /// The format.
         format: &'static str,
-        /// What the bytes should be.
+        /// The expected content of the bytes.
         what: &'static str,
         /// How many there should be.
         expected: u64,
@@ -84,7 +84,7 @@ pub enum ReaderError {
         name: Option<String>,
         /// The text of the cell.
         text: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
 
@@ -92,7 +92,7 @@ pub enum ReaderError {
     Line {
         /// The line of the file, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 

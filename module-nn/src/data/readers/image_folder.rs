@@ -179,10 +179,7 @@ fn walk(
         .canonicalize()
         .map_err(|error| ReaderError::Io(error).of_file(folder))?;
     if above.contains(&real) {
-        return Err(refuse(
-            folder,
-            "links lead from it around to itself; remove one",
-        ));
+        return Err(refuse(folder, "its links form a cycle; remove one"));
     }
     above.push(real);
     let mut files = Vec::new();

@@ -131,12 +131,12 @@ pub struct RandomGrayscale {
 }
 
 impl RandomGrayscale {
-    /// With a probability of 0.1.
+    /// Makes the transform with a probability of 0.1.
     pub fn new() -> Self {
         Self { p: 0.1 }
     }
 
-    /// With probability `p`.
+    /// Makes the transform with probability `p`.
     ///
     /// # Errors
     ///

@@ -14,12 +14,12 @@ macro_rules! flips {
         }
 
         impl $name {
-            /// With probability one half.
+            /// Makes the transform with probability one half.
             pub fn new() -> Self {
                 Self { p: 0.5 }
             }
 
-            /// With probability `p`.
+            /// Makes the transform with probability `p`.
             ///
             /// # Errors
             ///

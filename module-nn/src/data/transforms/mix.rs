@@ -64,7 +64,8 @@ pub struct CutMix {
 macro_rules! mixes {
     ($($name:ident)+) => {$(
         impl $name {
-            /// With the parameter of the distribution (torchvision's default is 1) and the number of classes.
+            /// Makes the transform with the parameter of the distribution (torchvision's default is 1) and the number
+            /// of classes.
             ///
             /// # Errors
             ///

@@ -17,7 +17,7 @@ pub(super) struct Node {
     pub(super) role: Role,
     /// The type of the module, or another label.
     pub(super) kind: String,
-    /// What distinguishes it from others of its type.
+    /// The name that distinguishes it from others of its type.
     pub(super) name: String,
     /// The tooltip.
     pub(super) about: String,

@@ -8,7 +8,7 @@ use super::ConvConfig;
 use crate::layers::PaddingMode;
 
 impl<const N: usize> ConvConfig<N> {
-    /// What differs from the defaults, as PyTorch prints it.
+    /// Prints the arguments that differ from the defaults, as PyTorch does.
     pub(in crate::layers) fn print(
         &self,
         f: &mut fmt::Formatter<'_>,

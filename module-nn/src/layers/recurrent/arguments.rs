@@ -96,7 +96,7 @@ impl RecurrentArguments {
             .collect()
     }
 
-    /// What differs from the defaults, as PyTorch prints it.
+    /// Prints the arguments that differ from the defaults, as PyTorch does.
     pub(super) fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RecurrentArguments {
             input_size,

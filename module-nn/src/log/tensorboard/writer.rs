@@ -204,7 +204,7 @@ impl SummaryWriter {
         check_names(metrics)?;
         let mut seen = std::collections::HashSet::new();
         if let Some((name, _)) = hparams.iter().find(|(name, _)| !seen.insert(name)) {
-            let problem = "stands twice; give each hyper-parameter once";
+            let problem = "occurs twice; give each hyperparameter once";
             return Err(Error::argument("add_hparams", "hparams", name, problem));
         }
         let mut file = EventFile::create(&self.log_dir.join(run_name))?;

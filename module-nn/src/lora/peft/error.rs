@@ -28,17 +28,17 @@ use module_core::error::{passage, quote};
 pub enum PeftError {
     /// An `adapter_config.json` that is not JSON, or in which a field has a value of another type.
     Json {
-        /// What is wrong, and where.
+        /// The problem, and where it is.
         problem: String,
     },
 
-    /// A field whose value has another meaning here, or none.
+    /// A field whose value means something else here, or nothing.
     Field {
         /// The field.
         field: String,
         /// Its value, as JSON.
         value: String,
-        /// What is wrong with it, and what to do.
+        /// The problem with it, and a remedy.
         problem: String,
     },
 }

@@ -227,7 +227,7 @@ fn check_layers(targets: &TargetModules, layers: &[usize], patterns: &[String]) 
         return refused("layers_to_transform", layers.into(), problem);
     }
     if !patterns.is_empty() && layers.is_empty() {
-        let problem = "it says where the numbers of `layers_to_transform` stand; give them too";
+        let problem = "it locates the numbers of `layers_to_transform`; give them too";
         return refused("layers_pattern", patterns.into(), problem);
     }
     Ok(())

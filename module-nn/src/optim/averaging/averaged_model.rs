@@ -161,8 +161,8 @@ impl<R: AveragingRule> AveragedModel<R> {
     ///
     /// # Errors
     ///
-    /// A model with other tensors than the average was built with ([`AveragingError::Tensors`]), one whose values are
-    /// swapped ([`AveragingError::Swapped`]), not enough memory; then the average is unchanged.
+    /// A model whose tensors differ from those that the average was built with ([`AveragingError::Tensors`]), one whose
+    /// values are swapped ([`AveragingError::Swapped`]), not enough memory; then the average is unchanged.
     #[doc(alias = "update_parameters")]
     pub fn update(&mut self, model: &dyn Module) -> Result<()> {
         let now = Tensors::of(model);

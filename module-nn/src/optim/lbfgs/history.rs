@@ -1,4 +1,4 @@
-//! What L-BFGS keeps between iterations, and the direction that it computes from it.
+//! The history that L-BFGS keeps between iterations, and the direction that it computes from it.
 
 use std::collections::VecDeque;
 

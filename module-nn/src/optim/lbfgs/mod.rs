@@ -135,7 +135,7 @@ impl LBFGSConfig {
 impl LBFGS {
     const NAME: &'static str = "LBFGS";
 
-    /// With PyTorch's defaults for the other options.
+    /// Makes the optimizer with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -35,8 +35,8 @@ pub type ConstantLR = RuleSchedule<ConstantLRConfig>;
 config! {
     /// The arguments of [`ConstantLR`].
     ///
-    /// No schedule is built with a factor outside `[0, 1]`. With a factor of 0 the learning rates cannot be restored: the
-    /// step to `total_iters` is an error.
+    /// It is an error to build a schedule with a factor outside `[0, 1]`. With a factor of 0 the learning rates cannot
+    /// be restored: the step to `total_iters` is an error.
     pub struct ConstantLRConfig {
         optional {
             /// The factor of the learning rates.
@@ -48,7 +48,7 @@ config! {
 }
 
 impl ConstantLR {
-    /// With PyTorch's defaults.
+    /// Makes the schedule with PyTorch's defaults.
     ///
     /// # Errors
     ///

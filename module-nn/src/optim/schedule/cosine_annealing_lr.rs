@@ -39,7 +39,7 @@ pub type CosineAnnealingLR = RuleSchedule<CosineAnnealingLRConfig>;
 config! {
     /// The arguments of [`CosineAnnealingLR`].
     ///
-    /// No schedule is built with a `t_max` of 0.
+    /// It is an error to build a schedule with a `t_max` of 0.
     ///
     /// # Example
     ///
@@ -67,7 +67,7 @@ config! {
 }
 
 impl CosineAnnealingLR {
-    /// With PyTorch's default for the rest.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

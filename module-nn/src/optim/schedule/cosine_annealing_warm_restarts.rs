@@ -52,7 +52,7 @@ pub struct CosineAnnealingWarmRestarts {
 config! {
     /// The arguments of [`CosineAnnealingWarmRestarts`].
     ///
-    /// No schedule is built with a `t_0` or `t_mult` of 0.
+    /// It is an error to build a schedule with a `t_0` or `t_mult` of 0.
     ///
     /// # Example
     ///
@@ -134,7 +134,7 @@ impl Formula for Cosine {
 }
 
 impl CosineAnnealingWarmRestarts {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -83,7 +83,8 @@ pub enum CyclicScaleMode {
 config! {
     /// The arguments of [`CyclicLR`].
     ///
-    /// No schedule is built with a `step_size_up` of 0, or with a number of values that differs from the groups.
+    /// It is an error to build a schedule with a `step_size_up` of 0, or with a number of values that differs from the
+    /// groups.
     ///
     /// # Example
     ///
@@ -279,7 +280,7 @@ impl Formula for Cyclic {
 }
 
 impl CyclicLR {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

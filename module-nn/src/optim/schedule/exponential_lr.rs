@@ -47,7 +47,7 @@ config! {
 }
 
 impl ExponentialLR {
-    /// With this factor.
+    /// Makes the schedule with this factor.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ pub type LinearLR = RuleSchedule<LinearLRConfig>;
 config! {
     /// The arguments of [`LinearLR`].
     ///
-    /// No schedule is built with a `start_factor` outside `(0, 1]` or an `end_factor` outside `[0, 1]`.
+    /// It is an error to build a schedule with a `start_factor` outside `(0, 1]` or an `end_factor` outside `[0, 1]`.
     pub struct LinearLRConfig {
         optional {
             /// The initial factor of the learning rates.
@@ -53,7 +53,7 @@ config! {
 }
 
 impl LinearLR {
-    /// With PyTorch's defaults.
+    /// Makes the schedule with PyTorch's defaults.
     ///
     /// # Errors
     ///

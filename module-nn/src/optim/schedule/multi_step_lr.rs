@@ -46,7 +46,7 @@ config! {
 }
 
 impl MultiStepLR {
-    /// With PyTorch's default for the rest.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -65,8 +65,8 @@ pub enum AnnealStrategy {
 config! {
     /// The arguments of [`OneCycleLR`].
     ///
-    /// No schedule is built with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are not above 0 or are
-    /// infinite, or a number of values that differs from the groups.
+    /// It is an error to build a schedule with a `total_steps` of 0, a `pct_start` outside `[0, 1]`, divisors that are
+    /// not above 0 or are infinite, or a number of values that differs from the groups.
     ///
     /// # Example
     ///
@@ -277,7 +277,7 @@ impl Formula for OneCycle {
 }
 
 impl OneCycleLR {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ config! {
 }
 
 impl PolynomialLR {
-    /// With PyTorch's defaults.
+    /// Makes the schedule with PyTorch's defaults.
     ///
     /// # Errors
     ///

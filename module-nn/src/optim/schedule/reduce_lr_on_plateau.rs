@@ -71,7 +71,8 @@ pub enum ThresholdMode {
 config! {
     /// The arguments of [`ReduceLROnPlateau`].
     ///
-    /// No schedule is built with a factor of 1 or more, or a number of values that differs from the groups.
+    /// It is an error to build a schedule with a factor of 1 or more, or a number of values that differs from the
+    /// groups.
     ///
     /// # Example
     ///
@@ -180,7 +181,7 @@ impl ReduceLROnPlateauConfig {
 }
 
 impl ReduceLROnPlateau {
-    /// With PyTorch's defaults.
+    /// Makes the schedule with PyTorch's defaults.
     ///
     /// # Errors
     ///

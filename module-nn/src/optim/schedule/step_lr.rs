@@ -34,7 +34,7 @@ pub type StepLR = RuleSchedule<StepLRConfig>;
 config! {
     /// The arguments of [`StepLR`].
     ///
-    /// No schedule is built with a `step_size` of 0.
+    /// It is an error to build a schedule with a `step_size` of 0.
     pub struct StepLRConfig {
         required {
             /// The number of epochs between changes.
@@ -48,7 +48,7 @@ config! {
 }
 
 impl StepLR {
-    /// With PyTorch's default for the rest.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

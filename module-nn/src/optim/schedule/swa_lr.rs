@@ -41,7 +41,7 @@ pub type SWALR = RuleSchedule<SWALRConfig>;
 config! {
     /// The arguments of [`SWALR`].
     ///
-    /// No schedule is built with negative rates, or a number of rates that differs from the groups.
+    /// It is an error to build a schedule with negative rates, or a number of rates that differs from the groups.
     pub struct SWALRConfig {
         required {
             /// The final learning rate, or one for each group.
@@ -57,7 +57,7 @@ config! {
 }
 
 impl SWALR {
-    /// With PyTorch's defaults for the other options.
+    /// Makes the schedule with PyTorch's defaults for the other options.
     ///
     /// # Errors
     ///

@@ -44,7 +44,7 @@ pub type WarmupCosine = RuleSchedule<WarmupCosineConfig>;
 config! {
     /// The arguments of [`WarmupCosine`].
     ///
-    /// No schedule is built with a warm-up longer than the total, or a `min_lr` below 0.
+    /// It is an error to build a schedule with a warm-up longer than the total, or a `min_lr` below 0.
     pub struct WarmupCosineConfig {
         required {
             /// The number of warm-up steps.
@@ -60,7 +60,7 @@ config! {
 }
 
 impl WarmupCosine {
-    /// With a minimum learning rate of 0.
+    /// Makes the schedule with a minimum learning rate of 0.
     ///
     /// # Errors
     ///

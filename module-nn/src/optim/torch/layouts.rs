@@ -1,6 +1,6 @@
-//! What PyTorch's optimizers save: the options of a group and the tensors of a state, in PyTorch's order.
+//! The states that PyTorch's optimizers save: the options of a group and the tensors of a state, in PyTorch's order.
 
-/// What a PyTorch optimizer saves.
+/// The state that a PyTorch optimizer saves.
 pub(super) struct Layout {
     pub(super) options: &'static [(&'static str, Setting)],
     pub(super) state: &'static [(&'static str, Slot)],

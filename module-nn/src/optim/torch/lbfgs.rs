@@ -98,7 +98,7 @@ impl LBFGS {
         ]
     }
 
-    /// What is kept between iterations.
+    /// The values that are kept between iterations.
     fn kept(&self) -> Result<TorchObject> {
         let history = &self.history;
         let count = |n: u64| TorchObject::Int(i64::try_from(n).unwrap_or(i64::MAX));

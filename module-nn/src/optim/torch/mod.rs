@@ -160,7 +160,7 @@ impl<R: UpdateRule> RuleOptimizer<R> {
     }
 }
 
-/// What PyTorch's optimizer of this name saves.
+/// The state that PyTorch's optimizer of this name saves.
 fn layout<R: UpdateRule>(op: &'static str) -> Result<&'static Layout> {
     let problem = || "PyTorch has no such optimizer; save it with `TrainingCheckpoint`".to_owned();
     layout_of(R::NAME).ok_or_else(|| torch_error::<R>(op, problem()))

@@ -64,9 +64,7 @@ pub(super) fn read<R: UpdateRule>(
         };
         for (position, path) in positions(optimizer, number, group, saved)? {
             if paths.insert(position, path).is_some() {
-                return fail::<R, _>(format!(
-                    "position {position} is in two places of the groups"
-                ));
+                return fail::<R, _>(format!("position {position} occurs twice in the groups"));
             }
         }
         if let Some(options) = options.get_mut(number) {

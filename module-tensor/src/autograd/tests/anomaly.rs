@@ -73,7 +73,7 @@ fn recorded_passes_and_passes_for_inputs_are_looked_at() {
 }
 
 #[test]
-fn what_comes_from_outside_is_not_blamed_on_an_operation() {
+fn gradients_from_outside_are_not_blamed_on_an_operation() {
     let x = leaf(&[1.0, 2.0]);
     let y = x.mul(2.0).unwrap();
     let bad = Tensor::from([1.0, f64::NAN]);

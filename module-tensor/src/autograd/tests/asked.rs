@@ -34,7 +34,7 @@ fn take(log: &Log) -> Vec<[bool; 2]> {
 }
 
 #[test]
-fn only_what_leads_to_the_inputs_is_asked_for() -> Result<()> {
+fn only_gradients_on_the_way_to_the_inputs_are_computed() -> Result<()> {
     let (x, y) = (leaf(&[2.0]), leaf(&[3.0]));
     let squared = x.mul(&x)?;
     let (z, log) = sum(&squared, &y)?;
@@ -80,7 +80,7 @@ fn a_leaf_that_collects_nothing_is_not_asked_for() -> Result<()> {
 }
 
 #[test]
-fn products_and_convolutions_compute_what_is_asked_for() -> Result<()> {
+fn products_and_convolutions_compute_only_requested_gradients() -> Result<()> {
     let tracked = |shape: &[usize]| Tensor::randn(shape, DType::F64)?.with_grad();
     let (x, w, k) = (
         tracked(&[3, 4])?,

@@ -56,7 +56,7 @@ fn a_hook_gives_a_gradient_that_fits() {
 }
 
 #[test]
-fn what_nothing_tracks_has_no_gradient_to_watch() {
+fn untracked_tensors_have_no_gradient_to_watch() {
     let x = Tensor::from([1.0_f64]);
     for error in [
         x.register_hook(|_| Ok(None)).unwrap_err(),

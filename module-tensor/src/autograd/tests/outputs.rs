@@ -32,8 +32,8 @@ impl Function for Both {
 fn both(x: &Tensor) -> ([Tensor; 3], Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let outputs = no_grad(|| {
-        let places = Tensor::from([0_i64, 1]);
-        Ok::<_, Error>([x.mul(2.0)?, x.mul(x)?, places])
+        let positions = Tensor::from([0_i64, 1]);
+        Ok::<_, Error>([x.mul(2.0)?, x.mul(x)?, positions])
     });
     let outputs = Tensor::record_outputs(outputs.unwrap(), [x], |_| Both {
         x: x.clone(),
@@ -49,8 +49,8 @@ fn values(x: &Tensor) -> Vec<f64> {
 #[test]
 fn a_function_is_asked_once_for_the_gradients_of_all_outputs() -> Result<()> {
     let x = leaf(&[3.0, 5.0]);
-    let ([double, square, places], runs) = both(&x);
-    assert!(!places.requires_grad());
+    let ([double, square, positions], runs) = both(&x);
+    assert!(!positions.requires_grad());
     double.add(&square)?.sum(..)?.backward()?;
     assert_eq!(values(&x), [8.0, 12.0]);
     assert_eq!(runs.load(Ordering::Relaxed), 1);

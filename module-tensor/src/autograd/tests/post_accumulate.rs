@@ -40,7 +40,7 @@ fn it_runs_once_after_the_last_contribution_and_before_the_pass_goes_on() -> Res
 }
 
 #[test]
-fn it_sees_what_the_hooks_of_the_tensor_left_and_the_sum_with_what_was_there() -> Result<()> {
+fn it_gets_the_accumulated_gradient_after_the_hooks_of_the_tensor() -> Result<()> {
     let x = leaf(&[1.0]);
     let _scale = x.register_hook(|grad| grad.mul(10.0).map(Some))?;
     let seen = Log::default();

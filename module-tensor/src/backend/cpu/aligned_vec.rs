@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_callers_are_what_they_were() {
+    fn vectors_of_callers_stay_unchanged() {
         let values = AlignedVec::from(vec![1_i64, 2, 3]);
         assert_eq!(*values, [1, 2, 3]);
         let (memory, start, origin) = values.into_parts();

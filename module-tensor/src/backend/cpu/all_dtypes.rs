@@ -1,4 +1,4 @@
-//! Comparisons and reductions, for all dtypes that are computed with: numbers and truth values.
+//! Comparisons and reductions, for all dtypes that are computed with: numbers and booleans.
 
 use super::half_sums::sum_rows;
 use super::map::{is_wide, through_wide};

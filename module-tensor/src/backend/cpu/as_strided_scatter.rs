@@ -33,7 +33,7 @@ pub(super) fn as_strided_scatter(
         layout: Layout::contiguous(Shape::from(1)),
     };
     by_width([x, fill], |[x, fill]| {
-        dispatch_moved!("place", x.storage.dtype(), T => {
+        dispatch_moved!("as_strided_scatter", x.storage.dtype(), T => {
             check_allocatable::<T>(numel)?;
             let value = elements::<T>(&fill)?.first().copied().unwrap_or_default();
             Ok(CpuStorage::wrap(surrounded(&x, layout, numel, value)?))
@@ -41,7 +41,7 @@ pub(super) fn as_strided_scatter(
     })
 }
 
-/// Elements `fill` around those of `x`, each of which has a place of its own.
+/// Elements `fill` around those of `x`, each of which has a position of its own.
 fn surrounded<T: Element>(
     x: &Operand,
     layout: &Layout,

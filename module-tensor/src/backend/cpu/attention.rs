@@ -84,7 +84,9 @@ impl AttentionSizes {
         let blocks = (0..self.length).step_by(QUERIES).map(move |start| {
             let end = self.length.min(start + QUERIES);
             let seen = match causal {
-                Some(causal) => causal.seen(start, keys).start..causal.seen(end - 1, keys).end,
+                Some(causal) => {
+                    causal.visible(start, keys).start..causal.visible(end - 1, keys).end
+                }
                 None => 0..keys,
             };
             (start..end, seen)
@@ -107,7 +109,7 @@ fn apply_mask<'r, T: Float>(
     let Some(causal) = geometry.causal else {
         return row;
     };
-    let seen = causal.seen(query, first + row.len());
+    let seen = causal.visible(query, first + row.len());
     let (rest, after) = row.split_at_mut(seen.end - first);
     let (before, seen) = rest.split_at_mut(seen.start - first);
     before.fill(T::zero());

@@ -1,4 +1,4 @@
-//! What attention reads where it lies: matrices, and the mask that it adds to its scores.
+//! Operands that attention reads in place: matrices, and the mask that it adds to its scores.
 
 use super::float::Float;
 use super::lanes::update;

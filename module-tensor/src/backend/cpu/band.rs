@@ -58,7 +58,7 @@ mod tests {
     use crate::{Tensor, set_num_threads};
 
     #[test]
-    fn triangles_keep_what_is_on_their_side_by_any_number_of_threads() {
+    fn triangles_keep_the_elements_on_their_side_by_any_number_of_threads() {
         let large = if cfg!(miri) { [2, 5, 9] } else { [3, 190, 310] };
         for [batch, rows, columns] in [[1, 1, 1], [2, 4, 3], [2, 3, 5], [1, 0, 3], [1, 3, 0], large]
         {

@@ -1,7 +1,7 @@
 //! Products of matrices of `bf16` on processors that multiply pairs of them.
 //!
-//! Two neighbors along the inner dimension are read as one number of 32 bits, so that the factors are laid out like those of
-//! a product of `f32` of half the depth.
+//! Two neighbors along the inner dimension are read as one number of 32 bits, so that the factors are laid out like
+//! those of a product of `f32` of half the depth.
 
 use std::ops::Range;
 
@@ -21,8 +21,8 @@ const DEPTH: usize = 256;
 /// The columns that are packed at a time: with [`DEPTH`] pairs they fit in the second-level cache.
 const WIDTH: usize = 256;
 
-/// Adds the product of matrices to `out`, whose rows are contiguous. Every element adds `Σ` over blocks of twice [`DEPTH`]
-/// numbers, wherever it stands.
+/// Adds the product of matrices to `out`, whose rows are contiguous. Every element adds `Σ` over blocks of twice
+/// [`DEPTH`] numbers, wherever it stands.
 pub(super) fn add_product(dot: Bf16Dot, a: &Operand, b: &Operand, out: &mut [f32]) -> Result<()> {
     let (shape, steps) = (a.layout.shape(), a.layout.strides());
     let [mut a_copy, mut b_copy] = [const { Workspace::new() }; 2];
@@ -34,8 +34,8 @@ pub(super) fn add_product(dot: Bf16Dot, a: &Operand, b: &Operand, out: &mut [f32
     Ok(())
 }
 
-/// A factor whose elements are pairs of neighbors along the inner dimension, in its second place here, each in the bits of an
-/// `f32`: where it lies, or else copied.
+/// A factor whose elements are pairs of neighbors along the inner dimension, in its second position here, each in the
+/// bits of an `f32`: where it lies, or else copied.
 fn pairs<'a>(
     x: &'a Operand,
     [outer, inner]: [usize; 2],
@@ -195,7 +195,7 @@ mod tests {
                 let case = format!("{m} {k} {n} by {threads} threads");
                 let product = left.matmul(&columns.t()?)?;
                 assert_eq!(product.to_vec::<bf16>()?, expected(&|_| 0.0), "{case}");
-                // The same numbers in other places.
+                // The same numbers in other positions.
                 let left = left.t()?.contiguous()?.t()?;
                 let right = columns.t()?.contiguous()?;
                 let product = left.matmul(&right)?;

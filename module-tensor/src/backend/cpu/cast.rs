@@ -33,7 +33,7 @@ pub(super) fn cast(x: Operand, dtype: DType) -> Result<Storage> {
         DType::F16 => CpuStorage::wrap(map_slices(&x, f16::widen)?),
         DType::BF16 => CpuStorage::wrap(map_slices(&x, bf16::widen)?),
         DType::I32 => CpuStorage::wrap(map_slices(&x, i32::widen)?),
-        // A truth value is the byte 0 or 1.
+        // A boolean is the byte 0 or 1.
         DType::Bool | DType::U8 => {
             let bytes = Operand {
                 storage: CpuStorage::view(x.storage.clone(), DType::U8)?,
@@ -64,7 +64,7 @@ fn cast_on(storage: Storage, x: &Operand, dtype: DType) -> Result<Storage> {
 fn cast_complex(x: &Operand, dtype: DType) -> Result<Storage> {
     Ok(match dtype {
         DType::Complex64 => CpuStorage::wrap(to_vec::<Complex<f32>>(x)?),
-        // Nothing is lost that a truth value could hold.
+        // Nothing is lost that a boolean could hold.
         DType::Bool => {
             let truth = |v: Complex<f32>| v.re != 0.0 || v.im != 0.0;
             CpuStorage::wrap(map1(x, truth)?)

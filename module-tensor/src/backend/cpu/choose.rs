@@ -9,7 +9,7 @@ use crate::Result;
 use crate::layout::{Layout, Runs};
 use crate::zip::zip_mut3;
 
-/// What a choice gives: the elements of an operand, or one number.
+/// One alternative of a choice: the elements of an operand, or one number.
 #[derive(Clone, Copy)]
 pub(super) enum Branch<'a, T> {
     Elements(&'a Operand),

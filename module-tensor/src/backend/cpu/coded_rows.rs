@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_point_that_is_no_code_is_refused() {
+    fn a_zero_point_that_is_not_a_code_is_refused() {
         let mut parts = Int4Parts::quantize(&[0.5; 32], 32, DType::F32).unwrap();
         parts.zero_points[0] = 16;
         let error = Int4Storage::new(parts).err().unwrap().to_string();

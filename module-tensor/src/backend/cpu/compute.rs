@@ -126,6 +126,6 @@ pub(super) fn saved_elements<'a, T: Element>(
         return Ok(elements);
     }
     let problem =
-        format!("element(s) where {len} were kept; hand back what the forward pass returned");
+        format!("element(s) where {len} were saved; pass back the result of the forward pass");
     Err(Error::argument(op, "saved", elements.len(), problem))
 }

@@ -99,8 +99,8 @@ impl ConvSizes {
                 dilation: window.dilation,
             },
         };
-        // A large weight for a few places takes longer to turn than their gradients to spread.
-        let few = batch.saturating_mul(window.places()) < 128;
+        // A large weight for a few positions takes longer to turn than their gradients to spread.
+        let few = batch.saturating_mul(window.positions()) < 128;
         let better = turned.is_thin() || (turned.out_channels >= 8 && !few);
         (window.stride == [1; 3] && better).then_some(turned)
     }
@@ -188,7 +188,7 @@ impl ConvSizes {
 
     /// The elements of the whole output.
     fn output_len(&self) -> usize {
-        self.batch * self.groups * self.out_channels * self.window.places()
+        self.batch * self.groups * self.out_channels * self.window.positions()
     }
 
     /// Not by tiles.
@@ -199,7 +199,7 @@ impl ConvSizes {
             out_channels,
             ref window,
         } = *self;
-        let (rows, windows) = (window.rows(), window.places());
+        let (rows, windows) = (window.rows(), window.positions());
         // The elements of one sample and group.
         let (input, output, weight) = (
             window.input_len(),
@@ -322,7 +322,7 @@ impl ConvSizes {
     ) -> Result<()> {
         let (window, o) = (&self.window, self.out_channels);
         for tile in window.tiles() {
-            let (rows, windows) = (tile.rows.clone(), tile.places.clone());
+            let (rows, windows) = (tile.rows.clone(), tile.positions.clone());
             let columns = resized(buffer, rows.len().saturating_mul(windows.len()))?;
             match op {
                 ConvOp::Forward => {

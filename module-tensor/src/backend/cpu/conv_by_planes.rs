@@ -1,6 +1,6 @@
 //! Convolutions whose windows are read where planes have them.
 //!
-//! What all positions of the output see for one element of the kernel is one stretch of the planes, so that windows are not
+//! What all positions of the output read for one element of the kernel is one stretch of the planes, so that windows are not
 //! copied and sums not transposed. Between the lines of the output lie some positions that belong to none.
 
 use super::aligned_vec::Workspace;
@@ -66,7 +66,7 @@ impl ConvSizes {
             slices: (0..depth).map(|slice| slice * pitch).collect(),
             tiles: of_slice.div_ceil(T::COLUMNS),
             width,
-            positions: self.window.places(),
+            positions: self.window.positions(),
         };
         let (o, blocks) = (self.out_channels, self.batch * self.groups);
         let input_len = self.window.input_len();
@@ -145,7 +145,7 @@ impl ConvSizes {
             return false;
         };
         let [rows, positions, o] =
-            [window.rows(), window.places(), self.out_channels].map(|size| size as f64);
+            [window.rows(), window.positions(), self.out_channels].map(|size| size as f64);
         let fill = FILL * window.input_len() as f64;
         let computed = (window.output[0] * of_slice.next_multiple_of(T::COLUMNS)) as f64;
         let channels = self.out_channels.next_multiple_of(ROWS) as f64;

@@ -46,19 +46,19 @@ impl ConvSizes {
         (planes, buffer): (&Planes, &mut Vec<T>),
     ) -> Result<()> {
         let (window, width) = (&self.window, self.window.output[2]);
-        let places = planes.places;
-        let buffer = resized(buffer, planes.len.saturating_add(places))?;
+        let positions = planes.positions;
+        let buffer = resized(buffer, planes.len.saturating_add(positions))?;
         let (data, sums) = buffer.split_at_mut(planes.len);
         planes.fill(input, data);
         let mut taps: Vec<(T, usize)> = Vec::with_capacity(planes.starts.len());
         let weights = weight.chunks_exact(window.rows());
-        for (weight, out) in weights.zip(out.chunks_exact_mut(window.places())) {
+        for (weight, out) in weights.zip(out.chunks_exact_mut(window.positions())) {
             taps.clear();
             taps.extend(zip(weight, &planes.starts).map(|(&weight, &start)| (weight, start)));
             run_at_best_level(TapSums {
                 planes: data,
                 taps: &taps,
-                sums: &mut sums[..places],
+                sums: &mut sums[..positions],
             });
             for (out, &start) in out.chunks_exact_mut(width).zip(&planes.outputs) {
                 copy_line(&sums[start..][..width], out);
@@ -76,12 +76,12 @@ impl ConvSizes {
         (planes, buffer): (&Planes, &mut Vec<T>),
     ) -> Result<()> {
         let (window, width) = (&self.window, self.window.output[2]);
-        let places = planes.places;
-        let buffer = resized(buffer, planes.len.saturating_add(places))?;
+        let positions = planes.positions;
+        let buffer = resized(buffer, planes.len.saturating_add(positions))?;
         let (data, spread) = buffer.split_at_mut(planes.len);
         planes.fill(input, data);
         let mut sums = vec![T::zero(); planes.starts.len()];
-        let grads = grad.chunks_exact(window.places());
+        let grads = grad.chunks_exact(window.positions());
         for (grad, out) in grads.zip(out.chunks_exact_mut(window.rows())) {
             // Between the lines there stay zeros.
             for (grad, &start) in grad.chunks_exact(width).zip(&planes.outputs) {
@@ -90,7 +90,7 @@ impl ConvSizes {
             run_at_best_level(TapGradients {
                 planes: data,
                 starts: &planes.starts,
-                grad: &spread[..places],
+                grad: &spread[..positions],
                 sums: &mut sums,
             });
             let finite = |sum: &T| sum.times(T::zero()) == T::zero();
@@ -107,7 +107,7 @@ impl ConvSizes {
     /// Writes the output as lines of the input times one element of the weight each.
     fn write_shifted<T: Float>(&self, input: &[T], weight: &[T], out: &mut [T]) {
         let window = &self.window;
-        let (rows, windows, step) = (window.rows(), window.places(), window.stride[2]);
+        let (rows, windows, step) = (window.rows(), window.positions(), window.stride[2]);
         out.fill(T::zero());
         for channel in 0..self.out_channels {
             window.segments(&window.whole(), |row, line, start, length| {
@@ -123,7 +123,7 @@ impl ConvSizes {
     /// Adds the gradient of the weight as products of lines with lines.
     fn add_shifted_weights<T: Float>(&self, input: &[T], grad: &[T], out: &mut [T]) {
         let window = &self.window;
-        let grads = grad.chunks_exact(window.places());
+        let grads = grad.chunks_exact(window.positions());
         for (grad, out) in grads.zip(out.chunks_exact_mut(window.rows())) {
             self.add_shifted_weight(input, grad, out);
         }
@@ -132,7 +132,7 @@ impl ConvSizes {
     /// Adds the gradient of the input: lines of the gradient times one element of the weight each.
     fn add_shifted_input<T: Float>(&self, grad: &[T], weight: &[T], out: &mut [T]) {
         let window = &self.window;
-        let (rows, windows, step) = (window.rows(), window.places(), window.stride[2]);
+        let (rows, windows, step) = (window.rows(), window.positions(), window.stride[2]);
         for channel in 0..self.out_channels {
             window.segments(&window.whole(), |row, line, input, length| {
                 let weight = weight[channel * rows + row];

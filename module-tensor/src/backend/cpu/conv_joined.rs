@@ -24,7 +24,7 @@ struct Buffers<T> {
 impl ConvSizes {
     /// The number of samples that are processed together, if it is more than one.
     pub(super) fn joined_samples(&self) -> Option<usize> {
-        let windows = self.window.places();
+        let windows = self.window.positions();
         let small = windows <= SMALL && self.groups == 1 && !self.is_thin();
         let samples = WIDE.div_ceil(windows.max(1)).min(self.batch);
         (small && samples > 1).then_some(samples)
@@ -38,7 +38,7 @@ impl ConvSizes {
         samples: usize,
         out: &mut [T],
     ) -> Result<()> {
-        let output = samples * self.out_channels * self.window.places();
+        let output = samples * self.out_channels * self.window.positions();
         let input = samples * self.window.input_len();
         let steps = output * self.window.rows() / 16;
         let count = self.batch.div_ceil(samples);
@@ -59,7 +59,7 @@ impl ConvSizes {
         out: &mut [T],
         buffers: &mut Buffers<T>,
     ) -> Result<()> {
-        let (o, windows) = (self.out_channels, self.window.places());
+        let (o, windows) = (self.out_channels, self.window.positions());
         let joined = grad.len() / o;
         let output = resized(&mut buffers.output, grad.len())?;
         let grad = join(grad, o, windows, output);

@@ -1,7 +1,7 @@
 //! The input of a convolution with few channels, laid out for its kernel.
 //!
-//! The input lies in planes with zeros around it, such that what an element of the kernel sees, for all places
-//! of the output, is one stretch of memory, with some elements between the lines that belong to no place.
+//! The input lies in planes with zeros around it, such that what an element of the kernel reads, for all positions
+//! of the output, is one stretch of memory, with some elements between the lines that belong to no position.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
@@ -17,18 +17,18 @@ use crate::zip::zip_mut;
 pub(super) const MANY: usize = 64;
 pub(super) const FEW: usize = 16;
 
-/// How the input of a window lies in planes: one for each channel and each remainder of a place by the stride.
+/// How the input of a window lies in planes: one for each channel and each remainder of a position by the stride.
 pub(super) struct Planes {
     step: usize,
     /// The elements of all planes, and those that sums read beyond.
     pub(super) len: usize,
-    /// The elements from the first place of the output to the last, as the planes have them, in whole sums.
-    pub(super) places: usize,
-    /// Where the first element lies that each element of the kernel sees.
+    /// The elements from the first position of the output to the last, as the planes have them, in whole sums.
+    pub(super) positions: usize,
+    /// Where the first element lies that each element of the kernel reads.
     pub(super) starts: Vec<usize>,
     window: Window,
     sizes: Sizes,
-    /// The lines of a channel of the input that the kernel sees, and where the planes have them, once they are filled.
+    /// The lines of a channel of the input that the kernel reads, and where the planes have them, once they are filled.
     inputs: OnceLock<Vec<(usize, usize)>>,
     segments: Vec<Segment>,
     /// Where the planes have each line of the output.
@@ -46,7 +46,7 @@ struct Segment {
 
 /// The sizes of planes.
 struct Sizes {
-    /// The remainders by the stride that the kernel sees.
+    /// The remainders by the stride that the kernel reads.
     phases: [usize; 3],
     size: [usize; 3],
     plane: usize,
@@ -60,7 +60,7 @@ impl Planes {
             .is_some()
     }
 
-    /// The elements from the first place of a slice of the output to its last, and to the first of the next slice, as
+    /// The elements from the first position of a slice of the output to its last, and to the first of the next slice, as
     /// [planes](Self::new) have them.
     pub(super) fn slice(window: &Window) -> Option<[usize; 2]> {
         let sizes = Sizes::new(window)?;
@@ -76,11 +76,11 @@ impl Planes {
         let [depth, height, width] = window.output;
         let len = sizes.len(window)?;
         let line = |line: usize| sizes.line(line, height);
-        let places = line(depth * height - 1) + width;
+        let positions = line(depth * height - 1) + width;
         Some(Self {
             step: window.stride[2],
             len: len + MANY,
-            places: places.next_multiple_of(FEW),
+            positions: positions.next_multiple_of(FEW),
             starts: sizes.starts(window),
             inputs: OnceLock::new(),
             segments: sizes.segments(window),
@@ -143,7 +143,7 @@ impl Sizes {
         let mut phases = self.phases.into_iter();
         let planes = phases.try_fold(window.channels, usize::checked_mul)?;
         let len = self.plane.checked_mul(planes)?;
-        (len / 8 <= window.input_len() + window.places()).then_some(len)
+        (len / 8 <= window.input_len() + window.positions()).then_some(len)
     }
 
     fn starts(&self, window: &Window) -> Vec<usize> {
@@ -168,8 +168,8 @@ impl Sizes {
         let mut inputs = Vec::new();
         for line in 0..depth * height {
             let (y, z) = (line % height, line / height);
-            let places = (self.place(window, 0, z), self.place(window, 1, y));
-            if let (Some((pz, z)), Some((py, y))) = places {
+            let positions = (self.position(window, 0, z), self.position(window, 1, y));
+            if let (Some((pz, z)), Some((py, y))) = positions {
                 let plane = pz * self.phases[1] + py;
                 let first = plane * self.phases[2] * self.plane;
                 inputs.push((line, first + (z * self.size[1] + y) * self.size[2]));
@@ -178,11 +178,11 @@ impl Sizes {
         inputs
     }
 
-    /// The remainder and the place in a plane of index `i` of dimension `d`, if the kernel sees it.
-    fn place(&self, window: &Window, d: usize, i: usize) -> Option<(usize, usize)> {
+    /// The remainder and the position in a plane of index `i` of dimension `d`, if the kernel reads it.
+    fn position(&self, window: &Window, d: usize, i: usize) -> Option<(usize, usize)> {
         let i = i + window.padding[d];
-        let (phase, place) = (i % window.stride[d], i / window.stride[d]);
-        (phase < self.phases[d] && place < self.size[d]).then_some((phase, place))
+        let (phase, position) = (i % window.stride[d], i / window.stride[d]);
+        (phase < self.phases[d] && position < self.size[d]).then_some((phase, position))
     }
 
     fn segments(&self, window: &Window) -> Vec<Segment> {

@@ -1,5 +1,5 @@
-//! The windows of a convolution as a factor of a product: the elements that one element of the kernel sees, for all
-//! places of the output, are a row.
+//! The windows of a convolution as a factor of a product: the elements that one element of the kernel reads, for all
+//! positions of the output, are a row.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
@@ -27,31 +27,31 @@ struct Windows<'a, T> {
     planes: &'a Planes,
     /// The planes of each sample.
     data: &'a [T],
-    /// The places of one sample, and of a line of it.
-    places: usize,
+    /// The positions of one sample, and of a line of it.
+    positions: usize,
     width: usize,
     samples: usize,
 }
 
-/// Places that follow each other in a line of the output.
+/// Positions that follow each other in a line of the output.
 struct Segment {
     /// Where the planes have them, from where a row starts.
     from: usize,
-    /// Where they stand among the places asked for.
+    /// Where they stand among the positions asked for.
     to: usize,
     count: usize,
 }
 
 impl<T> Windows<'_, T> {
-    fn segments(&self, places: Range<usize>) -> impl Iterator<Item = Segment> {
-        let mut next = places.start;
+    fn segments(&self, positions: Range<usize>) -> impl Iterator<Item = Segment> {
+        let mut next = positions.start;
         std::iter::from_fn(move || {
-            let left = places.end.checked_sub(next).filter(|&left| left > 0)?;
-            let (sample, place) = (next / self.places, next % self.places);
-            let (line, column) = (place / self.width, place % self.width);
+            let left = positions.end.checked_sub(next).filter(|&left| left > 0)?;
+            let (sample, position) = (next / self.positions, next % self.positions);
+            let (line, column) = (position / self.width, position % self.width);
             let segment = Segment {
                 from: sample * self.planes.len + self.planes.outputs[line] + column,
-                to: next - places.start,
+                to: next - positions.start,
                 count: left.min(self.width - column),
             };
             next += segment.count;
@@ -66,21 +66,21 @@ impl<T: Float> Factor<T> for Windows<'_, T> {
     }
 
     fn columns(&self) -> usize {
-        self.samples * self.places
+        self.samples * self.positions
     }
 
     fn lines<'a>(
         &'a self,
         _: Level,
-        [rows, places]: [Range<usize>; 2],
+        [rows, positions]: [Range<usize>; 2],
         copy: &'a mut Workspace<T>,
     ) -> Lines<'a, T> {
-        let len = places.len();
+        let len = positions.len();
         let copy = copy.of(rows.len() * len);
         run_at_best_level(CopyLines {
             data: self.data,
             starts: &self.planes.starts[rows],
-            segments: &self.segments(places).collect::<Vec<_>>(),
+            segments: &self.segments(positions).collect::<Vec<_>>(),
             len,
             out: copy,
         });
@@ -90,18 +90,18 @@ impl<T: Float> Factor<T> for Windows<'_, T> {
     fn panels<'a>(
         &self,
         _: Level,
-        [rows, places]: [Range<usize>; 2],
+        [rows, positions]: [Range<usize>; 2],
         width: usize,
         copy: &'a mut Workspace<T>,
     ) -> &'a [T] {
         let starts = &self.planes.starts[rows];
-        let len = places.len().next_multiple_of(width) * starts.len();
+        let len = positions.len().next_multiple_of(width) * starts.len();
         // Whole vectors are copied, the last of them beyond the end.
         let copy = copy.of(len + width);
         let mut segments = Vec::with_capacity(width);
-        for (panel, first) in places.clone().step_by(width).enumerate() {
+        for (panel, first) in positions.clone().step_by(width).enumerate() {
             segments.clear();
-            segments.extend(self.segments(first..places.end.min(first + width)));
+            segments.extend(self.segments(first..positions.end.min(first + width)));
             let (data, segments) = (self.data, &*segments);
             let out = &mut copy[panel * starts.len() * width..][..starts.len() * width + width];
             match width {
@@ -156,12 +156,12 @@ impl<T: Float> Factor<T> for Transposed<'_, T> {
     fn lines<'a>(
         &'a self,
         level: Level,
-        [places, rows]: [Range<usize>; 2],
+        [positions, rows]: [Range<usize>; 2],
         copy: &'a mut Workspace<T>,
     ) -> Lines<'a, T> {
         let (mut memory, len) = (Workspace::new(), rows.len());
-        let copy = copy.of(places.len() * len);
-        let lines = self.0.lines(level, [rows, places], &mut memory);
+        let copy = copy.of(positions.len() * len);
+        let lines = self.0.lines(level, [rows, positions], &mut memory);
         columns_of_lines((0..len).map(|row| lines.line(row)), copy, len);
         Lines::new(copy, len)
     }
@@ -169,15 +169,15 @@ impl<T: Float> Factor<T> for Transposed<'_, T> {
     fn panels<'a>(
         &self,
         level: Level,
-        [places, rows]: [Range<usize>; 2],
+        [positions, rows]: [Range<usize>; 2],
         width: usize,
         copy: &'a mut Workspace<T>,
     ) -> &'a [T] {
         let (mut memory, len) = (Workspace::new(), rows.len());
-        let depth = places.len();
+        let depth = positions.len();
         let copy = copy.of(len.next_multiple_of(width) * depth);
         copy[len / width * width * depth..].fill(T::zero());
-        let lines = self.0.lines(level, [rows, places], &mut memory);
+        let lines = self.0.lines(level, [rows, positions], &mut memory);
         for (i, panel) in copy.chunks_exact_mut(width * depth).enumerate() {
             let rows = i * width..len.min((i + 1) * width);
             columns_of_lines(rows.map(|row| lines.line(row)), panel, width);
@@ -255,9 +255,9 @@ impl ConvSizes {
 
     /// How many samples one product has: small images are joined.
     pub(super) fn samples_of_product(&self) -> usize {
-        let places = self.window.places();
-        match places <= SMALL && self.groups == 1 {
-            true => WIDE.div_ceil(places).min(self.batch),
+        let positions = self.window.positions();
+        match positions <= SMALL && self.groups == 1 {
+            true => WIDE.div_ceil(positions).min(self.batch),
             false => 1,
         }
     }
@@ -271,8 +271,12 @@ impl ConvSizes {
         weight: &[T],
         out: &mut [T],
     ) -> Result<()> {
-        let (o, places, rows) = (self.out_channels, self.window.places(), self.window.rows());
-        let (input_len, len) = (samples * self.window.input_len(), samples * o * places);
+        let (o, positions, rows) = (
+            self.out_channels,
+            self.window.positions(),
+            self.window.rows(),
+        );
+        let (input_len, len) = (samples * self.window.input_len(), samples * o * positions);
         let steps = (len * rows) / 32;
         let count = (self.batch * self.groups).div_ceil(samples);
         parallel_for(count, steps, Items(out, len), &|range, out| {
@@ -292,10 +296,10 @@ impl ConvSizes {
                 }
                 let joined = joined.of(out.len());
                 multiply_factors(&weight, &windows, false, MatrixMut::new(joined, o));
-                for (sample, out) in out.chunks_exact_mut(o * places).enumerate() {
+                for (sample, out) in out.chunks_exact_mut(o * positions).enumerate() {
                     let channels = joined.chunks_exact(windows.columns());
-                    for (out, channel) in out.chunks_exact_mut(places).zip(channels) {
-                        copy_line(&channel[sample * places..][..places], out);
+                    for (out, channel) in out.chunks_exact_mut(positions).zip(channels) {
+                        copy_line(&channel[sample * positions..][..positions], out);
                     }
                 }
             }
@@ -311,9 +315,13 @@ impl ConvSizes {
         grad: &[T],
         out: &mut [T],
     ) -> Result<()> {
-        let (o, places, rows) = (self.out_channels, self.window.places(), self.window.rows());
+        let (o, positions, rows) = (
+            self.out_channels,
+            self.window.positions(),
+            self.window.rows(),
+        );
         let (groups, count) = (self.groups, self.batch.div_ceil(samples));
-        let steps = (self.batch * o * places).saturating_mul(rows) / 32;
+        let steps = (self.batch * o * positions).saturating_mul(rows) / 32;
         // The samples of each group one after the other, so that they are added in one order.
         parallel_for(groups, steps, Items(out, o * rows), &|range, mut out| {
             let mut memory = [const { Workspace::new() }; 2];
@@ -327,10 +335,10 @@ impl ConvSizes {
                     let input = &input[block * self.window.input_len()..];
                     let input = &input[..here * self.window.input_len()];
                     let windows = self.windows(planes, input, data);
-                    let grad = &grad[block * o * places..][..here * o * places];
+                    let grad = &grad[block * o * positions..][..here * o * positions];
                     let grad = match here {
                         1 => grad,
-                        _ => join(grad, o, places, joined.of(grad.len())),
+                        _ => join(grad, o, positions, joined.of(grad.len())),
                     };
                     let (grad, out) = (Matrix::new(grad, o), MatrixMut::new(out.at(i), o));
                     multiply_factors(&grad, &Transposed(&windows), step > 0, out);
@@ -355,24 +363,27 @@ impl ConvSizes {
         Windows {
             planes,
             data,
-            places: self.window.places(),
+            positions: self.window.positions(),
             width: self.window.output[2],
             samples: count,
         }
     }
 }
 
-/// `[samples, channels, places]` as `[channels, samples · places]`.
+/// `[samples, channels, positions]` as `[channels, samples · positions]`.
 pub(super) fn join<'a, T: Float>(
     x: &[T],
     channels: usize,
-    places: usize,
+    positions: usize,
     to: &'a mut [T],
 ) -> &'a [T] {
     let joined = x.len() / channels;
-    for (sample, x) in x.chunks_exact(channels * places).enumerate() {
-        for (channel, x) in x.chunks_exact(places).enumerate() {
-            copy_line(x, &mut to[channel * joined + sample * places..][..places]);
+    for (sample, x) in x.chunks_exact(channels * positions).enumerate() {
+        for (channel, x) in x.chunks_exact(positions).enumerate() {
+            copy_line(
+                x,
+                &mut to[channel * joined + sample * positions..][..positions],
+            );
         }
     }
     to

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_side_by_side_elsewhere_is_transposed() {
+    fn only_elements_that_are_adjacent_in_the_other_order_are_transposed() {
         let layout = |strides: [usize; 2]| {
             Layout::within(Shape::from([32, 32]), &strides, 0, 1 << 16).unwrap()
         };

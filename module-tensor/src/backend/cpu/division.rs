@@ -1,4 +1,4 @@
-//! Divisions that leave a rest, of tensors.
+//! Divisions of tensors with a remainder.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
@@ -11,11 +11,11 @@ use super::{BinaryOp, Operand, Storage};
 use crate::zip::{zip_mut, zip_mut2};
 use crate::{Result, Scalar};
 
-/// What is made of a division and of its rest with the sign of the dividend.
+/// A function of a division and of its remainder, which has the sign of the dividend.
 trait Finish: Copy + Sync {
-    fn of(self, a: f32, b: f32, rest: f32) -> f32;
+    fn of(self, a: f32, b: f32, remainder: f32) -> f32;
 
-    /// The same from the library's rest.
+    /// The same from the library's remainder.
     fn exactly(self, a: f32, b: f32) -> f32;
 }
 
@@ -24,8 +24,8 @@ struct Fmod;
 
 impl Finish for Fmod {
     #[inline(always)]
-    fn of(self, _: f32, _: f32, rest: f32) -> f32 {
-        rest
+    fn of(self, _: f32, _: f32, remainder: f32) -> f32 {
+        remainder
     }
 
     fn exactly(self, a: f32, b: f32) -> f32 {
@@ -38,8 +38,8 @@ struct Remainder;
 
 impl Finish for Remainder {
     #[inline(always)]
-    fn of(self, _: f32, b: f32, rest: f32) -> f32 {
-        rest.with_sign_of(b)
+    fn of(self, _: f32, b: f32, remainder: f32) -> f32 {
+        remainder.with_sign_of(b)
     }
 
     fn exactly(self, a: f32, b: f32) -> f32 {
@@ -52,8 +52,8 @@ struct FloorDivide;
 
 impl Finish for FloorDivide {
     #[inline(always)]
-    fn of(self, a: f32, b: f32, rest: f32) -> f32 {
-        a.floor_quotient(b, rest)
+    fn of(self, a: f32, b: f32, remainder: f32) -> f32 {
+        a.floor_quotient(b, remainder)
     }
 
     fn exactly(self, a: f32, b: f32) -> f32 {
@@ -127,9 +127,9 @@ impl<F: Finish> Loop for Pairs<'_, F> {
         // Iterators of three slices would keep the compiler from using vectors here.
         for i in 0..len {
             let (a, b) = (a[i], b[i]);
-            let (rest, is_right) = quick(a, b, a.abs() / b.abs());
+            let (remainder, is_right) = quick(a, b, a.abs() / b.abs());
             wrong |= u32::from(!is_right);
-            out[i] = self.finish.of(a, b, rest);
+            out[i] = self.finish.of(a, b, remainder);
         }
         wrong > 0
     }
@@ -152,9 +152,9 @@ impl<F: Finish> Loop for ByNumber<'_, F> {
         let reciprocal = b.abs().recip();
         let mut wrong = 0_u32;
         for (out, &a) in zip_mut(self.out, self.x) {
-            let (rest, is_right) = quick(a, b, a.abs() * reciprocal);
+            let (remainder, is_right) = quick(a, b, a.abs() * reciprocal);
             wrong |= u32::from(!is_right);
-            *out = finish.of(a, b, rest);
+            *out = finish.of(a, b, remainder);
         }
         wrong > 0
     }

@@ -11,11 +11,11 @@ use super::{CpuStorage, Operand, Storage};
 use crate::Result;
 use crate::zip::{zip_mut, zip_mut2};
 
-/// What a function of one element is applied to.
+/// The operand of an elementwise function.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     x: &'a Operand,
-    /// What its results are multiplied by, of the same shape and dtype.
+    /// The factor of its results, of the same shape and dtype.
     factor: Option<&'a Operand>,
 }
 

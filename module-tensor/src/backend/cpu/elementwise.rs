@@ -103,7 +103,7 @@ powers! {
     f64: double;
 }
 
-/// What a binary operation is applied to.
+/// The operands of a binary operation.
 trait Operands {
     fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
 

@@ -1,15 +1,15 @@
-//! What a division rounded toward 0 leaves.
+//! The remainder of a division rounded toward 0.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-/// The rest of `a`, exactly, with the sign of `a`.
+/// The exact remainder of `a`, with the sign of `a`.
 ///
-/// The library's function, which divides bit by bit, has the rest where the quotient is large or infinite.
+/// The library's function, which divides bit by bit, computes the remainder where the quotient is large or infinite.
 #[inline]
 pub(super) fn single(a: f32, b: f32) -> f32 {
     match quick(a, b, a.abs() / b.abs()) {
-        (rest, true) => rest,
+        (remainder, true) => remainder,
         (_, false) => a % b,
     }
 }
@@ -25,8 +25,8 @@ const LARGE: f32 = (1_u32 << 21) as f32;
 /// From here on, neighbors in `f32` are 1 apart.
 const WHOLE: f32 = (1_u32 << 23) as f32;
 
-/// The rest, exactly, with the sign of `a`, and whether that is what it is: the quotient of the magnitudes must be small,
-/// and the divisor finite. The quotient may be off by two units in the last place.
+/// The remainder, with the sign of `a`, and whether it is exact: the quotient of the magnitudes must be small, and the
+/// divisor finite. The quotient may be off by two units in the last place.
 ///
 /// A whole number next to the quotient has at most 22 bits, so that its product with the divisor is exact in `f64`, and so
 /// are the difference and the sum. If the whole number is the one above the quotient, the difference is negative, and the
@@ -37,7 +37,7 @@ pub(super) fn quick(a: f32, b: f32, quotient: f32) -> (f32, bool) {
     // Rounded to a whole number by the sum.
     let whole = (quotient + WHOLE) - WHOLE;
     let (a_wide, b_wide) = (f64::from(a.abs()), f64::from(b.abs()));
-    let rest = a_wide - f64::from(whole) * b_wide;
-    let rest = rest + if rest < 0.0 { b_wide } else { 0.0 };
-    ((rest as f32).copysign(a), is_small)
+    let remainder = a_wide - f64::from(whole) * b_wide;
+    let remainder = remainder + if remainder < 0.0 { b_wide } else { 0.0 };
+    ((remainder as f32).copysign(a), is_small)
 }

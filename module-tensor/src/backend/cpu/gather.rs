@@ -94,11 +94,11 @@ impl Rows {
         })
     }
 
-    /// Reads the elements that indices of a row name, from `place` in the row on.
+    /// Reads the elements that indices of a row name, from `position` in the row on.
     fn read<T: Element>(
         &self,
         values: &[T],
-        [row, place]: [usize; 2],
+        [row, position]: [usize; 2],
         indices: &[i64],
         out: &mut [T],
     ) -> Result<()> {
@@ -108,7 +108,7 @@ impl Rows {
             return self.for_each(indices, size, out, |slot, at, _| *slot = values[at]);
         }
         let [step, along] = self.steps;
-        let values = &values[start + place * along..];
+        let values = &values[start + position * along..];
         self.for_each(indices, size, out, |slot, at, i| {
             *slot = values[at * step + i * along];
         })
@@ -179,7 +179,7 @@ impl Rows {
         })
     }
 
-    /// Calls `f` with each of `others`, the index beside it, which is below `size`, and its place among them.
+    /// Calls `f` with each of `others`, the index beside it, which is below `size`, and its position among them.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn for_each<U>(
@@ -209,11 +209,11 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let rows = Rows::new("gather", &sizes, 0, &indices)?;
     let work = |range: Range<usize>, Items(mut out, _): Items<'_, T>| {
         let mut indices = &indices[range.clone()];
-        let (mut row, mut place) = (range.start / rows.width, range.start % rows.width);
+        let (mut row, mut position) = (range.start / rows.width, range.start % rows.width);
         while !indices.is_empty() {
-            let (these, rest) = indices.split_at(indices.len().min(rows.width - place));
-            rows.read(&values, [row, place], these, next(&mut out, these.len()))?;
-            (indices, row, place) = (rest, row + 1, 0);
+            let (these, rest) = indices.split_at(indices.len().min(rows.width - position));
+            rows.read(&values, [row, position], these, next(&mut out, these.len()))?;
+            (indices, row, position) = (rest, row + 1, 0);
         }
         Ok(())
     };

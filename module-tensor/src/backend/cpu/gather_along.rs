@@ -131,7 +131,7 @@ fn indices(geometry: &GatherAlongGeometry) -> Result<Vec<Vec<usize>>> {
             // Without a branch for each index.
             GatherDim::Same => (0..size).collect(),
             GatherDim::Flip => (0..size).rev().collect(),
-            _ => dim.places(size).collect(),
+            _ => dim.source_indices(size).collect(),
         })
     });
     indices.collect()

@@ -143,10 +143,10 @@ mod tests {
     /// A row of a matrix, a column, and the matrix itself, whose rows may be longer than they are read.
     fn operand(rows: usize, columns: usize, strides: [usize; 2]) -> (Operand, Vec<i64>) {
         let at = |i: usize| 3 + i / columns * strides[0] + i % columns * strides[1];
-        let places: Vec<usize> = (0..rows * columns).map(at).collect();
-        let len = places.last().map_or(0, |last| last + 1);
+        let positions: Vec<usize> = (0..rows * columns).map(at).collect();
+        let len = positions.last().map_or(0, |last| last + 1);
         let memory: Vec<i64> = (0..len as i64).map(|i| i * i % 1009).collect();
-        let values = places.iter().map(|&at| memory[at]).collect();
+        let values = positions.iter().map(|&at| memory[at]).collect();
         let shape = Shape::from(&[rows, columns][..]);
         let layout = Layout::within(shape, &strides, 3, len).unwrap();
         let storage = CpuStorage::wrap(memory);

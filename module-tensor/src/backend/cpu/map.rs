@@ -8,7 +8,7 @@ use crate::{DType, Result};
 
 /// A kernel for the floating-point types in which the CPU computes.
 pub(super) trait FloatKernel {
-    /// What errors call it.
+    /// Its name in errors.
     fn name(&self) -> &'static str;
     type Output;
 
@@ -17,7 +17,7 @@ pub(super) trait FloatKernel {
 
 /// A kernel for the numbers in which the CPU computes; narrow ones come by [`through_wide`].
 pub(super) trait NumberKernel {
-    /// What errors call it.
+    /// Its name in errors.
     fn name(&self) -> &'static str;
     type Output;
 
@@ -89,7 +89,7 @@ pub(super) fn narrowed(storage: Storage, dtype: DType) -> Result<Storage> {
     cast(whole(storage)?, dtype)
 }
 
-/// The type of arithmetic in which numbers of a dtype are computed. Truth values are not computed with.
+/// The type of arithmetic in which numbers of a dtype are computed. Booleans are not computed with.
 pub(super) fn wide(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 => DType::F32,

@@ -332,7 +332,7 @@ impl<T: Number, O: Offset> Loop for MeetRows<'_, T, O> {
     }
 }
 
-/// The places of maxima, each at its offset from the start of its window: the sum of a number for each row, a
+/// The positions of maxima, each at its offset from the start of its window: the sum of a number for each row, a
 /// number for each column and the offset.
 pub(super) struct Locate<'a, O> {
     pub(super) rows: &'a [usize],

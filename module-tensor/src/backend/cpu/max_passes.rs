@@ -21,7 +21,7 @@ pub(super) struct Passes {
     largest: usize,
     /// The most by which a maximum lies behind the start of its window.
     reach: usize,
-    /// Where the windows of each row of the output start, and those of each column; the sum is a place in the
+    /// Where the windows of each row of the output start, and those of each column; the sum is a position in the
     /// plane.
     rows: Vec<usize>,
     columns: Vec<i64>,
@@ -130,13 +130,13 @@ impl Passes {
         })
     }
 
-    /// The maxima of a plane, and their places in it unless `places` is empty.
+    /// The maxima of a plane, and their positions in it unless `positions` is empty.
     pub(super) fn run<T: Number, O: Offset>(
         &self,
         plane: &[T],
         scratch: &mut Scratch<T, O>,
         maxima: &mut [T],
-        places: &mut [i64],
+        positions: &mut [i64],
     ) {
         let all = MaximaMut {
             values: scratch.values.of(4 * self.largest),
@@ -166,12 +166,12 @@ impl Passes {
             }
             std::mem::swap(&mut from, &mut to);
         }
-        if !places.is_empty() {
+        if !positions.is_empty() {
             run_at_best_level(Locate {
                 rows: &self.rows,
                 columns: &self.columns,
                 offsets: from.offsets,
-                to: places,
+                to: positions,
             });
         }
     }

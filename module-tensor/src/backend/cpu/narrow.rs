@@ -1,7 +1,7 @@
 //! Types that are computed with in a wider one.
 //!
-//! To widen whole operands, compute and narrow the result are three passes through memory. A piece stays in the cache from
-//! the first to the last.
+//! To widen whole operands, compute and narrow the result are three passes through memory. A piece stays in the cache
+//! from the first to the last.
 
 use half::{bf16, f16};
 
@@ -101,7 +101,7 @@ pub(super) trait Widened: Element {
         f: OfRuns<'_, Self, Self, N>,
     ) -> Result<Storage>;
 
-    /// [`each`](Self::each) for results that are truth values.
+    /// [`each`](Self::each) for results that are booleans.
     fn each_truth<const N: usize>(
         operands: [&Operand; N],
         ns: usize,
@@ -166,7 +166,7 @@ fn copy(from: &[bool], to: &mut [bool]) {
 /// The number of elements of a piece, at most: with those of the results, all pieces are in the first cache together.
 const PIECE: usize = 1024;
 
-/// [`Widened::each_block`] for narrow elements; `put` moves results of a piece to their place.
+/// [`Widened::each_block`] for narrow elements; `put` moves results of a piece to their position.
 fn in_pieces<T: Narrow, U: Element, R: Element, const N: usize>(
     operands: [&Operand; N],
     block: usize,

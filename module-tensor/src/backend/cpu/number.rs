@@ -116,13 +116,13 @@ pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar {
     fn is_nan(self) -> bool;
     /// The greatest whole number that is at most the quotient; 0 if integers are divided by 0.
     fn floor_divided(self, other: Self) -> Self;
-    /// The same from the rest of the division by `other`, which is not 0, with the sign of `self`.
-    fn floor_quotient(self, other: Self, rest: Self) -> Self;
-    /// What [`floor_divided`](Self::floor_divided) leaves, with the sign of `other`.
+    /// The same from the remainder of the division by `other`, which is not 0, with the sign of `self`.
+    fn floor_quotient(self, other: Self, remainder: Self) -> Self;
+    /// The remainder of [`floor_divided`](Self::floor_divided), with the sign of `other`.
     fn remainder(self, other: Self) -> Self;
-    /// The rest of a division by `other`, to which that is added if the signs differ.
+    /// The remainder of a division by `other`, to which `other` is added if the signs differ.
     fn with_sign_of(self, other: Self) -> Self;
-    /// What division rounded toward 0 leaves, with the sign of `self`.
+    /// The remainder of division rounded toward 0, with the sign of `self`.
     fn fmod(self, other: Self) -> Self;
     /// These three are asked of floating-point numbers only.
     fn atan2(self, other: Self) -> Self;
@@ -218,8 +218,8 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn floor_quotient(self, other: Self, rest: Self) -> Self {
-                let below = (rest != 0) & ((rest < 0) != (other < 0));
+            fn floor_quotient(self, other: Self, remainder: Self) -> Self {
+                let below = (remainder != 0) & ((remainder < 0) != (other < 0));
                 self.wrapping_div(other) - Self::from(below)
             }
 
@@ -327,9 +327,9 @@ macro_rules! floats {
 
             #[inline(always)]
             #[allow(clippy::inline_always)]
-            fn floor_quotient(self, other: Self, rest: Self) -> Self {
-                let below = (rest != 0.0) & ((rest < 0.0) != (other < 0.0));
-                let quotient = (self - rest) / other - if below { 1.0 } else { 0.0 };
+            fn floor_quotient(self, other: Self, remainder: Self) -> Self {
+                let below = (remainder != 0.0) & ((remainder < 0.0) != (other < 0.0));
+                let quotient = (self - remainder) / other - if below { 1.0 } else { 0.0 };
                 let whole = quotient.floor();
                 let whole = whole + if quotient - whole > 0.5 { 1.0 } else { 0.0 };
                 // A zero with the sign of the quotient.

@@ -18,8 +18,8 @@ use crate::zip::zip_mut;
 /// The number of columns that are summed side by side.
 const WIDE: usize = PANEL;
 
-/// The maximum number of rows that are summed at once: as many sums as there are registers for, or as are added in the steps
-/// that a multiply-add takes. AVX-512 has twice the registers.
+/// The maximum number of rows that are summed at once: as many sums as there are registers for, or as are added in the
+/// steps that a multiply-add takes. AVX-512 has twice the registers.
 const TALL: usize = 6;
 const TALL_AVX512: usize = 8;
 
@@ -35,8 +35,8 @@ pub(super) struct Panels<T: Float> {
 
 /// The order in which a product reads the panels.
 ///
-/// A product that follows on another of the same panels finds those in the cache that were read last, if the cache holds fewer
-/// than all.
+/// A product that follows on another of the same panels finds those in the cache that were read last, if the cache
+/// holds fewer than all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     FirstToLast,
@@ -52,12 +52,12 @@ impl Order {
         }
     }
 
-    /// Which of `count` comes at this place.
+    /// Which of `count` comes at this position.
     #[inline(always)]
-    fn at(self, place: usize, count: usize) -> usize {
+    fn at(self, position: usize, count: usize) -> usize {
         match self {
-            Self::FirstToLast => place,
-            Self::LastToFirst => count - 1 - place,
+            Self::FirstToLast => position,
+            Self::LastToFirst => count - 1 - position,
         }
     }
 }
@@ -164,8 +164,8 @@ impl<T: Float> Loop for RowProduct<'_, T> {
         let len = a.len() * WIDE;
         let group_len = SIDE_BY_SIDE * len;
         let count = panels.len().div_ceil(group_len);
-        for place in 0..count {
-            let i = order.at(place, count);
+        for position in 0..count {
+            let i = order.at(position, count);
             let group = &panels[i * group_len..];
             let out = &mut out[i * SIDE_BY_SIDE * WIDE..];
             if group.len() >= group_len {
@@ -231,8 +231,8 @@ impl<T: Float> Product<'_, T> {
         }
         let pair_len = 2 * depth * WIDE;
         let count = panels.data.len().div_ceil(pair_len);
-        for place in 0..count {
-            let i = order.at(place, count);
+        for position in 0..count {
+            let i = order.at(position, count);
             let pair = &panels.data[i * pair_len..panels.data.len().min((i + 1) * pair_len)];
             let pair = pair.as_chunks().0;
             let columns = 2 * i * WIDE..width.min(2 * (i + 1) * WIDE);

@@ -18,7 +18,7 @@ use crate::layout::{Layout, Shape};
 /// The maximum number of elements of a piece. No kernel shares so few among threads, which share the pieces.
 const PIECE: usize = 1 << 12;
 
-/// What a kernel makes of an operand along this dimension: one element of each row.
+/// A kernel that reduces an operand along this dimension: each row to one element.
 type RowKernel<'k> = &'k (dyn Fn(&Operand, usize) -> Result<Storage> + Sync);
 
 /// [`through_wide`] for a kernel along a dimension.

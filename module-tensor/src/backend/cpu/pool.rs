@@ -41,7 +41,7 @@ pub(super) fn max_pool_with_indices(
     let pool = MaxPool::new(geometry)?;
     let dtype = x.storage.dtype();
     let x = map::widened(x)?;
-    let (maxima, places) = match x.storage.dtype() {
+    let (maxima, positions) = match x.storage.dtype() {
         // Offsets as wide as the elements fill vectors best.
         DType::F32 if u32::try_from(pool.passes.reach()).is_ok() => pool.run::<f32, u32>(&x)?,
         DType::F32 => pool.run::<f32, i64>(&x)?,
@@ -49,7 +49,7 @@ pub(super) fn max_pool_with_indices(
         DType::I64 => pool.run::<i64, i64>(&x)?,
         _ => return Err(dtype.error("max_pool", "another dtype")),
     };
-    Ok((narrowed(maxima, dtype)?, CpuStorage::wrap(places)))
+    Ok((narrowed(maxima, dtype)?, CpuStorage::wrap(positions)))
 }
 
 /// The maxima in the dtype of the input.
@@ -91,31 +91,31 @@ impl MaxPool {
         })
     }
 
-    /// The maxima, and their places unless offsets are nothing.
+    /// The maxima, and their positions unless offsets are nothing.
     fn run<T: Number, O: Offset>(&self, x: &Operand) -> Result<(Storage, AlignedVec<i64>)> {
         let values = to_row_major::<T>(x)?;
         let len = self.planes * self.output;
         let places_of_plane = if size_of::<O>() == 0 { 0 } else { self.output };
         let mut maxima = scratch::<T>(len)?;
-        let mut places = scratch::<i64>(self.planes * places_of_plane)?;
+        let mut positions = scratch::<i64>(self.planes * places_of_plane)?;
         if len == 0 || values.is_empty() {
-            return Ok((CpuStorage::wrap(maxima), places));
+            return Ok((CpuStorage::wrap(maxima), positions));
         }
         let out = (
             Items(&mut maxima, self.output),
-            Items(&mut places, places_of_plane),
+            Items(&mut positions, places_of_plane),
         );
         let plane_ns = self.input / 2 + self.output;
         parallel_for(self.planes, plane_ns, out, &|planes, mut out| {
             let mut scratch = self.passes.scratch::<T, O>()?;
             for (i, plane) in planes.enumerate() {
                 let plane = &values[plane * self.input..][..self.input];
-                let (maxima, places) = (out.0.at(i), out.1.at(i));
-                self.passes.run(plane, &mut scratch, maxima, places);
+                let (maxima, positions) = (out.0.at(i), out.1.at(i));
+                self.passes.run(plane, &mut scratch, maxima, positions);
             }
             Ok(())
         })?;
-        Ok((CpuStorage::wrap(maxima), places))
+        Ok((CpuStorage::wrap(maxima), positions))
     }
 }
 

@@ -36,7 +36,7 @@ fn in_two_steps<'d>(shape: &Shape, dims: &'d [usize]) -> Option<[&'d [usize]; 2]
     })
 }
 
-/// What has become of an operand whose dimensions were reduced.
+/// The operand after these dimensions were reduced.
 fn after(x: &Operand, dims: &[usize], storage: Storage) -> Operand {
     let layout = Layout::contiguous(x.layout.shape().reduced(dims, true));
     Operand { storage, layout }
@@ -128,7 +128,7 @@ fn lines<'a, T: Number>(x: &'a Operand, dims: &[usize]) -> Result<Option<Lines<'
 type OfLine<'f, T> = &'f (dyn Fn(&[T]) -> Result<T> + Sync);
 type OfRows<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
 
-/// What becomes of each line: by `of_line` if its elements lie side by side, and else by `of_rows`, which makes one row
+/// Reduces each line: by `of_line` if its elements lie side by side, and else by `of_rows`, which makes one row
 /// of several.
 fn of_lines<T: Number>(
     lines: &Lines<'_, T>,

@@ -90,10 +90,10 @@ pub(super) fn are_lines_and_numbers(a: &Layout, b: &Layout) -> bool {
     length > 1
 }
 
-/// What is made of lines, with a number for each.
+/// A function of lines, with a number for each.
 type OfLines<'f, T> = &'f (dyn Fn(Lines<'_, T>, &[T], &mut [T]) + Sync);
 
-/// What `f` makes of operands of which [`are_lines_and_numbers`] says that they are such.
+/// The result of `f` on operands for which [`are_lines_and_numbers`] is true.
 pub(super) fn each_line<T: Element>(
     a: &Operand,
     b: &Operand,

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::layout::{Layout, Runs};
 use crate::zip::{zip_mut, zip_mut2};
 
-/// What an operation makes of a run of each operand.
+/// An operation on a run of each operand.
 pub(super) type OfRuns<'f, T, U, const N: usize> = &'f (dyn Fn([&[T]; N], &mut [U]) + Sync);
 
 /// `f` of each element, in row-major order.

@@ -53,7 +53,7 @@ impl CpuStorage {
         Ok(
             match bytes(&storage)?.filter(|bytes| is_readable_as(bytes, dtype)) {
                 Some(_) => Storage::new(Self(Memory::Viewed(storage, dtype))),
-                // On a machine that holds bytes in another order than files.
+                // On a machine whose byte order differs from that of files.
                 None => {
                     let bytes =
                         dispatch!(of, T => <T as Element>::to_le_bytes(elements_of(&storage)?));
@@ -138,7 +138,7 @@ pub(super) fn elements_of<T: Element>(storage: &Storage) -> Result<&[T]> {
     values.ok_or_else(|| unreadable(storage, T::DTYPE))
 }
 
-/// What errors of memory that no operation has checked are called.
+/// The name of the operation in errors of memory that no operation has checked.
 const OP: &str = "cpu kernel";
 
 /// Why the elements of a storage cannot be read as those of a dtype.

@@ -9,7 +9,7 @@ use super::number::Number;
 use super::simd::Loop;
 use crate::zip::{zip_mut, zip_mut2};
 
-/// What a sum or a summand is multiplied with or divided by.
+/// The number that a sum or a summand is multiplied or divided by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scale<T> {
     Keep,
@@ -173,7 +173,7 @@ pub(super) struct Rows<'a, T> {
     pub(super) ranges: &'a [Range<usize>],
     /// The factor of each row of each sum, one after the other, unless all are 1.
     pub(super) factors: Option<&'a [T]>,
-    /// What each sum is scaled by.
+    /// The scale of each sum.
     pub(super) scales: &'a [Scale<T>],
     pub(super) to: &'a mut [T],
 }

@@ -237,7 +237,7 @@ impl<T: Number> SumPass<T> {
             factors.first_chunk::<2>()
         };
         let factors = [factors(0)?, factors(1)?];
-        // The places where both have a window, as far as the line goes.
+        // The positions where both have a window, as far as the line goes.
         let start = runs[0].outputs.start.max(runs[1].outputs.start);
         let window = |turn: usize| {
             let from = runs[turn].start + start - runs[turn].outputs.start;

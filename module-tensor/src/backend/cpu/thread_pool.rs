@@ -254,7 +254,7 @@ mod tests {
 
     static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
-    /// What a part panics with, and what panics again when it is dropped.
+    /// The payload of a panic, which panics again when it is dropped.
     struct Bomb;
 
     impl Drop for Bomb {

@@ -1,4 +1,4 @@
-//! Truth values, computed with as such.
+//! Operations on booleans, without conversion.
 
 use super::memory::{filled, scratch};
 use super::number::FromScalar;
@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::zip::zip_mut;
 use crate::{Result, Scalar};
 
-/// A function of two truth values by its results, first those of a false `a`, then those of a false `b`.
+/// A function of two booleans by its results, first those of a false `a`, then those of a false `b`.
 #[derive(Clone, Copy)]
 struct Table([[bool; 2]; 2]);
 
@@ -22,7 +22,7 @@ impl Table {
 
     /// The function of each pair. One loop for all functions: each is a sum without carry of some of 1, a, b and a·b.
     fn of(self, a: &Operand, b: &Operand) -> Result<Storage> {
-        // In bytes, because the compiler makes more steps of truth values.
+        // In bytes, because the compiler makes more steps of booleans.
         let [[zero, b_only], [a_only, both]] = self.0.map(|row| row.map(u8::from));
         let [with_a, with_b] = [zero ^ a_only, zero ^ b_only];
         let with_both = with_a ^ b_only ^ both;
@@ -156,7 +156,7 @@ mod tests {
     use super::{LONG, compare};
     use crate::{Tensor, set_num_threads};
 
-    /// Truth values of which few are `rare`.
+    /// Booleans of which few are `rare`.
     fn truths(shape: &[usize], rare: bool, one_of: usize) -> Tensor {
         let numel: usize = shape.iter().product();
         let values = (0..numel)
@@ -258,24 +258,24 @@ mod tests {
                 .filter(|&dim| !chosen(dim))
                 .map(|dim| shape[dim])
                 .product();
-            // The place in the result of an element.
-            let place = |mut index: usize| {
-                let (mut place, mut step) = (0, 1);
+            // The position in the result of an element.
+            let position = |mut index: usize| {
+                let (mut position, mut step) = (0, 1);
                 for dim in (0..shape.len()).rev() {
                     if !chosen(dim) {
-                        place += index % shape[dim] * step;
+                        position += index % shape[dim] * step;
                         step *= shape[dim];
                     }
                     index /= shape[dim];
                 }
-                place
+                position
             };
             let (mut any, mut all) = (vec![false; kept], vec![true; kept]);
             for (i, v) in list(&few).into_iter().enumerate() {
-                any[place(i)] |= v;
+                any[position(i)] |= v;
             }
             for (i, v) in list(&many).into_iter().enumerate() {
-                all[place(i)] &= v;
+                all[position(i)] &= v;
             }
             for threads in [1, 3] {
                 set_num_threads(threads);

@@ -63,7 +63,7 @@ impl FloatKernel for Unfold<'_> {
             window,
         } = self;
         let x = to_row_major::<T>(x)?;
-        let (columns, input) = (window.rows() * window.places(), window.input_len());
+        let (columns, input) = (window.rows() * window.positions(), window.input_len());
         let (from, to) = match op {
             UnfoldOp::Unfold => (input, columns),
             UnfoldOp::Fold => (columns, input),
@@ -76,8 +76,8 @@ impl FloatKernel for Unfold<'_> {
         let tile = window.whole();
         for (from, to) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
             match op {
-                UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.places.len()),
-                UnfoldOp::Fold => window.fold(from, &tile, to, [tile.places.len(), 0]),
+                UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.positions.len()),
+                UnfoldOp::Fold => window.fold(from, &tile, to, [tile.positions.len(), 0]),
             }
         }
         Ok(CpuStorage::wrap(out))

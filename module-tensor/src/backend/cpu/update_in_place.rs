@@ -20,7 +20,7 @@ pub(crate) const LANES: usize = 64;
 /// How many times [`LANES`] elements of a half are updated before as many of the other half.
 const TURN: usize = 4;
 
-/// What becomes of elements that lie side by side in `W` memories that are written and `R` that are read.
+/// A function of elements that lie side by side in `W` memories that are written and `R` that are read.
 pub(super) trait Update<T, const W: usize, const R: usize>: Copy + Sync {
     /// To be marked `#[inline(always)]`.
     fn update(self, written: &mut [[T; LANES]; W], read: &[&[T; LANES]; R]);
@@ -117,7 +117,7 @@ impl<T: Float, U: Update<T, W, R>, const W: usize, const R: usize> Loop
 {
     type Output = ();
 
-    // Both halves in turns: a processor fetches more at once from two places than from one.
+    // Both halves in turns: a processor fetches more at once from two positions than from one.
 
     #[inline(always)]
     #[allow(clippy::inline_always)]

@@ -125,7 +125,7 @@ pub(super) fn to_row_major<T: Element>(x: &Operand) -> Result<RowMajor<'_, T>> {
     or_copy(slice(x)?, x)
 }
 
-/// What [`slice`] gave for an operand, or a copy of its elements in row-major order.
+/// The result of [`slice`] for an operand, or a copy of its elements in row-major order.
 #[inline]
 pub(super) fn or_copy<'a, T: Element>(
     slice: Option<&'a [T]>,

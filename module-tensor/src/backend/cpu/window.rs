@@ -42,7 +42,7 @@ pub(super) struct Tile {
     /// Of all elements under a window.
     pub(super) rows: Range<usize>,
     /// Of all windows.
-    pub(super) places: Range<usize>,
+    pub(super) positions: Range<usize>,
 }
 
 /// `0..size` in parts of nearly one size, at most `most`; `size` and `most` are not 0.
@@ -53,7 +53,7 @@ fn parts(size: usize, most: usize) -> impl Iterator<Item = Range<usize>> + Clone
         .map(move |start| start..(start + part).min(size))
 }
 
-/// Lines of a tile in one row of its elements that see the input alike.
+/// Lines of a tile in one row of its elements that read the input alike.
 struct Block {
     row: usize,
     /// Where the lines start in the row, and how many they are.
@@ -63,7 +63,7 @@ struct Block {
     before: usize,
     inside: usize,
     after: usize,
-    /// Where the first place inside lies in the input; neighbors are `stride[2]` apart, lines
+    /// Where the first position inside lies in the input; neighbors are `stride[2]` apart, lines
     /// `stride[1]` lines.
     input: usize,
 }
@@ -75,7 +75,7 @@ impl Window {
     }
 
     /// The number of windows.
-    pub(super) fn places(&self) -> usize {
+    pub(super) fn positions(&self) -> usize {
         self.output.iter().product()
     }
 
@@ -99,44 +99,44 @@ impl Window {
             lines: 0..depth * height,
             columns: 0..width,
             rows: 0..self.rows(),
-            places: 0..self.places(),
+            positions: 0..self.positions(),
         }
     }
 
     /// All windows, in tiles; those of the same windows follow each other. There are channels, and a
-    /// window, with a place in it.
+    /// window, with a position in it.
     pub(super) fn tiles(&self) -> impl Iterator<Item = Tile> {
         let [depth, height, width] = self.output;
         let kernel: usize = self.kernel.iter().product();
         let block = (ROWS / kernel).clamp(1, self.channels);
-        let places = (TILE / (block * kernel)).max(PLACES);
+        let positions = (TILE / (block * kernel)).max(PLACES);
         let channels = parts(self.channels, block);
-        let lines = parts(depth * height, (places / width).max(1));
+        let lines = parts(depth * height, (positions / width).max(1));
         lines.flat_map(move |lines| {
             let channels = channels.clone();
-            parts(width, places).flat_map(move |columns| {
+            parts(width, positions).flat_map(move |columns| {
                 let lines = lines.clone();
                 let first = lines.start * width + columns.start;
-                let places = first..first + lines.len() * columns.len();
+                let positions = first..first + lines.len() * columns.len();
                 channels.clone().map(move |channels| Tile {
                     rows: channels.start * kernel..channels.end * kernel,
                     channels,
                     lines: lines.clone(),
                     columns: columns.clone(),
-                    places: places.clone(),
+                    positions: positions.clone(),
                 })
             })
         })
     }
 
-    /// For kernel place `k` in dimension `d`: the output range whose input place lies inside,
-    /// with the input place of its start.
+    /// For kernel position `k` in dimension `d`: the output range whose input position lies inside,
+    /// with the input position of its start.
     pub(super) fn inside(&self, d: usize, k: usize) -> (Range<usize>, usize) {
         let shift = k * self.dilation[d];
         let first = self.padding[d]
             .saturating_sub(shift)
             .div_ceil(self.stride[d]);
-        // One past the last output place whose input place is below the input's size.
+        // One past the last output position whose input position is below the input's size.
         let end = (self.input[d] + self.padding[d])
             .saturating_sub(shift)
             .div_ceil(self.stride[d]);
@@ -230,7 +230,7 @@ impl Window {
         });
     }
 
-    /// Writes the elements of a tile, `[rows, places]`, with zeros for the padding; a row starts `stride`
+    /// Writes the elements of a tile, `[rows, positions]`, with zeros for the padding; a row starts `stride`
     /// elements after the one before.
     pub(super) fn unfold<T: Float>(
         &self,
@@ -270,8 +270,8 @@ impl Window {
         });
     }
 
-    /// Adds the elements of a tile, whose rows and samples start so many elements after each other, to the places of one
-    /// sample or more that they came from.
+    /// Adds the elements of a tile, whose rows and samples start so many elements after each other, to the positions of
+    /// one sample or more that they came from.
     pub(super) fn fold<T: Float>(
         &self,
         elements: &[T],
@@ -280,11 +280,11 @@ impl Window {
         [stride, sample_step]: [usize; 2],
     ) {
         let step = self.stride[2];
-        self.segments(tile, |row, line, place, length| {
+        self.segments(tile, |row, line, position, length| {
             let from = &elements[row * stride + line..];
             for (sample, input) in inputs.chunks_exact_mut(self.input_len()).enumerate() {
                 let from = &from[sample * sample_step..][..length];
-                add_steps(from, |v| v, step, &mut input[place..]);
+                add_steps(from, |v| v, step, &mut input[position..]);
             }
         });
     }

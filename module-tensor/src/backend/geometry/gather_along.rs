@@ -50,10 +50,10 @@ pub struct GatherAlongGeometry {
 /// ```
 /// use module_tensor::backend::GatherDim;
 ///
-/// assert_eq!(GatherDim::Flip.places(3).collect::<Vec<_>>(), [2, 1, 0]);
+/// assert_eq!(GatherDim::Flip.source_indices(3).collect::<Vec<_>>(), [2, 1, 0]);
 /// let reflect = GatherDim::Reflect { before: 2, after: -1 };
 /// assert_eq!(reflect.len(4), 5);
-/// assert_eq!(reflect.places(4).collect::<Vec<_>>(), [2, 1, 0, 1, 2]);
+/// assert_eq!(reflect.source_indices(4).collect::<Vec<_>>(), [2, 1, 0, 1, 2]);
 /// ```
 ///
 /// ```
@@ -61,7 +61,7 @@ pub struct GatherAlongGeometry {
 ///
 /// // Three elements become five: the two that were added read from the other end.
 /// let circular = GatherDim::Circular { before: 1, after: 1 };
-/// assert_eq!([0, 1, 4].map(|i| circular.place(3, i)), [2, 0, 0]);
+/// assert_eq!([0, 1, 4].map(|i| circular.source_index(3, i)), [2, 0, 0]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -108,7 +108,7 @@ impl GatherDim {
     }
 
     /// The index of the input, which has `n` elements, for index `i` of the output.
-    pub fn place(self, n: usize, i: usize) -> usize {
+    pub fn source_index(self, n: usize, i: usize) -> usize {
         let last = n.saturating_sub(1);
         // The position relative to the first element: `None` before it, and then how far before.
         let shifted = |before: isize| i.checked_add_signed(before.saturating_neg());
@@ -131,7 +131,7 @@ impl GatherDim {
     }
 
     /// The indices of the input, which has `n` elements, for all indices of the output.
-    pub fn places(self, n: usize) -> impl Iterator<Item = usize> {
-        (0..self.len(n)).map(move |i| self.place(n, i))
+    pub fn source_indices(self, n: usize) -> impl Iterator<Item = usize> {
+        (0..self.len(n)).map(move |i| self.source_index(n, i))
     }
 }

@@ -45,7 +45,7 @@ pub struct ResampleGeometry {
 #[non_exhaustive]
 pub enum ResampleMode {
     /// Pixel `min(⌊o · s⌋, n - 1)`, computed in `f32`, or for `f64` in `f64` and rounded to `f32`: another
-    /// rounding would choose another pixel than PyTorch.
+    /// rounding would choose a different pixel from PyTorch's.
     Nearest,
     /// Pixel `min(⌊((o + ½) · s - ½) + ½⌋, n - 1)`, in the same precision and with the product and
     /// the subtraction rounded once, as one fused operation.

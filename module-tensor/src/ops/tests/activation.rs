@@ -100,7 +100,7 @@ fn nan_stays_nan() {
 
 /// Near 0 and far from it, to the last digits.
 #[test]
-fn exponentials_are_true_to_the_last_places() {
+fn exponentials_are_accurate_to_the_last_digits() {
     let points: Vec<f64> = (-400..400).map(|i| f64::from(i) / 16.0).collect();
     let tiny = points.iter().map(|x| x * 1e-6);
     let points: Vec<f64> = points.iter().copied().chain(tiny).collect();

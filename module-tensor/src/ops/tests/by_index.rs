@@ -109,8 +109,8 @@ fn distinct_elements_and_draws_have_no_gradient_to_follow() {
     assert_eq!(error.to_string(), expected);
     assert!(!x.multinomial(2).unwrap().requires_grad());
     // The weights of a count do have one.
-    let places = Tensor::from([1_i64, 0, 1]);
-    let counted = places.bincount(Some(&x), 0).unwrap();
+    let positions = Tensor::from([1_i64, 0, 1]);
+    let counted = positions.bincount(Some(&x), 0).unwrap();
     let slopes = Tensor::from([3.0_f32, 5.0]);
     counted
         .mul(&slopes)
@@ -136,7 +136,7 @@ fn half_precision_draws_fold_as_wide_ones() {
 }
 
 #[test]
-fn errors_of_indices_quote_what_was_asked_for() {
+fn errors_of_indices_quote_the_request() {
     let x = numbers([2, 3], 0);
     let list = |values: Vec<i64>| Tensor::from(values);
     let message = |result: Result<Tensor>| result.unwrap_err().to_string();
@@ -212,7 +212,7 @@ fn errors_of_indices_quote_what_was_asked_for() {
 }
 
 #[test]
-fn errors_of_counts_and_quantiles_quote_what_was_asked_for() {
+fn errors_of_counts_and_quantiles_quote_the_request() {
     use QuantileInterpolation::Linear;
 
     let x = numbers([2, 3], 0);
@@ -310,7 +310,7 @@ fn errors_of_counts_and_quantiles_quote_what_was_asked_for() {
 }
 
 #[test]
-fn an_index_of_any_kind_stands_beside_any_other() {
+fn an_index_of_any_kind_combines_with_any_other() {
     let x = Tensor::arange(0, 24, ())
         .unwrap()
         .reshape([2, 3, 4])

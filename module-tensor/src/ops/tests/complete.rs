@@ -132,7 +132,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("product::Prod", &["prod"]),
-    ("quotient::Rest", &["fmod", "remainder"]),
+    ("quotient::Remainder", &["fmod", "remainder"]),
     ("rectifier::LeakyRelu", &["leaky_relu"]),
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),
@@ -151,7 +151,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("scatter_reduce::Folded", &["scatter_reduce"]),
     ("sign_bit::Copysign", &["copysign"]),
     ("parts::Parts", &["split", "split_with_sizes", "unbind"]),
-    ("slice::AsStridedScatter", &["place"]),
+    ("slice::AsStridedScatter", &["as_strided_scatter"]),
     (
         "slice::ViewBy",
         &["diagonal", "narrow", "select", "slice", "unfold"],

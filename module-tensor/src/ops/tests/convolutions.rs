@@ -40,8 +40,8 @@ impl Case {
             for tap in 0..own * kernel_height * kernel_width {
                 let (dx, dy) = (tap % kernel_width, tap / kernel_width % kernel_height);
                 let c = o / of_group * own + tap / (kernel_width * kernel_height);
-                let at = |d: usize, place: usize, tap: usize, size: usize| {
-                    let at = place * self.stride[d] + tap * self.dilation[d];
+                let at = |d: usize, position: usize, tap: usize, size: usize| {
+                    let at = position * self.stride[d] + tap * self.dilation[d];
                     at.checked_sub(self.padding[d]).filter(|&at| at < size)
                 };
                 if let (Some(y), Some(x)) = (at(0, y, dy, height), at(1, x, dx, width)) {

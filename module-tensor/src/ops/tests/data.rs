@@ -109,10 +109,10 @@ fn by_index() {
     check("index_add", &[&[2, 3], &[2, 3]], |x| {
         x[0].index_add(1, &list, &x[1])
     });
-    let places = Tensor::from([[0_i64, 2, 2], [1, 0, 1]]);
-    check("gather", &[&[3, 4]], |x| x[0].gather(0, &places));
+    let positions = Tensor::from([[0_i64, 2, 2], [1, 0, 1]]);
+    check("gather", &[&[3, 4]], |x| x[0].gather(0, &positions));
     check("scatter_add", &[&[3, 4], &[2, 3]], |x| {
-        x[0].scatter_add(0, &places, &x[1])
+        x[0].scatter_add(0, &positions, &x[1])
     });
     let index = Tensor::from([[0_i64, 2, 1], [1, 0, 2]]);
     check("scatter", &[&[3, 4], &[2, 3]], |x| {
@@ -201,7 +201,7 @@ fn a_view_is_no_copy() {
 }
 
 #[test]
-fn errors_quote_what_was_asked_for() {
+fn errors_quote_the_request() {
     let x = numbers([2, 3], 0);
     let message = |result: Result<Tensor>| result.unwrap_err().to_string();
     assert_eq!(
@@ -259,15 +259,15 @@ fn a_gradient_may_begin_anywhere_in_its_memory() {
 #[test]
 fn equal_elements_keep_their_order() {
     let x = Tensor::from([2.0_f32, f32::NAN, 2.0, -0.0, f32::NAN, 0.0, 2.0]);
-    let places = |x: Result<(Tensor, Tensor)>| x.unwrap().1.to_vec::<i64>().unwrap();
-    assert_eq!(places(x.sort_descending(0)), [1, 4, 0, 2, 6, 3, 5]);
-    assert_eq!(places(x.sort(0)), [3, 5, 0, 2, 6, 1, 4]);
-    assert_eq!(places(x.topk(4, 0)), [1, 4, 0, 2]);
-    assert_eq!(places(x.topk_smallest(1, 0)), [3]);
+    let positions = |x: Result<(Tensor, Tensor)>| x.unwrap().1.to_vec::<i64>().unwrap();
+    assert_eq!(positions(x.sort_descending(0)), [1, 4, 0, 2, 6, 3, 5]);
+    assert_eq!(positions(x.sort(0)), [3, 5, 0, 2, 6, 1, 4]);
+    assert_eq!(positions(x.topk(4, 0)), [1, 4, 0, 2]);
+    assert_eq!(positions(x.topk_smallest(1, 0)), [3]);
     // Unsorted, they are still the same elements.
-    let mut some = places(x.topk(4, 0));
+    let mut some = positions(x.topk(4, 0));
     some.sort_unstable();
     assert_eq!(some, [0, 1, 2, 4]);
     let wide = x.to_dtype(DType::F64).unwrap();
-    assert_eq!(places(wide.sort_descending(0)), [1, 4, 0, 2, 6, 3, 5]);
+    assert_eq!(positions(wide.sort_descending(0)), [1, 4, 0, 2, 6, 3, 5]);
 }

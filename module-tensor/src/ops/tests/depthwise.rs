@@ -49,7 +49,7 @@ fn every_stride_dilation_and_width_is_summed_as_defined() {
 }
 
 #[test]
-fn an_infinity_reaches_only_the_gradients_of_what_sees_it() {
+fn an_infinity_reaches_only_the_gradients_of_its_windows() {
     // Every element of the kernel except those of the first column sees the last element of a line.
     let mut values = vec![1.0_f32; 16];
     values[7] = f32::INFINITY;

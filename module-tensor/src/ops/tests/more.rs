@@ -81,11 +81,11 @@ fn what_does_not_fit_is_named() {
         ),
         (
             x.pow(0.5),
-            "pow: not available for int64; it needs a floating-point tensor beside a floating-point number",
+            "pow: not available for int64; it needs a floating-point tensor with a floating-point scalar",
         ),
         (
             1.5 - &x,
-            "sub: not available for int64; it needs a floating-point tensor beside a floating-point number",
+            "sub: not available for int64; it needs a floating-point tensor with a floating-point scalar",
         ),
         (
             1 / &x,
@@ -209,25 +209,25 @@ fn what_no_gradient_reads_is_not_kept() {
             grad_with(&[y], &[&weights], inputs, BackwardOptions::default()).unwrap()
         };
         let expected = grads(&both, &[&a, &b]);
-        for (place, expected) in expected.iter().enumerate() {
-            let y = match place {
+        for (position, expected) in expected.iter().enumerate() {
+            let y = match position {
                 0 => product(&a, &b.detach()),
                 _ => product(&a.detach(), &b),
             };
-            let found = grads(&y.unwrap(), &[[&a, &b][place]]);
+            let found = grads(&y.unwrap(), &[[&a, &b][position]]);
             let [found, expected] = [&found[0], expected].map(|grad| grad.as_ref().unwrap());
-            assert!(found.equal(expected).unwrap(), "{name} {place}");
+            assert!(found.equal(expected).unwrap(), "{name} {position}");
         }
         // The divisor is part of both gradients.
-        for place in if name == "div" { 0..1 } else { 0..2 } {
+        for position in if name == "div" { 0..1 } else { 0..2 } {
             let (x, frozen) = (computed(4), numbers([2, 2], 5));
-            let y = match place {
+            let y = match position {
                 0 => product(&x, &frozen),
                 _ => product(&frozen, &x),
             };
             let memory = x.storage.clone();
             drop(x);
-            assert!(memory.is_unshared(), "{name} {place}");
+            assert!(memory.is_unshared(), "{name} {position}");
             drop(y);
         }
     }

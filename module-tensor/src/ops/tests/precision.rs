@@ -1,4 +1,5 @@
-//! Half precision and mixed dtypes at the boundary to the kernels: who widens, who rounds, and what the graph holds of it.
+//! Half precision and mixed dtypes at the boundary to the kernels: who widens, who rounds, and what the graph holds of
+//! it.
 
 use super::normalization::close;
 use super::*;
@@ -216,13 +217,13 @@ fn what_another_kernel_saved_is_refused() {
     };
     assert_eq!(
         backward(&Saved::default()),
-        "normalization: saved = 0: storage(s) where 2 were to be kept; hand back what the forward pass of \
-         this device returned"
+        "normalization: saved = 0: storage(s) where 2 were to be saved; pass back the result of this \
+         device's forward pass"
     );
     let two = |len| [(); 2].map(|()| numbers([len], 1).storage().clone());
     assert_eq!(
         backward(&Saved::new(two(7))),
-        "normalization: saved = 7: element(s) where 2 were kept; hand back what the forward pass returned"
+        "normalization: saved = 7: element(s) where 2 were saved; pass back the result of the forward pass"
     );
     let single = Tensor::from([1.0_f32, 2.0]).storage().clone();
     let message = backward(&Saved::new([single.clone(), single]));
@@ -240,8 +241,8 @@ fn angles_of_any_size_are_reduced() {
     ];
     let numbers = |x: &Tensor| x.to_dtype(DType::F64)?.to_vec::<f64>();
     let mut angles = vec![0.7_f64; 3000];
-    for (place, large) in [(0, 1e22), (1023, -3e38), (1024, 3e8), (2999, -6.8e7)] {
-        angles[place] = large;
+    for (position, large) in [(0, 1e22), (1023, -3e38), (1024, 3e8), (2999, -6.8e7)] {
+        angles[position] = large;
     }
     for (function, exact) in functions {
         for (dtype, most) in [(DType::F32, 1e-7), (DType::F64, 4e-16)] {

@@ -120,8 +120,10 @@ fn means() {
 }
 
 fn exchanged() {
-    let places = Tensor::from([[[4_i64, 0, 3], [5, 1, 2]]]);
-    check("scatter", &[&[1, 2, 3]], |x| x[0].max_unpool(&places, [6]));
+    let positions = Tensor::from([[[4_i64, 0, 3], [5, 1, 2]]]);
+    check("scatter", &[&[1, 2, 3]], |x| {
+        x[0].max_unpool(&positions, [6])
+    });
     let samples = Tensor::from([[[0.3_f64, 0.6], [0.9, 0.0]]]);
     check("gather", &[&[1, 2, 4, 5]], |x| {
         Ok(x[0].fractional_max_pool([2, 2], [2, 3], &samples)?.0)

@@ -97,7 +97,7 @@ fn exact_convolutions_are_plain_sums() {
 }
 
 #[test]
-fn an_infinity_reaches_only_what_sees_it() {
+fn an_infinity_reaches_only_the_outputs_of_its_windows() {
     let _setting = setting();
     let mut values = vec![1.0_f32; 16 * 24 * 24];
     values[5 * 24 + 6] = f32::INFINITY;
@@ -129,7 +129,7 @@ fn the_number_of_threads_changes_no_bit() {
 }
 
 #[test]
-fn an_infinite_gradient_reaches_only_what_sees_it() {
+fn an_infinite_gradient_reaches_only_the_inputs_of_its_window() {
     let _setting = setting();
     let x = Tensor::zeros([1, 16, 24, 24], DType::F32).unwrap();
     let w = Tensor::ones([16, 16, 3, 3], DType::F32).unwrap();

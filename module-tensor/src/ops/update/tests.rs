@@ -207,7 +207,7 @@ fn wrong_operands_are_typed_errors() -> Result<()> {
 }
 
 #[test]
-fn an_update_has_no_gradient_and_says_so() -> Result<()> {
+fn an_update_has_no_gradient_and_backward_reports_it() -> Result<()> {
     fork_rng(0, || {
         let mut all = draw(4, DType::F32)?;
         let read = all.split_off(3);

@@ -10,7 +10,7 @@ use module_nn::prelude::*;
 use super::{input, net};
 
 #[test]
-fn a_set_hooks_what_is_selected_and_tells_the_paths() {
+fn a_set_hooks_the_selected_modules_and_has_their_paths() {
     let (net, log) = (net(), Rc::new(RefCell::new(Vec::new())));
     let paths = ["plain", "list.*", "again", "sequence"];
     let seen = log.clone();

@@ -98,7 +98,7 @@ fn a_window_keeps_what_the_next_element_sees() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
+fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let mut cache = KeyValueCache::with_capacity(8);
     appended(&mut cache, &part(2, 0.0));
     let before = cache.key().unwrap().to_vec::<f32>().unwrap();

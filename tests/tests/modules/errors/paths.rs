@@ -104,7 +104,7 @@ fn an_error_carries_the_path_of_the_module_in_which_it_happened() {
 }
 
 #[test]
-fn an_unregistered_module_is_said_to_be_so() {
+fn an_unregistered_module_is_reported_as_such() {
     let error = net().call((zeros([1, 1, 4, 4]), 8)).unwrap_err();
     let text = error.to_string();
     assert!(

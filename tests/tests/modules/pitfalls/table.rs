@@ -13,8 +13,9 @@ const WRITE: &str = "WRITE_PITFALLS";
 
 const HEAD: &str = "# Pitfalls
 
-Failures of real networks that PyTorch does not report, or reports late or without a location, and what happens here. The tests of
-each row prove it; those under `tests/derive/ui/fail` are programs that must not compile, next to the message that their author sees.
+This page lists failures of real networks that PyTorch does not report, or reports late or without a location, and what this
+library does about each. The tests of each row prove it; those under `tests/derive/ui/fail` are programs that must not compile,
+next to the compiler's message.
 
 `WRITE_PITFALLS=1 cargo test -p module-tests --test modules pitfalls` writes this file from `tests/tests/modules/pitfalls/rows.tsv`.
 

@@ -119,7 +119,7 @@ fn the_state_of_another_optimizer_is_called_so() {
 }
 
 #[test]
-fn restoring_says_which_hyperparameters_are_others() {
+fn restoring_reports_changed_hyperparameters() {
     let model = net();
     let mut saved = AdamWConfig::new(1e-2)
         .weight_decay(0.1)

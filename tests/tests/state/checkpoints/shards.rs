@@ -5,7 +5,7 @@ use super::*;
 // Shards.
 
 #[test]
-fn shards_hold_what_was_saved() {
+fn shards_hold_the_saved_tensors() {
     let scratch = Scratch::directory("checkpoints-shards");
     let tied = constant(7.0, 10);
     let state = StateDict::from_iter([
@@ -114,7 +114,7 @@ fn shards_are_refused_where_readers_would_not_find_them() {
 }
 
 #[test]
-fn names_that_the_metadata_needs_are_no_ties() {
+fn names_that_the_metadata_needs_are_not_ties() {
     let scratch = Scratch::directory("checkpoints-names");
     let path = scratch.file("state.safetensors");
     let tensor = constant(3.0, 4);

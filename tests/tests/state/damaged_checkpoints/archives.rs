@@ -198,7 +198,7 @@ fn lies_about_entries_of_checkpoints_are_refused() {
 }
 
 #[test]
-fn archives_that_are_no_checkpoints_are_named() {
+fn archives_that_are_not_checkpoints_are_named() {
     let mut attempt = Attempt::new("foreign");
     for (names, words) in [
         (

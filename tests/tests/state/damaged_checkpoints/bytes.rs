@@ -82,21 +82,21 @@ fn cut_arrays_are_refused() {
 }
 
 #[test]
-fn turned_bits_of_zips_do_no_harm() {
+fn flipped_bits_of_zips_do_no_harm() {
     flip("ordered.pt", 1, false);
     flip("net.pt", 11, false);
     flip("objects.protocol4.pt", 7, false);
 }
 
 #[test]
-fn turned_bits_of_legacy_files_do_no_harm() {
+fn flipped_bits_of_legacy_files_do_no_harm() {
     flip("ordered.legacy.pt", 1, false);
     flip("net.legacy.pt", 3, false);
     flip("views.protocol5.legacy.pt", 3, false);
 }
 
 #[test]
-fn turned_bits_of_objects_do_no_harm() {
+fn flipped_bits_of_objects_do_no_harm() {
     flip("lazy.pt", 7, false);
     flip("lazy.protocol5.legacy.pt", 3, false);
     flip_at("lightning.protocol4.pt", Some("state_dict"), 31, false);
@@ -104,7 +104,7 @@ fn turned_bits_of_objects_do_no_harm() {
 }
 
 #[test]
-fn turned_bits_of_arrays_change_none() {
+fn flipped_bits_of_arrays_change_nothing() {
     flip("versions.npz", 1, true);
     flip("plain.npz", 7, true);
     flip("compressed.npz", 5, true);

@@ -156,7 +156,7 @@ fn whatever_is_done_to_an_opaque_object_leaves_it_one() {
 }
 
 #[test]
-fn only_what_an_entry_needs_must_be_sound_python() {
+fn only_the_objects_that_an_entry_needs_must_be_valid() {
     let mut attempt = Attempt::new("needed");
     // Extra state may be anything, in an entry as in the whole.
     let state = [

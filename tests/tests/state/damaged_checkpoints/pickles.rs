@@ -251,7 +251,7 @@ fn operations_that_no_checkpoint_needs_are_refused() {
 }
 
 #[test]
-fn parts_of_legacy_files_that_lie_are_refused() {
+fn false_parts_of_legacy_files_are_refused() {
     let mut attempt = Attempt::new("legacy");
     let pickle = program(&[&dict("w", &good())]);
     let whole = legacy(&pickle, &["0"]);

@@ -135,7 +135,7 @@ fn metadata_is_applied_or_refused() {
         ),
         (b"]".to_vec(), "its metadata is a list"),
         (text("neg"), "its metadata is a text"),
-        (yes.to_vec(), "its metadata is a truth value"),
+        (yes.to_vec(), "its metadata is a boolean"),
         (good(), "its metadata is a tensor"),
         (
             [

@@ -17,14 +17,14 @@ fn crafted_metadata_is_refused() {
         &alone(&[entry("a", 13, &[0; 8])]),
         "`a`: the type 13 of a value is unknown",
     );
-    attempt.refuse(&alone(&[entry("a", 7, &[2])]), "a truth value is 2");
+    attempt.refuse(&alone(&[entry("a", 7, &[2])]), "a boolean is 2");
     attempt.refuse(
         &alone(&[entry("a", 8, &text(b"x\xff"))]),
         "is not UTF-8 from its byte 1 on",
     );
     attempt.refuse(
         &alone(&[entry("a", 0, &[1]), entry("a", 0, &[1])]),
-        "the key of the metadata `a` stands twice",
+        "the key of the metadata `a` occurs twice",
     );
     let key = [&text(b"\xc3"), &0_u32.to_le_bytes()[..], &[0; 8]].concat();
     attempt.refuse(&alone(&[key]), "the key `\u{fffd}` is not UTF-8");
@@ -53,7 +53,7 @@ fn crafted_metadata_is_refused() {
         );
     }
     attempt.refuse(&alone(&[array(13, 0, &[])]), "the type 13");
-    attempt.refuse(&alone(&[array(7, 2, &[1, 3])]), "a truth value is 3");
+    attempt.refuse(&alone(&[array(7, 2, &[1, 3])]), "a boolean is 3");
     // Nested arrays, deeper than any stack.
     let one = [9_u32.to_le_bytes().to_vec(), 1_u64.to_le_bytes().to_vec()].concat();
     let deep = one.repeat(100_000);
@@ -75,7 +75,10 @@ fn crafted_metadata_is_refused() {
     // An alignment as large as there are leaves no room for tensors.
     let huge = entry("general.alignment", 4, &(1_u32 << 31).to_le_bytes());
     let file = Parts::of(&[huge], &[tensor("x", &[2], 0, 0)], 8).file();
-    attempt.refuse(&file, "`x` takes 8 bytes from 0 behind the header on");
+    attempt.refuse(
+        &file,
+        "`x` takes 8 bytes, starting 0 bytes after the header",
+    );
     for (tensors, entries) in [
         (u64::MAX, 0),
         (0, u64::MAX),
@@ -116,11 +119,11 @@ fn crafted_tensors_are_refused() {
     attempt.refuse(&one(&[], 2, 0), "its rows of 1 elements");
     attempt.refuse(
         &one(&[16], 0, 32),
-        "`x` begins at 32 behind the header, and not at 0",
+        "`x` begins at 32 after the header, and not at 0",
     );
     attempt.refuse(
         &one(&[16], 0, 1),
-        "`x` begins at 1 behind the header, and not at 0",
+        "`x` begins at 1 after the header, and not at 0",
     );
     attempt.refuse(
         &one(&[16], 0, u64::MAX),
@@ -129,7 +132,7 @@ fn crafted_tensors_are_refused() {
     attempt.refuse(&one(&[8], 0, 0), "bytes follow the last tensor");
     attempt.refuse(
         &one(&[17], 0, 0),
-        "`x` takes 68 bytes from 0 behind the header on",
+        "`x` takes 68 bytes, starting 0 bytes after the header",
     );
     for sizes in [
         vec![u64::MAX],
@@ -148,11 +151,11 @@ fn crafted_tensors_are_refused() {
     // Two in the same place, overlapping, with a gap between them, out of place.
     for (second, length) in [(0, 32), (16, 64), (64, 128), (33, 96)] {
         let both = [tensor("x", &[8], 0, 0), tensor("y", &[8], 0, second)];
-        let why = format!("begins at {second} behind the header, and not at 32");
+        let why = format!("begins at {second} after the header, and not at 32");
         attempt.refuse(&file(&both, length), &why);
     }
     let twice = [tensor("x", &[8], 0, 0), tensor("x", &[8], 0, 32)];
-    attempt.refuse(&file(&twice, 64), "the name of a tensor `x` stands twice");
+    attempt.refuse(&file(&twice, 64), "the name of a tensor `x` occurs twice");
     let name = [&text(b"\xff")[..], &[0; 16]].concat();
     attempt.refuse(&file(&[name], 64), "the name `\u{fffd}` is not UTF-8");
     // Names that would control a terminal, or fill it.

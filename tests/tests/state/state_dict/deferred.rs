@@ -42,7 +42,7 @@ fn a_deferred_model_draws_nothing_and_knows_its_shapes() {
 }
 
 #[test]
-fn no_memory_is_asked_for() {
+fn no_memory_is_allocated() {
     // 4 TiB, more than any machine has.
     let layer = deferred(|| Linear::new(1 << 20, 1 << 20)).unwrap();
     assert_eq!(layer.num_parameters(), (1 << 40) + (1 << 20));
@@ -50,7 +50,7 @@ fn no_memory_is_asked_for() {
 }
 
 #[test]
-fn using_what_has_no_values_is_an_error_that_names_it() {
+fn using_a_parameter_without_values_is_an_error_that_names_it() {
     let model = deferred(net);
     let none = |what: &str| {
         format!("{what} has no values yet; load a checkpoint or call `reset_parameters`")
@@ -109,7 +109,7 @@ fn loading_fills_it_without_a_copy() {
 }
 
 #[test]
-fn a_partial_load_names_what_has_no_values() {
+fn a_partial_load_names_the_parameters_without_values() {
     let model: Net = deferred(net);
     let state = net().state_dict().unwrap();
     let select = LoadOptions::new().select(["encoder", "scale", "table"]);

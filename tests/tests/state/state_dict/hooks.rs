@@ -75,7 +75,7 @@ fn hooks_see_their_own_keys_in_pytorchs_order() {
 }
 
 #[test]
-fn hooks_edit_what_is_saved_at_its_place() {
+fn hooks_edit_saved_entries_in_place() {
     let model = net();
     let plain = model.state_dict().unwrap();
     let block = model.get_submodule("encoder.0").unwrap();

@@ -51,7 +51,7 @@ fn two_tensors_under_one_key_are_an_error() {
 }
 
 #[test]
-fn keys_of_a_map_that_are_no_names_are_an_error() {
+fn invalid_keys_of_a_map_are_an_error() {
     for name in ["a.b", ""] {
         let layer = Linear::new(2, 2).unwrap();
         let map = IndexMap::from([

@@ -97,7 +97,7 @@ fn a_snapshot_with_hooks_is_of_one_version() {
 
 /// A hook that runs before collecting may change the module; the changed values are saved.
 #[test]
-fn what_a_hook_before_collecting_sets_is_saved() {
+fn values_that_a_pre_hook_sets_are_saved() {
     let model = [Linear::new(1, 1).unwrap(), Linear::new(1, 1).unwrap()];
     let weight = model[1].weight().share();
     let _hook = model.register_state_dict_pre_hook(move |_| {

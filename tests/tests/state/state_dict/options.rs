@@ -145,7 +145,7 @@ fn a_common_prefix_is_named_with_the_rule_that_fixes_it() {
 }
 
 #[test]
-fn the_dtype_of_the_file_is_taken_where_asked() {
+fn the_dtype_of_the_file_is_used_on_request() {
     #[derive(Module)]
     struct Mixed {
         weight: Parameter,
@@ -218,7 +218,7 @@ fn weights_of_another_layout_are_transposed_where_asked() {
 }
 
 #[test]
-fn exactly_what_stays_fresh_is_drawn_anew() {
+fn exactly_the_parameters_that_were_not_loaded_are_redrawn() {
     let model = net();
     let mut state = filled(&model, 7.0);
     state.remove("head.bias");

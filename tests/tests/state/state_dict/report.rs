@@ -12,7 +12,7 @@ fn text(model: &dyn Module, state: &StateDict, options: LoadOptions) -> String {
 const ALL: &str = "<All keys matched successfully>";
 
 #[test]
-fn all_keys_matched_is_said_of_the_whole_model_only() {
+fn all_keys_matched_is_printed_only_for_the_whole_model() {
     let model = net();
     let whole = model.state_dict().unwrap();
     assert_eq!(text(&model, &whole, LoadOptions::new()), ALL);

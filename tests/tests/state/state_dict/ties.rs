@@ -9,7 +9,7 @@ fn assert_tied(model: &Tied) {
 }
 
 #[test]
-fn a_tied_tensor_stands_under_every_name_and_loads_tied() {
+fn a_tied_tensor_is_saved_under_every_name_and_loads_tied() {
     let (model, other) = (tied(), tied());
     let state = other.state_dict().unwrap();
     let keys: Vec<&str> = state.keys().collect();

@@ -23,7 +23,7 @@ fn example(m: usize, n: usize) -> Tensor {
 }
 
 #[test]
-fn factors_are_what_they_are_called() {
+fn factors_have_the_properties_of_their_names() {
     let identity = |x: &Tensor| {
         let product = x.transpose(-1, -2)?.matmul(x)?;
         let n = product.size(-1)?;

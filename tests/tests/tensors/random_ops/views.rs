@@ -129,7 +129,7 @@ fn view(d: &mut Draw, x: &Tensor, a: &ArrayD<f64>) -> Option<Views> {
 }
 
 #[test]
-fn random_views_see_what_those_of_ndarray_see() {
+fn random_views_agree_with_ndarray() {
     let mut steps = 0;
     for seed in 0..3000 {
         let d = &mut Draw::new(seed);

@@ -268,7 +268,7 @@ fn other_sizes() {
 }
 
 #[test]
-fn exchanged_places() {
+fn rearranged_positions() {
     fuzz("pixel_shuffle", |d| {
         let x = d.volume::<2>(4);
         let factor = d.steps::<1>()[0];

@@ -223,7 +223,7 @@ fn a_second_softmax_of_any_name() {
     ];
     for (name, loss) in losses {
         let kind = FindingKind::DoubleSoftmax;
-        let given = format!("`{name}` is given the result of a softmax");
+        let given = format!("`{name}` gets the result of a softmax");
         shows_all(kind, &[""], &given, |bug| {
             let model = Net::new(Net::plain)?;
             let report = trained(&model, |model| {
@@ -256,7 +256,7 @@ fn how_many_equal_targets_are_more_than_chance() {
 }
 
 #[test]
-fn bounds_are_what_is_documented() {
+fn bounds_are_the_documented_ones() {
     let model = Linear::new(6, 3).unwrap();
     let _audit = Audit::new(&model).thresholds(|bounds| {
         let AuditThresholds {

@@ -171,7 +171,7 @@ impl Forward for Masked {
 }
 
 #[test]
-fn a_gradient_of_zeros_says_that_something_is_closed() {
+fn a_gradient_of_zeros_means_that_a_branch_is_closed() {
     shows(KIND, "experts.2.weight", |bug| {
         let experts: Result<_> = (0..3).map(|_| Linear::new(6, 16)).collect();
         let model = Masked {

@@ -111,7 +111,7 @@ fn drifting(
 }
 
 #[test]
-fn statistics_of_what_is_trained_or_moves_are_meant_to_drift() {
+fn statistics_of_parts_that_train_or_move_may_drift() {
     let none = |_: &Sequential, _| Ok(());
     assert_eq!(drifting(&["1.weight"], "1", none), 1);
     assert_eq!(drifting(&["0.bias", "1.weight"], "", none), 0);

@@ -34,7 +34,7 @@ fn pitfall_36_training_in_evaluation_mode() {
 }
 
 #[test]
-fn an_evaluation_after_which_the_training_goes_on_in_its_mode() {
+fn an_evaluation_after_which_training_continues_in_its_mode() {
     shows(FindingKind::EvalModeTraining, "", |bug| {
         let model = net()?;
         let mut optimizer = SGD::new(&model, 0.1)?;

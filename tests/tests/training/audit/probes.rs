@@ -144,7 +144,7 @@ fn what_any_row_uses_is_used() {
 }
 
 #[test]
-fn a_size_of_one_step_that_is_cropped_is_no_finding() {
+fn a_size_that_is_cropped_in_one_step_is_not_reported() {
     for sizes in [[8, 10], [10, 8]] {
         let report = fork_rng(0, || {
             let model = Sequential::new()

@@ -163,7 +163,7 @@ fn pitfall_33_a_tensor_that_is_trained_and_not_registered() {
 #[test]
 fn pitfall_34_a_graph_that_is_cut() {
     // The last module before the cut: modules before it are not trained either.
-    let lost = "no gradient comes back to 4 parameters, `first.weight` the first of them";
+    let lost = "no gradient reaches 4 parameters, `first.weight` the first of them";
     shows_all(FindingKind::CutGraph, &["second"], lost, |bug| {
         let report = passing(bug, |net, x| {
             let x = net.second.call(net.first.call(x)?.tanh()?)?;
@@ -197,7 +197,7 @@ fn one_cut_is_found_in_one_step_for_all_that_it_is_given_to() {
 }
 
 #[test]
-fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
+fn an_unused_result_before_a_layer_with_another_input_is_not_a_cut() {
     let unused = [(UNREACHED, "second".to_owned())];
     // Of a different shape, created in the pass.
     let other: Pass = |net, x| {
@@ -224,7 +224,7 @@ fn an_unused_result_is_no_cut_before_a_layer_that_is_given_something_else() {
 }
 
 #[test]
-fn an_unused_result_is_no_cut_before_a_layer_that_is_given_what_a_frozen_one_made() {
+fn an_unused_result_before_a_layer_with_a_frozen_input_is_not_a_cut() {
     shows_all(UNREACHED, &["1"], "result unused", |bug| {
         let layer = || Linear::new(6, 6);
         let model = [layer()?, layer()?, layer()?];

@@ -159,7 +159,7 @@ fn parts_that_are_trained_in_turn_are_all_reached() {
 }
 
 #[test]
-fn a_step_without_a_backward_pass_says_nothing_of_parameters() {
+fn a_step_without_a_backward_pass_reports_no_parameters() {
     let model = Net::new().unwrap();
     let report = Audit::new(&model).run(|_| Ok(())).unwrap();
     assert!(report.is_clean(), "{report}");

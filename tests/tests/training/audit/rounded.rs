@@ -84,7 +84,7 @@ fn grown(count: i64) -> Vec<FindingKind> {
 }
 
 #[test]
-fn roundings_of_a_few_elements_are_no_step() {
+fn changed_roundings_of_a_few_elements_are_not_a_step() {
     // A ten millionth of the norm.
     assert_eq!(grown(100), [FindingKind::OptimizerMissesParameter]);
     assert_eq!(grown(40), [FindingKind::NothingMoved]);

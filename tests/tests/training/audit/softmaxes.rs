@@ -83,7 +83,7 @@ fn probabilities_sum_to_one_but_for_roundings() {
 }
 
 #[test]
-fn probabilities_of_some_places_are_none() {
+fn probabilities_at_some_positions_only_are_not_reported() {
     let report = fork_rng(0, || {
         let model = Net::new(|net, x| {
             let x = net.plain(x)?;

@@ -142,7 +142,7 @@ fn targets_of_functions_that_are_all_equal() {
 }
 
 #[test]
-fn targets_that_are_no_probabilities() {
+fn targets_that_are_not_probabilities() {
     // Labels of 0 and 255, as in a mask.
     let labels = |bug| {
         let labels = classes(16, 2)?.to_dtype(DType::F32)?.unsqueeze(1)?;
@@ -183,7 +183,7 @@ fn bounded(bug: bool, activation: impl Fn(&Tensor) -> Result<Tensor>) -> Result<
 }
 
 #[test]
-fn targets_beyond_what_the_last_layer_can_give() {
+fn targets_outside_the_range_of_the_last_layer() {
     shows(KIND, "MSELoss", |bug| {
         let model = Sequential::new()
             .push(Linear::new(6, 4)?)

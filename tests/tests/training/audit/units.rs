@@ -58,7 +58,7 @@ fn most_units_must_be_silent_for_enough_samples() {
 }
 
 #[test]
-fn no_silent_unit_is_no_finding_whatever_the_bound() {
+fn a_model_without_silent_units_passes_at_any_bound() {
     let report = fork_rng(0, || {
         let model = Sequential::new()
             .push(Linear::new(6, 8)?)
@@ -89,7 +89,7 @@ fn a_single_unit_may_be_silent() {
 }
 
 #[test]
-fn channels_of_images_and_volumes_stand_behind_the_batch() {
+fn channels_of_images_and_volumes_follow_the_batch() {
     let audited = |bug: bool, conv: Box<dyn Layer>, size: &[usize]| {
         let pixels: usize = size.iter().product();
         let model = Sequential::new()

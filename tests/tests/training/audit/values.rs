@@ -169,7 +169,7 @@ fn pitfall_59_the_first_module_with_a_value_that_is_not_finite() {
 }
 
 #[test]
-fn data_that_holds_what_is_not_finite() {
+fn data_with_values_that_are_not_finite() {
     shows_all(
         FindingKind::NonFiniteValue,
         &[""],

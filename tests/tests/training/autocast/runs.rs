@@ -173,7 +173,7 @@ fn losses_and_scales_are_those_of_pytorch() {
 }
 
 #[test]
-fn a_run_that_is_resumed_goes_on_bit_for_bit() -> Result<()> {
+fn a_resumed_run_continues_bit_for_bit() -> Result<()> {
     let (_, tensors) = golden::load("autocast.safetensors");
     let mut whole = Run::new(3, DType::F16, &tensors);
     let mut steps = Vec::new();

@@ -95,7 +95,7 @@ fn one_module_runs_with_the_state_of_another() {
 }
 
 #[test]
-fn values_that_are_not_given_are_the_modules_own() {
+fn missing_values_are_the_modules_own() {
     let net = trained();
     let before = net.values();
     let w1 = Tensor::ones([3, 4], DType::F32)
@@ -280,7 +280,7 @@ fn other_threads_see_the_modules_own_values() {
 }
 
 #[test]
-fn all_that_sets_values_in_the_call_sets_what_was_given() {
+fn setting_values_during_a_call_sets_the_given_ones() {
     let (net, state, _) = two();
     let before = net.values();
     FunctionalCall::new(&net)
@@ -303,7 +303,7 @@ fn all_that_sets_values_in_the_call_sets_what_was_given() {
 }
 
 #[test]
-fn dtypes_may_be_others_than_the_modules() {
+fn dtypes_may_differ_from_those_of_the_module() {
     let linear = Linear::new(2, 1).unwrap();
     let state = linear.state_dict().unwrap();
     let double =
@@ -316,7 +316,7 @@ fn dtypes_may_be_others_than_the_modules() {
 }
 
 #[test]
-fn hooks_and_extra_states_take_part() {
+fn hooks_and_extra_states_work_in_functional_calls() {
     #[derive(Module)]
     struct Named {
         weight: Parameter,

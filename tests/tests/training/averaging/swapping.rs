@@ -95,7 +95,7 @@ fn a_second_guard_is_refused_while_the_first_lives() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
+fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let (net, _, own, _) = averaged();
     let one = || Tensor::from(1.0_f32);
     let state = StateDict::from_iter([

@@ -66,7 +66,7 @@ fn what_is_no_count_is_refused() {
     let other = trained().state().unwrap();
     let error = stopping.load_state(&other).unwrap_err().to_string();
     assert!(
-        error.contains("something else than EarlyStopping"),
+        error.contains("something other than EarlyStopping"),
         "{error}"
     );
     assert!(

@@ -72,7 +72,7 @@ fn idx_files_are_read_in_every_dtype() {
 }
 
 #[test]
-fn idx_files_that_lie_are_refused() {
+fn idx_files_with_false_headers_are_refused() {
     let good = bytes("i16.idx");
     let text = |bytes: &[u8]| read_idx(bytes).unwrap_err().to_string();
     // Every truncated file, wherever it ends.

@@ -182,7 +182,7 @@ fn data_iterators_may_be_moved_and_outlive_the_loader() {
 }
 
 #[test]
-fn data_is_loaded_by_as_many_threads_as_are_asked_for() {
+fn data_is_loaded_by_the_requested_number_of_threads() {
     let names = Arc::new(Mutex::new(Vec::new()));
     let seen = names.clone();
     let noting = move |index| {

@@ -155,7 +155,7 @@ fn assert_at(
 }
 
 #[test]
-fn points_lie_where_the_axes_say() {
+fn points_match_the_axes() {
     type Points = &'static [(f64, f64)];
     let cases: [[Points; 2]; 6] = [
         [
@@ -193,7 +193,7 @@ fn points_lie_where_the_axes_say() {
 }
 
 #[test]
-fn points_lie_where_logarithmic_axes_say() {
+fn points_match_logarithmic_axes() {
     let wide = [(1.0, 1e-6), (10.0, 0.5), (1000.0, 2000.0)];
     let narrow = [(2.0, 1.5), (3.0, 1.8), (9.0, 4.0)];
     let huge = [(1e-30, 1e30), (1e30, 1e-30)];
@@ -277,7 +277,7 @@ fn curves_without_points_and_of_extreme_numbers_are_drawn() {
 }
 
 #[test]
-fn names_stand_in_the_legend_as_they_are() {
+fn the_legend_has_the_names_unchanged() {
     let names: Vec<String> = (0..20).map(|n| format!("<{n}> & \"more\"")).collect();
     let add = |all: Curves, name: &String| all.curve(name, [(0.0, 0.0), (1.0, 1.0)]);
     let drawn = names.iter().fold(

@@ -57,7 +57,7 @@ fn numbers_read_back_to_the_bit() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_have_a_form() {
+fn numbers_that_are_not_finite_have_a_text_form() {
     let (csv, lines) = (Scratch::new("logs-nan.csv"), Scratch::new("logs-nan.jsonl"));
     let values = [
         ("a", f64::NAN),
@@ -123,7 +123,7 @@ fn names_are_quoted_by_rfc_4180_and_read_back() {
 }
 
 #[test]
-fn a_file_goes_on_without_a_row_that_was_cut_off() {
+fn a_file_continues_without_its_truncated_row() {
     let path = Scratch::new("logs-cut.csv");
     CSVLogger::new(&path)
         .unwrap()
@@ -181,7 +181,7 @@ fn names_that_have_no_place_and_files_of_something_else_are_refused() {
     let error = log.log(2, &[("y", 1.0), ("y", 2.0)]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "log: name = y: stands twice; give each value a name of its own"
+        "log: name = y: occurs twice; give each value a name of its own"
     );
     assert!(log.log(2, &[("step", 1.0)]).is_err());
     assert_eq!(path.text(), "step,x\n1,1.0\n");

@@ -7,7 +7,7 @@ use module_nn::prelude::*;
 use super::{Net, adapted, assert_close, assert_same, differs, input, random, snapshot};
 
 #[test]
-fn what_is_merged_twice_or_not_at_all_is_refused() {
+fn merging_twice_and_merging_nothing_are_refused() {
     let mut net = adapted();
     assert!(matches!(
         lora::unmerge(&mut net).unwrap_err().downcast_ref(),

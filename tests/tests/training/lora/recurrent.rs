@@ -163,7 +163,7 @@ fn biases_of_layers_whose_weights_are_adapted_are_trained_if_asked() {
 }
 
 #[test]
-fn what_weights_of_recurrent_layers_do_not_have_is_refused() {
+fn options_without_meaning_for_recurrent_weights_are_refused() {
     let mut lstm = lstm();
     let before = snapshot(&lstm);
     let pissa = |init| LoraConfig::new().r(1).init_lora_weights(init);

@@ -194,7 +194,7 @@ fn names_and_arguments_are_checked() {
 }
 
 #[test]
-fn one_adapter_trains_biases_and_goes_on_beside_others() {
+fn one_adapter_trains_biases_and_keeps_working_beside_others() {
     let mut net = Net::new();
     let trained = |net: &Net| {
         let all = net

@@ -59,7 +59,7 @@ fn one_is_in_use_and_trained_and_the_others_rest() {
 }
 
 #[test]
-fn scales_and_combinations_are_linear_in_what_is_added() {
+fn scales_and_combinations_are_linear() {
     let mut net = Linear::new(6, 4).unwrap();
     let plain = net.call(input()).unwrap();
     lora::add_adapter(&mut net, "one", "", &random(2)).unwrap();

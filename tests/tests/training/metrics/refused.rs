@@ -26,7 +26,7 @@ fn wrong_predictions_are_refused_and_change_nothing() {
     let error = accuracy.update(&classes, &negative).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Accuracy: target has class -1, and there are 3 classes, counted from 0; raise the number of classes, or \
+        "Accuracy: target has class -1, and there are 3 classes, counted from 0; increase the number of classes, or \
          set `ignore_index` if it marks what is not counted"
     );
     let logits = Tensor::zeros([2, 4], DType::F32).unwrap();

@@ -67,7 +67,7 @@ fn with_groups() -> ParamGroups<AdamWConfig> {
 }
 
 #[test]
-fn training_by_groups_goes_on_bit_for_bit() {
+fn training_by_groups_continues_bit_for_bit() {
     goes_on("groups", |model| Ok(Box::new(with_groups().build(model)?)));
     goes_on("momenta", |model| {
         let config = SGDConfig::new(0.7).momentum(0.9);

@@ -15,7 +15,7 @@ fn config(field: &str) -> Result<PeftConfig> {
 }
 
 #[test]
-fn fields_that_change_what_is_computed_are_refused() {
+fn fields_that_change_the_computation_are_refused() {
     let refused = [
         ("use_qalora", "true"),
         ("lora_bias", "true"),
@@ -173,7 +173,7 @@ fn adapters_whose_base_was_drawn_are_not_written() {
 }
 
 #[test]
-fn parameters_that_are_no_weights_of_recurrent_layers_are_refused() {
+fn parameters_that_are_not_weights_of_recurrent_layers_are_refused() {
     let parameters = |names: &[&str]| {
         let mut config = PeftConfig::new([""; 0], LoraConfig::new().r(2));
         config.target_parameters = names.iter().map(|&name| name.to_owned()).collect();

@@ -24,7 +24,7 @@ fn a_step_that_fails_changes_no_part_of_a_chain() {
 }
 
 #[test]
-fn sequences_hold_what_a_user_gets_wrong() {
+fn mistakes_in_sequences_are_errors() {
     let mut optimizer = optimizer("SGD", &[0.1, 0.02]);
     let mut parts = || -> Vec<Box<dyn Schedule>> {
         let mut part = || Box::new(ExponentialLR::new(optimizer.as_mut(), 0.5).unwrap());

@@ -52,7 +52,7 @@ fn an_entry_of_a_training_checkpoint_is_loaded_with_the_rates_of_its_schedule() 
 
 /// A script may pass only the trained parameters to PyTorch's optimizer.
 #[test]
-fn positions_may_leave_out_what_is_not_trained() {
+fn positions_may_omit_untrained_parameters() {
     let recorded = Recorded::read();
     let case = recorded.case("muon");
     let mut all = case.saved_model();

@@ -27,7 +27,7 @@ fn changed(
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
+fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     let recorded = Recorded::read();
     let case = recorded.case("adamw");
     let model = case.saved_model();
@@ -88,7 +88,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
                 "params",
                 Some(TorchObject::List(vec![int(0), int(0), int(1), int(2)])),
             ),
-            "position 0 is in two places",
+            "position 0 occurs twice",
         ),
         (
             changed(

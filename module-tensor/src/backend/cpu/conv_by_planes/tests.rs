@@ -15,7 +15,7 @@ fn check(sizes: &ConvSizes) {
     let blocks = sizes.batch * sizes.groups;
     let input = numbers(blocks * window.input_len(), 1);
     let weight = numbers(sizes.groups * sizes.out_channels * window.rows(), 2);
-    let len = blocks * sizes.out_channels * window.places();
+    let len = blocks * sizes.out_channels * window.positions();
     let bits = |values: Vec<f32>| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     let mut copied = vec![f32::NAN; len];
     assert!(

@@ -13,7 +13,7 @@ use super::multiply_add;
 use crate::Result;
 use crate::zip::{zip_mut, zip_mut2};
 
-/// The places of a line that are multiplied at a time, each in a sum of its own.
+/// The positions of a line that are multiplied at a time, each in a sum of its own.
 const LANES: usize = 16;
 
 /// The lines of the kernel whose gradients are summed at a time where there are 32 registers of 64 bytes.
@@ -32,9 +32,9 @@ impl ConvSizes {
         out: &mut [T],
     ) -> Result<()> {
         let window = &self.window;
-        let (seen, places, taps) = (window.input_len(), window.places(), window.rows());
+        let (seen, positions, taps) = (window.input_len(), window.positions(), window.rows());
         let layout = Layout::of(window);
-        let steps = self.batch * (taps * places / 16 + seen + places);
+        let steps = self.batch * (taps * positions / 16 + seen + positions);
         parallel_for(self.groups, steps, Items(out, taps), &|groups, mut out| {
             let mut memory = [const { Workspace::new() }; 2];
             let [plane, shifted] = &mut memory;
@@ -45,7 +45,7 @@ impl ConvSizes {
                 for sample in 0..self.batch {
                     let at = sample * self.groups + group;
                     let input = &input[at * seen..][..seen];
-                    let grad = &grad[at * places..][..places];
+                    let grad = &grad[at * positions..][..positions];
                     let mut lanes = [[T::zero(); LANES]; MOST_TAPS];
                     let products = Products {
                         window,
@@ -82,7 +82,7 @@ struct Layout {
     /// Where each line of the plane starts after the one before.
     pitch: usize,
     plane_len: usize,
-    /// The same for the gradients, which are read from some places before a line to some behind it.
+    /// The same for the gradients, which are read from some positions before a line to some behind it.
     grad_pitch: usize,
     grad_len: usize,
 }
@@ -146,15 +146,15 @@ impl<T: Float> Products<'_, T> {
     #[inline(always)]
     fn fill(&mut self) {
         let ([_, _, seen], above) = (self.window.input, self.window.padding[1]);
-        let places = self.window.output[2];
+        let positions = self.window.output[2];
         let [input, grad] = self.factors;
         let lines = self.plane.chunks_exact_mut(self.layout.pitch).skip(above);
         for (to, line) in lines.zip(input.chunks_exact(seen)) {
             copy_line(line, &mut to[..seen]);
         }
         let lines = self.shifted.chunks_exact_mut(self.layout.grad_pitch);
-        for (to, line) in lines.zip(grad.chunks_exact(places)) {
-            copy_line(line, &mut to[LANES..][..places]);
+        for (to, line) in lines.zip(grad.chunks_exact(positions)) {
+            copy_line(line, &mut to[LANES..][..positions]);
         }
     }
 
@@ -166,7 +166,7 @@ impl<T: Float> Products<'_, T> {
             pitch, grad_pitch, ..
         } = *self.layout;
         let count = pitch / LANES;
-        // What the last column of the kernel sees from the first place: shifts to the right are positive.
+        // What the last column of the kernel reads from the first position: shifts to the right are positive.
         let start = LANES + self.window.padding[2] - (SIDE - 1);
         // The last lines are summed twice if the others leave fewer.
         for first in (0..SIDE)
@@ -210,7 +210,7 @@ impl<T: Float> Products<'_, T> {
     }
 }
 
-/// Adds the products of some places of a line of gradients with those of the lines of the plane.
+/// Adds the products of some positions of a line of gradients with those of the lines of the plane.
 #[inline(always)]
 fn add_products<T: Float, const FUSED: bool, const COUNT: usize>(
     sums: &mut [[T; LANES]; COUNT],

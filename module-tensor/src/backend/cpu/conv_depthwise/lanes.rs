@@ -1,4 +1,4 @@
-//! Many small planes side by side: each place has an element of each.
+//! Many small planes side by side: each position has an element of each.
 
 use std::ops::Range;
 
@@ -16,9 +16,9 @@ use crate::zip::zip_mut2;
 /// The planes that are convolved side by side.
 const LANES: usize = 16;
 
-/// The places of a line of the output that are summed at a time: images are often seven or fourteen places wide.
+/// The positions of a line of the output that are summed at a time: images are often seven or fourteen positions wide.
 const PLACES: usize = 4;
-const MANY_PLACES: usize = 7;
+const MANY_POSITIONS: usize = 7;
 
 impl ConvSizes {
     /// Whether many planes are convolved side by side: their lines are too short for vectors.
@@ -44,9 +44,9 @@ impl ConvSizes {
         out: &mut [T],
     ) -> Result<()> {
         let window = &self.window;
-        let (seen, places, taps) = (window.input_len(), window.places(), window.rows());
+        let (seen, positions, taps) = (window.input_len(), window.positions(), window.rows());
         let count = (self.batch * self.groups).div_ceil(LANES);
-        let (len, steps) = (LANES * places, places * taps + 8 * (seen + places));
+        let (len, steps) = (LANES * positions, positions * taps + 8 * (seen + positions));
         // The same channels are side by side in every sample, unless they leave some over.
         let mut all_kernels = Workspace::new();
         let all_kernels = match self.groups.is_multiple_of(LANES) && self.batch > 1 {
@@ -76,7 +76,7 @@ impl ConvSizes {
             padded.fill(T::zero());
             for (group, out) in range.zip(out.0.chunks_mut(len)) {
                 let first = group * LANES;
-                let planes = first..first + out.len() / places;
+                let planes = first..first + out.len() / positions;
                 let kernels = match all_kernels {
                     Some(all) => &all[first % self.groups * taps..][..LANES * taps],
                     None => {
@@ -144,22 +144,22 @@ impl<T: Float> Lanes<'_, T> {
         (is_common && window.stride == [1; 3] && window.dilation == [1; 3]).then_some(width)
     }
 
-    /// Whether the places of a whole line are summed at a time, from the line as it is.
+    /// Whether the positions of a whole line are summed at a time, from the line as it is.
     fn sees_whole_lines(window: &Window) -> bool {
-        window.output[2] == MANY_PLACES
-            && window.input[2] == MANY_PLACES
+        window.output[2] == MANY_POSITIONS
+            && window.input[2] == MANY_POSITIONS
             && Self::side(window).is_some()
     }
 
-    /// The places of a line with zeros beside it, as far as windows reach.
+    /// The positions of a line with zeros beside it, as far as windows reach.
     fn pitch(window: &Window) -> usize {
         let reach = window.dilation[2] * (window.kernel[2] - 1);
         let seen = (window.output[2] - 1) * window.stride[2] + reach + 1;
         seen.max(window.input[2] + window.padding[2])
     }
 
-    /// The lines of the kernel that see the input from line `y` of the output, with the line of the input that the
-    /// first of them sees.
+    /// The lines of the kernel that read the input from line `y` of the output, with the line of the input that the
+    /// first of them reads.
     #[inline(always)]
     fn lines_seen(window: &Window, y: usize) -> (Range<usize>, usize) {
         let (step, apart) = (window.stride[1], window.dilation[1]);
@@ -173,33 +173,33 @@ impl<T: Float> Lanes<'_, T> {
         }
     }
 
-    /// `MANY` says whether registers hold the sums of [`MANY_PLACES`] and what they see.
+    /// `MANY` says whether registers hold the sums of [`MANY_POSITIONS`] and what they read.
     #[inline(always)]
     fn run<const FUSED: bool, const MANY: bool>(mut self) {
         let (window, width) = (self.window, self.window.output[2]);
         let side = Self::side(window);
         if Self::sees_whole_lines(window) {
             return match side {
-                Some(3) => self.squares::<FUSED, 3, MANY_PLACES, 7>(),
-                Some(5) => self.squares::<FUSED, 5, MANY_PLACES, 7>(),
-                _ => self.squares::<FUSED, 7, MANY_PLACES, 7>(),
+                Some(3) => self.squares::<FUSED, 3, MANY_POSITIONS, 7>(),
+                Some(5) => self.squares::<FUSED, 5, MANY_POSITIONS, 7>(),
+                _ => self.squares::<FUSED, 7, MANY_POSITIONS, 7>(),
             };
         }
         self.pad();
         match side {
-            Some(3) if MANY && width.is_multiple_of(MANY_PLACES) => {
-                self.squares::<FUSED, 3, MANY_PLACES, 9>();
+            Some(3) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
+                self.squares::<FUSED, 3, MANY_POSITIONS, 9>();
             }
-            Some(5) if MANY && width.is_multiple_of(MANY_PLACES) => {
-                self.squares::<FUSED, 5, MANY_PLACES, 11>();
+            Some(5) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
+                self.squares::<FUSED, 5, MANY_POSITIONS, 11>();
             }
-            Some(7) if MANY && width.is_multiple_of(MANY_PLACES) => {
-                self.squares::<FUSED, 7, MANY_PLACES, 13>();
+            Some(7) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
+                self.squares::<FUSED, 7, MANY_POSITIONS, 13>();
             }
             Some(3) if width >= PLACES => self.squares::<FUSED, 3, PLACES, 6>(),
             Some(5) if width >= PLACES => self.squares::<FUSED, 5, PLACES, 8>(),
             Some(7) if width >= PLACES => self.squares::<FUSED, 7, PLACES, 10>(),
-            _ if width.is_multiple_of(MANY_PLACES) => self.lines::<FUSED, MANY_PLACES>(),
+            _ if width.is_multiple_of(MANY_POSITIONS) => self.lines::<FUSED, MANY_POSITIONS>(),
             _ if width >= PLACES => self.lines::<FUSED, PLACES>(),
             _ => self.lines::<FUSED, 1>(),
         }
@@ -216,8 +216,8 @@ impl<T: Float> Lanes<'_, T> {
         }
     }
 
-    /// The output by a kernel of `SIDE` by `SIDE` with a step of 1, `N` places at a time, which see `SEEN` places: all
-    /// that lie below the kernel, or without those beside a whole line.
+    /// The output by a kernel of `SIDE` by `SIDE` with a step of 1, `N` positions at a time, which read `SEEN`
+    /// positions: all that lie below the kernel, or without those beside a whole line.
     #[inline(always)]
     fn squares<const FUSED: bool, const SIDE: usize, const N: usize, const SEEN: usize>(&mut self) {
         let window = self.window;
@@ -230,7 +230,7 @@ impl<T: Float> Lanes<'_, T> {
         let (source, kernels) = (source.as_chunks::<LANES>().0, self.kernels.as_chunks().0);
         for y in 0..height {
             let (rows, first) = Self::lines_seen(window, y);
-            // The last places are summed twice if the others leave fewer.
+            // The last positions are summed twice if the others leave fewer.
             for x in (0..width).step_by(N).map(|x| x.min(width - N)) {
                 let mut sums = [[T::zero(); LANES]; N];
                 for (i, row) in rows.clone().enumerate() {
@@ -253,13 +253,13 @@ impl<T: Float> Lanes<'_, T> {
         }
     }
 
-    /// The output by any kernel, `N` places at a time.
+    /// The output by any kernel, `N` positions at a time.
     #[inline(always)]
     fn lines<const FUSED: bool, const N: usize>(&mut self) {
         let (window, pitch) = (self.window, Self::pitch(self.window));
         let [_, height, width] = window.output;
         for y in 0..height {
-            // The last places are summed twice if the others leave fewer.
+            // The last positions are summed twice if the others leave fewer.
             for x in (0..width).step_by(N).map(|x| x.min(width - N)) {
                 self.tile::<FUSED, N>(y, x, pitch);
             }

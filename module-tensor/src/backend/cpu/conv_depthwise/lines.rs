@@ -10,11 +10,11 @@ use super::multiply_add;
 use crate::Result;
 use crate::zip::zip_mut;
 
-/// The places of a line of the output that are summed at a time, and those of a line's end.
+/// The positions of a line of the output that are summed at a time, and those of a line's end.
 const PLACES: usize = 16;
-const FEW_PLACES: usize = 8;
+const FEW_POSITIONS: usize = 8;
 
-/// The lines of the output that are summed at a time, because they see the same lines of the input: as many as the
+/// The lines of the output that are summed at a time, because they read the same lines of the input: as many as the
 /// registers of any processor hold, and where there are 32 of 64 bytes for numbers of four bytes.
 const LINES: usize = 4;
 const MANY_LINES: usize = 7;
@@ -40,7 +40,7 @@ impl ConvSizes {
         let window = &self.window;
         let reach = window.kernel[2] - 1;
         let [_, height, width] = window.output.map(|size| size.saturating_add(reach));
-        height.saturating_mul(width) / 8 > window.input_len() + window.places()
+        height.saturating_mul(width) / 8 > window.input_len() + window.positions()
     }
 
     pub(super) fn run_by_lines<T: Float>(
@@ -51,10 +51,10 @@ impl ConvSizes {
         out: &mut [T],
     ) -> Result<()> {
         let window = &self.window;
-        let (seen, places, taps) = (window.input_len(), window.places(), window.rows());
+        let (seen, positions, taps) = (window.input_len(), window.positions(), window.rows());
         let layout = Layout::of(window);
-        let items = Items(out, places);
-        let steps = taps * places / 16;
+        let items = Items(out, positions);
+        let steps = taps * positions / 16;
         parallel_for(
             self.batch * self.groups,
             steps,
@@ -90,7 +90,7 @@ struct Layout {
     pitch: usize,
     /// Where the first line of the input starts: lines start where cache lines do.
     start: usize,
-    /// Where the first line of the output sees the first element.
+    /// Where the first line of the output reads the first element.
     seen: usize,
     len: usize,
 }
@@ -121,7 +121,7 @@ struct Plane<'a, T> {
     out: &'a mut [T],
 }
 
-/// A kernel of `SIDE` by `SIDE`; [`LINES`] lines of the output see `SEEN` lines of the input, and [`MANY_LINES`] see
+/// A kernel of `SIDE` by `SIDE`; [`LINES`] lines of the output read `SEEN` lines of the input, and [`MANY_LINES`] read
 /// `MANY_SEEN`.
 struct Square<'a, T, const SIDE: usize, const SEEN: usize, const MANY_SEEN: usize>(Plane<'a, T>);
 
@@ -157,11 +157,11 @@ impl<T: Float, const SIDE: usize, const SEEN: usize, const MANY_SEEN: usize> Lev
 }
 
 impl<T: Float> Plane<'_, T> {
-    /// `COUNT` lines of the output, which see `SEEN` lines of the input, at a time.
+    /// `COUNT` lines of the output, which read `SEEN` lines of the input, at a time.
     #[inline(always)]
     fn run<const FUSED: bool, const SIDE: usize, const COUNT: usize, const SEEN: usize>(mut self) {
         let [_, height, width] = self.window.output;
-        // Columns of the kernel, whose elements see lines below each other.
+        // Columns of the kernel, whose elements read lines below each other.
         let mut columns = [[T::zero(); SIDE]; SIDE];
         for (i, &v) in self.weight.iter().enumerate().take(SIDE * SIDE) {
             columns[i % SIDE][i / SIDE] = v;
@@ -176,12 +176,12 @@ impl<T: Float> Plane<'_, T> {
             for x in (0..whole).step_by(PLACES) {
                 self.tile::<FUSED, SIDE, COUNT, SEEN, PLACES>(&columns, y, x);
             }
-            // The last places are summed twice if the others leave fewer.
+            // The last positions are summed twice if the others leave fewer.
             match width - whole {
                 0 => {}
-                1..=FEW_PLACES => {
-                    let x = width - FEW_PLACES;
-                    self.tile::<FUSED, SIDE, COUNT, SEEN, FEW_PLACES>(&columns, y, x);
+                1..=FEW_POSITIONS => {
+                    let x = width - FEW_POSITIONS;
+                    self.tile::<FUSED, SIDE, COUNT, SEEN, FEW_POSITIONS>(&columns, y, x);
                 }
                 _ => self.tile::<FUSED, SIDE, COUNT, SEEN, PLACES>(&columns, y, width - PLACES),
             }
@@ -198,7 +198,7 @@ impl<T: Float> Plane<'_, T> {
         }
     }
 
-    /// Some places of some lines of the output, from those at `y` and `x` on.
+    /// Some positions of some lines of the output, from those at `y` and `x` on.
     #[inline(always)]
     fn tile<
         const FUSED: bool,

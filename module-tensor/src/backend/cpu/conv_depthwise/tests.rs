@@ -42,8 +42,8 @@ impl Case {
 
     /// The input below an element of the kernel, zero beside it.
     fn seen<T: Float>(&self, plane: &[T], [y, x]: [usize; 2], [dy, dx]: [usize; 2]) -> T {
-        let at = |place: usize, tap: usize, size: usize| {
-            let at = (place * self.stride + tap * self.dilation).checked_sub(self.padding)?;
+        let at = |position: usize, tap: usize, size: usize| {
+            let at = (position * self.stride + tap * self.dilation).checked_sub(self.padding)?;
             (at < size).then_some(at)
         };
         let [height, width] = self.input;
@@ -67,10 +67,10 @@ impl Case {
         for (plane, input) in planes.enumerate() {
             let taps = sizes.window.rows();
             let weight = &weight[plane % sizes.groups * taps..][..taps];
-            for place in 0..height * width {
-                let place = [place / width, place % width];
+            for position in 0..height * width {
+                let position = [position / width, position % width];
                 let sum = order.iter().fold(T::zero(), |sum, &[dy, dx]| {
-                    let v = self.seen(input, place, [dy, dx]);
+                    let v = self.seen(input, position, [dy, dx]);
                     let factor = weight[dy * self.kernel + dx];
                     match is_fused {
                         true => v.times_plus(factor, sum),
@@ -95,7 +95,7 @@ impl Case {
         let input = numbers(planes * sizes.window.input_len());
         let weight = numbers(sizes.groups * sizes.window.rows());
         for level in Level::all() {
-            let mut out = vec![T::one(); planes * sizes.window.places()];
+            let mut out = vec![T::one(); planes * sizes.window.positions()];
             run(&sizes, level, &input, &weight, &mut out).unwrap();
             let is_fused = level.name() != "default" || BASELINE_HAS_FMA;
             let want = self.sums(&sizes, [&input, &weight], order, is_fused);
@@ -115,19 +115,19 @@ impl Case {
         let planes = sizes.batch * sizes.groups;
         let (input, grad) = (
             numbers(planes * sizes.window.input_len()),
-            numbers(planes * sizes.window.places()),
+            numbers(planes * sizes.window.positions()),
         );
         let (taps, width) = (sizes.window.rows(), sizes.window.output[2]);
         let (mut sums, mut magnitudes) = (
             vec![0.0; sizes.groups * taps],
             vec![0.0; sizes.groups * taps],
         );
-        for (plane, grad) in grad.chunks_exact(sizes.window.places()).enumerate() {
+        for (plane, grad) in grad.chunks_exact(sizes.window.positions()).enumerate() {
             let input = &input[plane * sizes.window.input_len()..];
-            for (place, &grad) in grad.iter().enumerate() {
+            for (position, &grad) in grad.iter().enumerate() {
                 for tap in 0..taps {
-                    let place = [place / width, place % width];
-                    let seen = self.seen(input, place, [tap / self.kernel, tap % self.kernel]);
+                    let position = [position / width, position % width];
+                    let seen = self.seen(input, position, [tap / self.kernel, tap % self.kernel]);
                     let (to, product) = (
                         plane % sizes.groups * taps + tap,
                         f64::from(seen) * f64::from(grad),

@@ -19,8 +19,8 @@ const GATHERED: usize = 1 << 12;
 /// Lines of one phase, or of two beside each other, in the channels of some panels, as far as they are computed.
 pub(super) struct FinishedLines<'a, T> {
     phase: &'a Phase,
-    /// The places of a channel of the output.
-    places: usize,
+    /// The positions of a channel of the output.
+    positions: usize,
     /// The sums of a tile, its rows of so many channels one after the other.
     sums: &'a mut [T],
     channels: usize,
@@ -40,7 +40,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
     pub(super) fn new(
         phase: &'a Phase,
         [phases, channels]: [usize; 2],
-        places: usize,
+        positions: usize,
         memory: &'a mut Workspace<T>,
     ) -> Self {
         let (tile_lines, width) = (phase.shape.lines, phase.size[2]);
@@ -53,7 +53,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
         let (sums, gathered) = memory.split_at_mut(MOST_SUMS);
         Self {
             phase,
-            places,
+            positions,
             sums,
             channels: phase.shape.channels::<T>(),
             gathered,
@@ -117,7 +117,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
             pitch: self.pitch,
             width: self.phase.size[2],
             lines: self.count,
-            places: self.places,
+            positions: self.positions,
             first: self.phase.first + self.slice * slice_step + self.line * line_step,
             line_step,
             column_step,
@@ -130,12 +130,12 @@ impl<'a, T: Float> FinishedLines<'a, T> {
 
 struct WriteLines<'a, T> {
     gathered: &'a [T],
-    /// The same of a second phase, whose places are to the right of those of the first.
+    /// The same of a second phase, whose positions are to the right of those of the first.
     beside: &'a [T],
     pitch: usize,
     width: usize,
     lines: usize,
-    places: usize,
+    positions: usize,
     first: usize,
     line_step: usize,
     column_step: usize,
@@ -151,7 +151,7 @@ impl<T: Float> Loop for WriteLines<'_, T> {
             return;
         }
         let channels = self.gathered.chunks_exact(self.pitch);
-        let channels = channels.zip(self.out.chunks_exact_mut(self.places));
+        let channels = channels.zip(self.out.chunks_exact_mut(self.positions));
         for (channel, (lines, out)) in channels.enumerate() {
             let lines = &lines[..self.lines * self.width];
             let out = &mut out[self.first..];

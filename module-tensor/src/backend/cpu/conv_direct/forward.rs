@@ -29,9 +29,9 @@ pub(super) struct Forward<'a> {
     window: &'a Window,
     batch: usize,
     groups: usize,
-    /// The channels of what is written, of one group, and their places.
+    /// The channels of what is written, of one group, and their positions.
     channels: usize,
-    places: usize,
+    positions: usize,
     /// How far channels are apart in the weight, and the weight's elements of a group.
     channel_step: usize,
     weight_len: usize,
@@ -47,7 +47,7 @@ impl<'a> Forward<'a> {
             batch: sizes.batch,
             groups: sizes.groups,
             channels: sizes.out_channels,
-            places: window.places(),
+            positions: window.positions(),
             channel_step: window.rows(),
             weight_len: sizes.out_channels * window.rows(),
             phases: vec![Phase::whole(sizes, map, shape)?],
@@ -67,7 +67,7 @@ impl<'a> Forward<'a> {
             batch: sizes.batch,
             groups: sizes.groups,
             channels: window.channels,
-            places: window.input.iter().product(),
+            positions: window.input.iter().product(),
             channel_step: window.kernel.iter().product(),
             weight_len: sizes.out_channels * window.rows(),
             phases: phases.phases::<T>(sizes)?,
@@ -167,7 +167,7 @@ impl<'a> Forward<'a> {
             true if blocks < 2 * num_threads() => self.channels / shared,
             _ => 1,
         };
-        let len = self.channels / parts * self.places;
+        let len = self.channels / parts * self.positions;
         let sums = self.phases.iter().map(Phase::sums).sum::<usize>();
         let ns = self.channels / parts * sums / 48;
         let beyond = self.phases.iter().map(Phase::beyond).max();
@@ -212,7 +212,7 @@ impl<'a> Forward<'a> {
                     // As many panels as stay in the cache are read for a tile, while its windows do too.
                     let rows = phases.iter().map(Phase::rows).max().unwrap_or(1);
                     let together = (CACHED / (rows * columns)).clamp(1, count);
-                    let channels = out.chunks_mut(together * columns * self.places);
+                    let channels = out.chunks_mut(together * columns * self.positions);
                     for (panels, out) in blocks_of(first..first + count, together).zip(channels) {
                         let part = |i: usize| PhasePart {
                             phase: &phases[i],
@@ -228,7 +228,7 @@ impl<'a> Forward<'a> {
         })
     }
 
-    /// The phases, of which two are written together if their places fill lines.
+    /// The phases, of which two are written together if their positions fill lines.
     fn phases_beside(&self) -> Vec<Range<usize>> {
         let (mut beside, mut first) = (Vec::new(), 0);
         while let Some(phase) = self.phases.get(first) {
@@ -240,7 +240,7 @@ impl<'a> Forward<'a> {
         beside
     }
 
-    /// The places of phases beside each other in the channels of some panels, of one sample.
+    /// The positions of phases beside each other in the channels of some panels, of one sample.
     fn write_channels<T: Float>(
         &self,
         beside: &[PhasePart<'_, T>],
@@ -251,8 +251,8 @@ impl<'a> Forward<'a> {
         let first = beside[0].phase;
         let ([depth, height, _], shape) = (first.size, first.shape);
         let lines_of_tile: Vec<usize> = first.lines_of_tile().collect();
-        let count = [beside.len(), out.len() / self.places];
-        let mut lines = FinishedLines::new(first, count, self.places, memory);
+        let count = [beside.len(), out.len() / self.positions];
+        let mut lines = FinishedLines::new(first, count, self.positions, memory);
         for slice in 0..depth {
             for row in (0..height).step_by(shape.lines) {
                 for (i, part) in beside.iter().enumerate() {
@@ -274,7 +274,7 @@ struct PhasePart<'a, T> {
 }
 
 impl<T: Float> PhasePart<'_, T> {
-    /// The places of a line of tiles, which are those of so many lines.
+    /// The positions of a line of tiles, which are those of so many lines.
     fn sum_lines(
         &self,
         beside: usize,

@@ -7,7 +7,7 @@ use super::taps::Reach;
 /// Offsets of what a kernel reads, counted from `margin` elements before the input.
 pub(super) struct InPlace {
     pub(super) margin: usize,
-    /// What each kernel element reads for the first output position, in the first channel.
+    /// The input position that each kernel element reads for the first output position, in the first channel.
     pub(super) starts: Vec<usize>,
     /// The lines of the output.
     pub(super) lines: Vec<usize>,
@@ -19,7 +19,7 @@ impl InPlace {
     /// `None` if a size overflows.
     pub(super) fn new(
         reaches: &[Vec<Reach>; 3],
-        places: [usize; 3],
+        positions: [usize; 3],
         map: [usize; 3],
     ) -> Option<Self> {
         let ([z, y, x], [_, height, width]) = (reaches, map);
@@ -37,13 +37,13 @@ impl InPlace {
         let first = starts.iter().copied().min()?.min(0);
         let (step_z, step_y) = (z.first()?.step, y.first()?.step);
         let line = |line: usize| {
-            let (z, y) = (line / places[1] * step_z, line % places[1] * step_y);
+            let (z, y) = (line / positions[1] * step_z, line % positions[1] * step_y);
             (z * map[1] + y) * map[2]
         };
         Some(Self {
             margin: first.unsigned_abs(),
             starts: starts.iter().map(|start| start.abs_diff(first)).collect(),
-            lines: (0..places[0] * places[1]).map(line).collect(),
+            lines: (0..positions[0] * positions[1]).map(line).collect(),
             channel_step: map.iter().product(),
         })
     }
@@ -72,7 +72,7 @@ impl Margins {
         }
     }
 
-    /// What is read for the inputs from `start` on; `None` if that reaches beyond `all`.
+    /// The elements that are read for the inputs from `start` on; `None` if that reaches beyond `all`.
     pub(super) fn find<'a, T>(&self, all: &'a [T], start: usize) -> Option<&'a [T]> {
         all.get(start.checked_sub(self.before)?..)?.get(..self.len)
     }

@@ -1,31 +1,32 @@
-//! Where tiles read what a convolution sees.
+//! Where tiles find the input of a convolution.
 
 use super::super::conv_planes::Planes;
 use super::super::window::Window;
 
-/// The input in planes, and where these have the lines that the output sees.
+/// The input in planes, and where these have the lines that the output reads.
 pub(super) struct Map {
     pub(super) planes: Planes,
-    /// What each line of the output sees from its first place on.
+    /// The position of the input at which each line of the output begins to read.
     pub(super) lines: Vec<usize>,
 }
 
 impl Map {
-    /// A plane for each remainder of a place by the stride, so that neighboring places see neighbors.
+    /// A plane for each remainder of a position by the stride, so that neighboring positions read neighbors.
     pub(super) fn by_remainders(window: &Window) -> Option<Self> {
         let planes = Planes::new(window)?;
         let lines = planes.outputs.clone();
         Some(Self { planes, lines })
     }
 
-    /// One plane for each channel, where places see what is as far apart as the stride says.
+    /// One plane for each channel, where positions read what is as far apart as the stride says.
     pub(super) fn whole(window: &Window) -> Option<Self> {
         if window.stride == [1; 3] {
             return Self::by_remainders(window);
         }
         let [depth, height, width] = window.output;
         let [step_z, step_y, step_x] = window.stride;
-        let seen = |places: usize, step: usize| (places - 1).checked_mul(step)?.checked_add(1);
+        let seen =
+            |positions: usize, step: usize| (positions - 1).checked_mul(step)?.checked_add(1);
         let output = [
             seen(depth, step_z)?,
             seen(height, step_y)?,

@@ -28,8 +28,8 @@ use shapes::{LONGEST, Shape, direct_waste, has_tiles};
 use taps::{Reach, share_of_input};
 use weight_gradient::WeightGradient;
 
-/// The number of places below which gradients of a weight are not summed directly.
-const FEW_PLACES: usize = 128;
+/// The number of positions below which gradients of a weight are not summed directly.
+const FEW_POSITIONS: usize = 128;
 
 impl ConvSizes {
     /// The multiply-adds of a product of matrices that take as long as one of a direct convolution; nothing if there is
@@ -57,14 +57,14 @@ impl ConvSizes {
         let product = if shape.is_narrow() { 1.2 } else { 1.02 };
         // Each sum is transposed too.
         let time = product * window.rows() as f64 + 33.0;
-        let sums = (o * window.places()) as f64 * cost;
+        let sums = (o * window.positions()) as f64 * cost;
         Some((sums * time, shape.with_step(window.stride[2]).is_some()))
     }
 
-    /// Whether a gradient of the weight is over so few places that products with copied windows take less time: sums of a tile
-    /// take less than writing it.
+    /// Whether a gradient of the weight is over so few positions that products with copied windows take less time: sums
+    /// of a tile take less than writing it.
     pub(super) fn sums_few_places(&self, op: ConvOp) -> bool {
-        op == ConvOp::Weight && self.batch * self.window.places() < FEW_PLACES
+        op == ConvOp::Weight && self.batch * self.window.positions() < FEW_POSITIONS
     }
 
     /// The output or the gradient of the weight, which overwrites `out`; returns whether it is the better way, if
@@ -114,9 +114,9 @@ impl ConvSizes {
             if width > LONGEST {
                 return Ok(false);
             }
-            let places = (depth * height * width) as f64;
-            computed += Shape::new::<T>(self.window.channels, height, width).1 * places;
-            needed += places;
+            let positions = (depth * height * width) as f64;
+            computed += Shape::new::<T>(self.window.channels, height, width).1 * positions;
+            needed += positions;
         }
         let is_better = direct_waste(computed / needed).is_some();
         let Some(planes) = Planes::new(&phases.window).filter(|_| is_better) else {

@@ -1,4 +1,4 @@
-//! Places of an output that are reached by the same elements of the kernel.
+//! Positions of an output that are reached by the same elements of the kernel.
 
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
@@ -9,10 +9,10 @@ use super::shapes::Shape;
 use super::taps::{Reach, TapLists, TilesAlong, offsets, share_of_input, tiles_of};
 use crate::Result;
 
-/// A grid of places of the output. A convolution has one with all of them; the gradient of its input has one for each
-/// remainder of a place by the stride.
+/// A grid of positions of the output. A convolution has one with all of them; the gradient of its input has one for each
+/// remainder of a position by the stride.
 pub(super) struct Phase {
-    /// What each kernel element reads, along each dimension.
+    /// The range that each kernel element reads, along each dimension.
     reaches: [Vec<Reach>; 3],
     /// The offset of what each kernel element reads for the first output position, in the first of the channels that are
     /// summed.
@@ -22,17 +22,17 @@ pub(super) struct Phase {
     /// The number of channels that are summed, and the distances between them in the input and in the weight.
     pub(super) channels: usize,
     pub(super) channel_steps: [usize; 2],
-    /// Where the planes have each line of the grid, from the first place on.
+    /// Where the planes have each line of the grid, from the first position on.
     pub(super) lines: Vec<usize>,
     pub(super) size: [usize; 3],
-    /// The first place of the grid in a channel of the output, and the steps to the next.
+    /// The first position of the grid in a channel of the output, and the steps to the next.
     pub(super) first: usize,
     pub(super) steps: [usize; 3],
     pub(super) shape: Shape,
 }
 
 impl Phase {
-    /// All places.
+    /// All positions.
     pub(super) fn whole(sizes: &ConvSizes, map: &Map, shape: Shape) -> Result<Self> {
         let window = &sizes.window;
         let [_, height, width] = window.output;
@@ -51,7 +51,7 @@ impl Phase {
         })
     }
 
-    /// The products of each place.
+    /// The products of each position.
     pub(super) fn rows(&self) -> usize {
         self.channels * self.elements.len()
     }
@@ -76,7 +76,7 @@ impl Phase {
         TapLists::new(tiles, &self.starts, self.channels)
     }
 
-    /// How it reads a map where it lies, if its places are as far apart there as the columns of tiles.
+    /// How it reads a map where it lies, if its positions are as far apart there as the columns of tiles.
     pub(super) fn in_place(&self, map: [usize; 3]) -> Option<InPlace> {
         if self.reaches[2]
             .iter()
@@ -97,7 +97,7 @@ impl Phase {
         })
     }
 
-    /// The elements that it reads, with those that its tiles read beyond their own places.
+    /// The elements that it reads, with those that its tiles read beyond their own positions.
     pub(super) fn reach(&self) -> usize {
         let start = self.starts.iter().copied().max().unwrap_or(0) as usize;
         let line = self.lines.iter().copied().max().unwrap_or(0);
@@ -105,7 +105,7 @@ impl Phase {
         channels + start + line + self.size[2] * self.shape.step + self.beyond()
     }
 
-    /// Whether another has the places to the right of its own, so that both fill lines of the output.
+    /// Whether another has the positions to the right of its own, so that both fill lines of the output.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         let own = (self.steps[2], self.first + 1, self.size, self.shape);
         own == (2, other.first, other.size, other.shape)
@@ -130,12 +130,12 @@ impl Phase {
 /// The most phases.
 const MOST: usize = 64;
 
-/// The places of one dimension of the input with the same remainder by the stride.
+/// The positions of one dimension of the input with the same remainder by the stride.
 struct Remainder {
-    /// The first place, and the number of places.
+    /// The first position, and the number of positions.
     first: usize,
     count: usize,
-    /// Each element of the kernel that reaches them, and the place of the output at which it reaches the first; that
+    /// Each element of the kernel that reaches them, and the position of the output at which it reaches the first; that
     /// may lie before the output.
     taps: Vec<(usize, isize)>,
 }
@@ -144,16 +144,16 @@ impl Remainder {
     /// All of one dimension; nothing if a size overflows.
     fn all(window: &Window, d: usize) -> Option<Vec<Self>> {
         let (stride, padding) = (window.stride[d], window.padding[d]);
-        let places = window.input[d].min(stride);
-        let _ = places.checked_add(padding)?;
-        // The place `i` is reached from place `quotient - t` of the output, where `i + padding = stride · quotient +
+        let positions = window.input[d].min(stride);
+        let _ = positions.checked_add(padding)?;
+        // The position `i` is reached from position `quotient - t` of the output, where `i + padding = stride · quotient +
         // remainder`, by the elements of the kernel that are `stride · t + remainder` from its first.
         let remainder = |first: usize| Self {
             first,
             count: (window.input[d] - first).div_ceil(stride),
             taps: Vec::new(),
         };
-        let mut all: Vec<Self> = (0..places).map(remainder).collect();
+        let mut all: Vec<Self> = (0..positions).map(remainder).collect();
         for tap in 0..window.kernel[d] {
             let reach = tap * window.dilation[d];
             let (after, before) = (reach % stride, padding % stride);
@@ -169,7 +169,7 @@ impl Remainder {
         Some(all)
     }
 
-    /// What the elements of the kernel see of the gradient of the output.
+    /// The positions in the gradient of the output that the elements of the kernel read.
     fn reaches(&self, window: &Window, d: usize) -> Vec<Reach> {
         let reach = |&(_, first): &(usize, isize)| Reach {
             first,
@@ -189,7 +189,7 @@ pub(super) struct GradientPhases {
 }
 
 impl GradientPhases {
-    /// Nothing if there are places that no element of the kernel reaches, or many phases of few products.
+    /// Nothing if there are positions that no element of the kernel reaches, or many phases of few products.
     pub(super) fn new(sizes: &ConvSizes) -> Option<Self> {
         let window = &sizes.window;
         let phases = (0..3).map(|d| window.input[d].min(window.stride[d]));
@@ -251,13 +251,13 @@ impl GradientPhases {
         let [_, kernel_height, kernel_width] = sizes.window.kernel;
         let kernel: usize = sizes.window.kernel.iter().product();
         let plane: usize = self.window.output.iter().product();
-        let place = |from: isize, padding: usize| from.saturating_add_unsigned(padding) as usize;
+        let position = |from: isize, padding: usize| from.saturating_add_unsigned(padding) as usize;
         let (mut starts, mut elements) = (Vec::new(), Vec::new());
         for &(tap_z, from_z) in &z.taps {
             for &(tap_y, from_y) in &y.taps {
                 for &(tap_x, from_x) in &x.taps {
-                    let line = place(from_z, before_z) * high + place(from_y, before_y);
-                    starts.push(line * wide + place(from_x, before_x));
+                    let line = position(from_z, before_z) * high + position(from_y, before_y);
+                    starts.push(line * wide + position(from_x, before_x));
                     elements.push((tap_z * kernel_height + tap_y) * kernel_width + tap_x);
                 }
             }

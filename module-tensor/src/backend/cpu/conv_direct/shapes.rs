@@ -44,11 +44,13 @@ const MOST_WASTE: f64 = 1.35;
 /// The time of a product with one register of channels, which shares no element of a window with another.
 const NARROW_COST: f64 = 1.1;
 
-/// The longest line that is gathered from tiles. For lines of 4,000 places, copies of windows took 23 ms where tiles took 27.
+/// The longest line that is gathered from tiles. For lines of 4,000 positions, copies of windows took 23 ms where tiles
+/// took 27.
 pub(super) const LONGEST: usize = 512;
 
 impl Shape {
-    /// The shape of tiles for so many channels of lines of a width, and the sums that are computed for one that is needed.
+    /// The shape of tiles for so many channels of lines of a width, and the sums that are computed for one that is
+    /// needed.
     pub(super) fn new<T: Float>(channels: usize, height: usize, width: usize) -> (Self, f64) {
         Self::of_lists::<T>(channels, [height, width], [&WIDE, &NARROW])
     }
@@ -88,8 +90,8 @@ impl Shape {
         exists.then_some(Self { step, ..self })
     }
 
-    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before, and the sums that
-    /// are computed for one that is needed.
+    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before, and the sums
+    /// that are computed for one that is needed.
     pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> (Self, f64) {
         let [depth, height, width] = kernel;
         let (mut shape, waste) =

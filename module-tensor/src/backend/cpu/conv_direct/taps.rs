@@ -36,27 +36,27 @@ impl Reach {
     }
 
     /// Whether it reads the input, not padding, for an output position.
-    pub(super) fn sees_input(&self, place: usize) -> bool {
-        let at = self.first + (place * self.step) as isize;
+    pub(super) fn sees_input(&self, position: usize) -> bool {
+        let at = self.first + (position * self.step) as isize;
         usize::try_from(at).is_ok_and(|at| at < self.end)
     }
 
     /// The number of output positions for which it reads the input.
-    fn count(&self, places: usize) -> usize {
+    fn count(&self, positions: usize) -> usize {
         // The first output position that reads `at` or a later position.
-        let place = |at: isize| {
+        let position = |at: isize| {
             let steps = at.saturating_sub(self.first).max(0) as usize;
-            steps.div_ceil(self.step).min(places)
+            steps.div_ceil(self.step).min(positions)
         };
-        place(self.end as isize) - place(0)
+        position(self.end as isize) - position(0)
     }
 }
 
 /// The share of products that read the input, not padding, for the given output size.
-pub(super) fn share_of_input(reaches: &[Vec<Reach>; 3], places: [usize; 3]) -> f64 {
-    let shares = reaches.iter().zip(places).map(|(reaches, places)| {
-        let seen = reaches.iter().map(|reach| reach.count(places) as f64);
-        seen.sum::<f64>() / (places as f64 * reaches.len() as f64)
+pub(super) fn share_of_input(reaches: &[Vec<Reach>; 3], positions: [usize; 3]) -> f64 {
+    let shares = reaches.iter().zip(positions).map(|(reaches, positions)| {
+        let seen = reaches.iter().map(|reach| reach.count(positions) as f64);
+        seen.sum::<f64>() / (positions as f64 * reaches.len() as f64)
     });
     shares.product()
 }
@@ -82,8 +82,8 @@ pub(super) fn tiles_of(
 
 /// The products that tiles need along one dimension; many tiles need the same ones.
 pub(super) struct TilesAlong {
-    /// For each kind of tile and each reach: a bit for each position of the tile that is skipped, the lowest for the first,
-    /// or `None` if all of them read padding.
+    /// For each kind of tile and each reach: a bit for each position of the tile that is skipped, the lowest for the
+    /// first, or `None` if all of them read padding.
     kinds: Vec<Vec<Option<u32>>>,
     /// The kind of each tile.
     of_tiles: Vec<usize>,
@@ -95,22 +95,27 @@ pub(super) struct TilesAlong {
 
 impl TilesAlong {
     /// Tiles of `len` lines, each of which can be skipped; all are of one kind if padding is not skipped.
-    pub(super) fn of_lines(reaches: &[Reach], places: usize, len: usize, skip: bool) -> Self {
-        Self::new(reaches, places, len, if skip { u32::MAX } else { 0 })
+    pub(super) fn of_lines(reaches: &[Reach], positions: usize, len: usize, skip: bool) -> Self {
+        Self::new(reaches, positions, len, if skip { u32::MAX } else { 0 })
     }
 
     /// Tiles of the columns of a shape, of which some at each end can be skipped.
-    pub(super) fn of_columns(reaches: &[Reach], places: usize, shape: Shape, skip: bool) -> Self {
+    pub(super) fn of_columns(
+        reaches: &[Reach],
+        positions: usize,
+        shape: Shape,
+        skip: bool,
+    ) -> Self {
         let (len, ends) = (shape.columns, padded_columns(shape.lines));
         let ends = bits((0..len).filter(|&i| i < ends || i >= len - ends));
-        Self::new(reaches, places, len, if skip { ends } else { 0 })
+        Self::new(reaches, positions, len, if skip { ends } else { 0 })
     }
 
     /// Bits of `skipped` say which positions can be skipped.
-    fn new(reaches: &[Reach], places: usize, len: usize, skipped: u32) -> Self {
+    fn new(reaches: &[Reach], positions: usize, len: usize, skipped: u32) -> Self {
         let (mut kinds, mut of_tiles, mut skips_all) = (Vec::new(), Vec::new(), skipped != 0);
-        for start in (0..places).step_by(len) {
-            let beyond = bits(places - start..len);
+        for start in (0..positions).step_by(len) {
+            let beyond = bits(positions - start..len);
             let all = bits(0..len);
             let kind: Vec<Option<u32>> = reaches
                 .iter()

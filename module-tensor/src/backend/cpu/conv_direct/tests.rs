@@ -20,12 +20,12 @@ fn each_product(sizes: &ConvSizes, f: &mut dyn FnMut([usize; 3])) {
     let [kernel_height, kernel_width] = [window.kernel[1], window.kernel[2]];
     for block in 0..sizes.batch * sizes.groups {
         for channel in 0..o {
-            for place in 0..window.places() {
+            for position in 0..window.positions() {
                 for row in 0..window.rows() {
                     let at = [
-                        place / width / height,
-                        place / width % height,
-                        place % width,
+                        position / width / height,
+                        position / width % height,
+                        position % width,
                     ];
                     let taps: usize = window.kernel.iter().product();
                     let (c, tap) = (row / taps, row % taps);
@@ -44,7 +44,7 @@ fn each_product(sizes: &ConvSizes, f: &mut dyn FnMut([usize; 3])) {
                     let Some(input) = input else { continue };
                     let line = (c * window.input[0] + input[0]) * window.input[1] + input[1];
                     f([
-                        (block * o + channel) * window.places() + place,
+                        (block * o + channel) * window.positions() + position,
                         block * window.input_len() + line * window.input[2] + input[2],
                         (block % sizes.groups * o + channel) * window.rows() + row,
                     ]);
@@ -58,7 +58,7 @@ fn check(sizes: &ConvSizes, op: ConvOp) {
     let (window, o) = (&sizes.window, sizes.out_channels);
     // Of the output, the input and the weight.
     let lens = [
-        sizes.batch * sizes.groups * o * window.places(),
+        sizes.batch * sizes.groups * o * window.positions(),
         sizes.batch * sizes.groups * window.input_len(),
         sizes.groups * o * window.rows(),
     ];
@@ -151,8 +151,8 @@ fn lines_of_every_width_are_summed() {
     }
 }
 
-/// The last of the parts in which products are summed has five of the last slice of the kernel, which reads padding for some
-/// tiles.
+/// The last of the parts in which products are summed has five of the last slice of the kernel, which reads padding for
+/// some tiles.
 #[test]
 fn parts_may_have_no_products() {
     if has_tiles() {
@@ -191,7 +191,7 @@ fn channels_that_fill_one_register_are_summed() {
     check(&sizes([2, 1, 3, 16], window([3, 5, 28], [3, 3, 3])), Weight);
 }
 
-/// A kernel that sees more padding than input from some places, and only padding from others.
+/// A kernel that reads more padding than input from some positions, and only padding from others.
 #[test]
 fn products_with_padding_are_left_out() {
     if !has_tiles() {
@@ -259,7 +259,7 @@ fn gradients_of_strided_inputs_are_summed() {
         strided([1, 14, 15], [1, 3, 3], [1, 2, 2], [0, 1, 1], one),
         strided([1, 28, 28], [1, 4, 4], [1, 2, 2], [0, 1, 1], one),
         strided([1, 29, 30], [1, 7, 7], [1, 2, 2], [0, 3, 3], one),
-        // Some places are beyond all windows.
+        // Some positions are beyond all windows.
         strided([1, 16, 44], [1, 3, 5], [1, 3, 3], [0, 0, 2], one),
         strided([1, 28, 28], [1, 3, 3], [1, 2, 2], [0, 3, 3], [1, 3, 3]),
         strided([4, 14, 14], [3, 3, 3], [2, 2, 2], one, one),
@@ -270,7 +270,7 @@ fn gradients_of_strided_inputs_are_summed() {
         check(&sizes([2, 1, 32, 3], strided_of(&window)), Input);
         check(&sizes([1, 2, 60, 2], window), Input);
     }
-    // An element of the kernel of one by one reaches every second place.
+    // An element of the kernel of one by one reaches every second position.
     let sparse = strided([1, 28, 28], [1, 1, 1], [1, 2, 2], [0; 3], one);
     let (sparse, mut out) = (sizes([1, 1, 32, 32], sparse), vec![0.0_f32; 32 * 28 * 28]);
     let (grad, weight) = (numbers(32 * 14 * 14, 1), numbers(32 * 32, 2));
@@ -291,7 +291,7 @@ fn windows_of_every_kind_are_summed() {
         stride,
         ..window(input, kernel)
     };
-    // Read where the input lies, or from planes if more than two columns see padding, or if there are no such tiles.
+    // Read where the input lies, or from planes if more than two columns read padding, or if there are no such tiles.
     for (input, kernel, stride, channels) in [
         ([1, 15, 28], [1, 3, 3], [1, 2, 2], 64),
         ([1, 29, 28], [1, 7, 7], [1, 2, 2], 64),
@@ -339,7 +339,7 @@ fn windows_of_every_kind_are_summed() {
     );
     let long = sizes([1, 1, 2, 64], window([1, 2, 513], [1, 3, 3]));
     assert!(long.direct_cost::<f32>(Forward).is_none());
-    // More products than are summed at a time: elements of the kernel, and places.
+    // More products than are summed at a time: elements of the kernel, and positions.
     check(
         &sizes([1, 1, 70, 32], window([1, 5, 7], [1, 3, 3])),
         Forward,

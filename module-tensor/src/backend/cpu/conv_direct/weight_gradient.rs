@@ -18,25 +18,25 @@ use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input};
 use crate::Result;
 use crate::zip::zip_mut;
 
-/// The approximate number of places whose gradients are laid out at a time, and the elements of their planes.
+/// The approximate number of positions whose gradients are laid out at a time, and the elements of their planes.
 const PLACES: usize = 2048;
 const PLANE_ELEMENTS: usize = 1 << 18;
 
-/// A gradient of the weight by places of the input.
+/// A gradient of the weight by positions of the input.
 pub(super) struct WeightGradient<'a> {
     sizes: &'a ConvSizes,
     planes: &'a Planes,
     /// The elements before the input that offsets count from if it is read in place; `None` if planes are read.
     margin: Option<usize>,
-    /// Where the data has what the elements of the kernel see from the first place, in the first channel.
+    /// Where the data has what the elements of the kernel read from the first position, in the first channel.
     starts: Vec<usize>,
-    /// Where it has each line of places, and the elements between channels and samples.
+    /// Where it has each line of positions, and the elements between channels and samples.
     lines: Vec<usize>,
     channel_step: usize,
     sample_step: usize,
     /// The tiles of the kernel.
     shape: Shape,
-    /// What the places see, along each dimension of the kernel.
+    /// The ranges that the positions read, along each dimension of the kernel.
     reaches: [Vec<Reach>; 3],
     /// Whether products with padding are skipped.
     skip: bool,
@@ -49,19 +49,19 @@ struct KernelTile {
     first: usize,
     lines: usize,
     columns: usize,
-    /// Where the data has what a place reads first, and each line from there on: the first line of a slice of the kernel may
+    /// Where the data has what a position reads first, and each line from there on: the first line of a slice of the kernel may
     /// lie before the last one of the slice before.
     start: usize,
     starts: Vec<usize>,
-    /// The places that its sums are over, for each block of them.
-    places: Vec<Vec<Tap>>,
+    /// The positions that its sums are over, for each block of them.
+    positions: Vec<Vec<Tap>>,
 }
 
 impl<'a> WeightGradient<'a> {
     pub(super) fn new<T: Float>(sizes: &'a ConvSizes, map: &'a Map, grad: &[T]) -> Self {
         let window = &sizes.window;
         let shape = Shape::of_kernel::<T>(sizes.out_channels, window.kernel).0;
-        // Tiles are of the kernel, and places are what reaches them.
+        // Tiles are of the kernel, and positions are what reaches them.
         let reaches = [0, 1, 2].map(|d| reaches_of_places(window, d));
         let columns =
             |skip: bool| TilesAlong::of_columns(&reaches[2], window.kernel[2], shape, skip);
@@ -114,10 +114,10 @@ impl<'a> WeightGradient<'a> {
             out_channels: o,
             ref window,
         } = *self.sizes;
-        let (places, rows) = (window.places(), window.rows());
+        let (positions, rows) = (window.positions(), window.rows());
         // Whole products of those that are summed where windows are copied, which gives the same bits.
         let joined = self.sizes.samples_of_product();
-        let at_once = (PLACES / places).min(PLANE_ELEMENTS / self.planes.len);
+        let at_once = (PLACES / positions).min(PLANE_ELEMENTS / self.planes.len);
         let samples = (at_once / joined).max(1) * joined;
         let samples = samples.min(batch);
         let columns = self.shape.channels::<T>();
@@ -143,7 +143,7 @@ impl<'a> WeightGradient<'a> {
             Some(margins) => margins.len,
             None => samples * self.sample_step + beyond,
         });
-        let grads = grads.of(panels * samples * places * columns);
+        let grads = grads.of(panels * samples * positions * columns);
         let sums = sums.of(panels * rows * columns);
         if margins.is_none() {
             planes.fill(T::zero());
@@ -173,30 +173,30 @@ impl<'a> WeightGradient<'a> {
                         &*planes
                     }
                 };
-                let first_grad = (first * groups + group) * o * places;
+                let first_grad = (first * groups + group) * o * positions;
                 self.lay_out(&grad[first_grad..], [here, samples], grads)?;
-                let blocks = blocks_of(here * places, joined * places);
+                let blocks = blocks_of(here * positions, joined * positions);
                 if tiles.is_empty() || here < samples {
                     tiles = self.tiles(&blocks, here)?;
                 }
                 let items = Items(&mut *sums, taps * columns);
-                let ns = here * places * taps * columns / 48;
+                let ns = here * positions * taps * columns / 48;
                 let count = panels * window.channels;
                 parallel_for(count, ns, items, &|range, sums| {
                     let mut memory = [T::zero(); MOST_SUMS];
                     let sums = sums.0.chunks_exact_mut(taps * columns);
                     for (item, sums) in range.zip(sums) {
                         let (panel, channel) = (item / window.channels, item % window.channels);
-                        let panel = &grads[panel * samples * places * columns..];
+                        let panel = &grads[panel * samples * positions * columns..];
                         let data = &data[channel * self.channel_step..];
-                        for (i, places) in blocks.iter().enumerate() {
-                            let panel = &panel[places.start * columns..places.end * columns];
+                        for (i, positions) in blocks.iter().enumerate() {
+                            let panel = &panel[positions.start * columns..positions.end * columns];
                             for tile in &tiles {
                                 let product = WindowProduct {
                                     data: &data[tile.start..],
-                                    taps: &tile.places[i],
+                                    taps: &tile.positions[i],
                                     first: 0,
-                                    count: tile.places[i].len(),
+                                    count: tile.positions[i].len(),
                                     step: window.stride[2],
                                     channel_steps: [0; 2],
                                     lines: &tile.starts,
@@ -233,24 +233,24 @@ impl<'a> WeightGradient<'a> {
         })
     }
 
-    /// Lays out the gradients of the group of some samples: panel after panel, of which each has room for so many samples, the
-    /// channels of a place side by side.
+    /// Lays out the gradients of the group of some samples: panel after panel, of which each has room for so many
+    /// samples, the channels of a position side by side.
     fn lay_out<T: Float>(
         &self,
         grad: &[T],
         [here, samples]: [usize; 2],
         out: &mut [T],
     ) -> Result<()> {
-        let (o, places) = (self.sizes.out_channels, self.sizes.window.places());
+        let (o, positions) = (self.sizes.out_channels, self.sizes.window.positions());
         let columns = self.shape.channels::<T>();
-        let items = Items(out, places * columns);
+        let items = Items(out, positions * columns);
         let count = o.div_ceil(columns) * samples;
-        parallel_for(count, places * columns / 8, items, &|range, mut out| {
+        parallel_for(count, positions * columns / 8, items, &|range, mut out| {
             for (i, item) in range.enumerate() {
                 let (panel, sample) = (item / samples, item % samples);
                 if sample < here {
-                    let grad = &grad[sample * self.sizes.groups * o * places..][..o * places];
-                    let channels = grad.chunks_exact(places).skip(panel * columns);
+                    let grad = &grad[sample * self.sizes.groups * o * positions..][..o * positions];
+                    let channels = grad.chunks_exact(positions).skip(panel * columns);
                     columns_of_lines(channels.take(columns), out.at(i), columns);
                 }
             }
@@ -272,7 +272,7 @@ impl<'a> WeightGradient<'a> {
         }
     }
 
-    /// All tiles of the kernel, over the places of so many samples.
+    /// All tiles of the kernel, over the positions of so many samples.
     fn tiles(&self, blocks: &[Range<usize>], samples: usize) -> Result<Vec<KernelTile>> {
         let [depth, height, width] = self.sizes.window.kernel;
         let Shape { lines, columns, .. } = self.shape;
@@ -291,15 +291,16 @@ impl<'a> WeightGradient<'a> {
                     columns: columns.min(width - column),
                     start,
                     starts: starts.map(|line| line - start).collect(),
-                    places: self.places(line, column / columns, blocks, samples)?,
+                    positions: self.positions(line, column / columns, blocks, samples)?,
                 });
             }
         }
         Ok(tiles)
     }
 
-    /// The places of each block from which a tile sees the input, and where the data has what its first element sees.
-    fn places(
+    /// The positions of each block from which a tile reads the input, and where the data has what its first element
+    /// reads.
+    fn positions(
         &self,
         first_line: usize,
         column: usize,
@@ -312,54 +313,54 @@ impl<'a> WeightGradient<'a> {
         let skipped: Vec<Option<u32>> = (0..self.lines.len())
             .map(|line| self.skipped_lines(first_line, line))
             .collect();
-        let (mut places, mut block) = (vec![Vec::new(); blocks.len()], 0);
+        let (mut positions, mut block) = (vec![Vec::new(); blocks.len()], 0);
         for sample in 0..samples {
             for (line, (output, &lines)) in self.lines.iter().zip(&skipped).enumerate() {
                 let first = (sample * self.lines.len() + line) * width;
                 let Some(lines) = lines else { continue };
                 for &(ref stretch, columns) in &stretches {
-                    let mut place = first + stretch.start;
-                    while place < first + stretch.end {
-                        while blocks[block].end <= place {
+                    let mut position = first + stretch.start;
+                    while position < first + stretch.end {
+                        while blocks[block].end <= position {
                             block += 1;
                         }
                         let end = blocks[block].end.min(first + stretch.end);
-                        let offset = sample * self.sample_step + output + (place - first) * step;
-                        places[block].push(Tap {
+                        let offset = sample * self.sample_step + output + (position - first) * step;
+                        positions[block].push(Tap {
                             offset: narrowed(offset)?,
-                            row: narrowed(place - blocks[block].start)?,
-                            count: narrowed(end - place)?,
+                            row: narrowed(position - blocks[block].start)?,
+                            count: narrowed(end - position)?,
                             padding: Padding { lines, columns },
                         });
-                        place = end;
+                        position = end;
                     }
                 }
             }
         }
-        Ok(places)
+        Ok(positions)
     }
 
-    /// Neighbors in a line of places that see the input from some columns of the kernel, and those that they skip.
+    /// Neighbors in a line of positions that read the input from some columns of the kernel, and those that they skip.
     fn stretches(&self, column: usize) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
-        for (place, skipped) in self.columns.of_tile(column).iter().enumerate() {
+        for (position, skipped) in self.columns.of_tile(column).iter().enumerate() {
             let Some(skipped) = *skipped else { continue };
             let columns = self.columns.ends(skipped);
             match stretches.last_mut() {
-                Some((stretch, known)) if stretch.end == place && *known == columns => {
-                    stretch.end = place + 1;
+                Some((stretch, known)) if stretch.end == position && *known == columns => {
+                    stretch.end = position + 1;
                 }
-                _ => stretches.push((place..place + 1, columns)),
+                _ => stretches.push((position..position + 1, columns)),
             }
         }
         stretches
     }
 
-    /// The lines of a tile of the kernel that a line of places skips, a bit for each; nothing if it skips all.
-    fn skipped_lines(&self, first: usize, places: usize) -> Option<u32> {
+    /// The lines of a tile of the kernel that a line of positions skips, a bit for each; nothing if it skips all.
+    fn skipped_lines(&self, first: usize, positions: usize) -> Option<u32> {
         let [depth, height, _] = self.sizes.window.kernel;
         let [z, y, _] = &self.reaches;
-        let (z, y) = (&z[places / y.len()], &y[places % y.len()]);
+        let (z, y) = (&z[positions / y.len()], &y[positions % y.len()]);
         let is_skipped = |line: usize| {
             let sees_input = || z.sees_input(line / height) && y.sees_input(line % height);
             line >= depth * height || (self.skip && !sees_input())
@@ -370,27 +371,28 @@ impl<'a> WeightGradient<'a> {
     }
 }
 
-/// Places of a line, and the columns at the ends of a tile that they skip.
+/// Positions of a line, and the columns at the ends of a tile that they skip.
 type Stretch = (Range<usize>, u32);
 
-/// What the elements of the kernel see from each place along dimension `d`, where the places of a reach are these elements.
+/// What the elements of the kernel read from each position along dimension `d`, where the positions of a reach are
+/// these elements.
 fn reaches_of_places(window: &Window, d: usize) -> Vec<Reach> {
-    let reach = |place: usize| Reach {
-        first: (place * window.stride[d]) as isize - window.padding[d] as isize,
+    let reach = |position: usize| Reach {
+        first: (position * window.stride[d]) as isize - window.padding[d] as isize,
         step: window.dilation[d],
         end: window.input[d],
     };
     (0..window.output[d]).map(reach).collect()
 }
 
-/// All places in parts of the products, and of what a product sums at a time.
-fn blocks_of(places: usize, of_product: usize) -> Vec<Range<usize>> {
+/// All positions in parts of the products, and of what a product sums at a time.
+fn blocks_of(positions: usize, of_product: usize) -> Vec<Range<usize>> {
     let cut = |range: Range<usize>, len: usize| {
         let end = range.end;
         range
             .step_by(len)
             .map(move |start| start..end.min(start + len))
     };
-    let products = cut(0..places, of_product);
+    let products = cut(0..positions, of_product);
     products.flat_map(|product| cut(product, DEPTH)).collect()
 }

@@ -87,7 +87,7 @@ fn assert_same(got: f32, want: f32, a: f32, b: f32) {
 }
 
 #[test]
-fn the_rest_is_the_librarys() {
+fn the_remainder_is_the_librarys() {
     let numbers = numbers();
     for &a in &numbers {
         for b in DIVISORS

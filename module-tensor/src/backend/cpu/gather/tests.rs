@@ -46,32 +46,32 @@ fn indices(count: usize, size: usize) -> Vec<i64> {
 }
 
 /// For each position of the index, in row-major order, the offset of what it names in a tensor of the shape.
-fn places(shape: &[usize], dim: usize, index_shape: &[usize], indices: &[i64]) -> Vec<usize> {
-    let place = |(i, &index): (usize, &i64)| {
-        let (mut rest, mut place, mut stride) = (i, 0, 1);
+fn positions(shape: &[usize], dim: usize, index_shape: &[usize], indices: &[i64]) -> Vec<usize> {
+    let position = |(i, &index): (usize, &i64)| {
+        let (mut rest, mut position, mut stride) = (i, 0, 1);
         for d in (0..shape.len()).rev() {
             let at = rest % index_shape[d];
             rest /= index_shape[d];
-            place += stride * if d == dim { index as usize } else { at };
+            position += stride * if d == dim { index as usize } else { at };
             stride *= shape[d];
         }
-        place
+        position
     };
-    indices.iter().enumerate().map(place).collect()
+    indices.iter().enumerate().map(position).collect()
 }
 
 #[test]
-fn every_element_goes_where_its_index_says_by_any_number_of_threads() {
+fn every_element_is_written_at_its_index_by_any_number_of_threads() {
     for (shape, index_shape, dim) in cases() {
         let (numel, count) = (shape.iter().product(), index_shape.iter().product());
         let values = numbers(numel);
         let list = indices(count, shape[dim].max(1));
-        let places = places(&shape, dim, &index_shape, &list);
+        let positions = positions(&shape, dim, &index_shape, &list);
         let source: Vec<f32> = numbers(count).into_iter().map(|v| v - 100.0).collect();
-        let gathered: Vec<f32> = places.iter().map(|&at| values[at]).collect();
+        let gathered: Vec<f32> = positions.iter().map(|&at| values[at]).collect();
         let folded = |f: fn(f32, f32) -> f32| {
             let mut out = values.clone();
-            for (&at, &v) in places.iter().zip(&source) {
+            for (&at, &v) in positions.iter().zip(&source) {
                 out[at] = f(out[at], v);
             }
             out

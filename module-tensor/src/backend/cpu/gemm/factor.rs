@@ -1,4 +1,4 @@
-//! What a product needs of its factors.
+//! The operations that a product needs of its factors.
 
 use std::ops::Range;
 

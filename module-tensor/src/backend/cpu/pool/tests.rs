@@ -50,7 +50,7 @@ fn inputs(size: usize, count: usize, window: Option<PoolWindow>) -> Vec<Vec<usiz
     (0..count).map(window).collect()
 }
 
-/// The places of the maxima, one element after the other.
+/// The positions of the maxima, one element after the other.
 fn expected<T: Number>(x: &[T], geometry: &PoolGeometry) -> Vec<usize> {
     let mut dims = vec![(1, vec![vec![0]]); 3 + 2 - geometry.input.len()];
     for d in 2..geometry.input.len() {
@@ -64,7 +64,7 @@ fn expected<T: Number>(x: &[T], geometry: &PoolGeometry) -> Vec<usize> {
     let [(depth, zs), (height, ys), (width, xs)] = &dims[..] else {
         panic!("{geometry:?}");
     };
-    let mut places = Vec::new();
+    let mut positions = Vec::new();
     for plane in x.chunks_exact(depth * height * width) {
         for z in zs {
             for y in ys {
@@ -82,23 +82,23 @@ fn expected<T: Number>(x: &[T], geometry: &PoolGeometry) -> Vec<usize> {
                             }
                         }
                     }
-                    places.push(best.unwrap());
+                    positions.push(best.unwrap());
                 }
             }
         }
     }
-    places
+    positions
 }
 
 fn check_as<T: Number, O: Offset>(x: &[T], geometry: &PoolGeometry, bits: impl Fn(T) -> u64) {
     let pool = MaxPool::new(geometry).unwrap();
     let x = operand(x.to_vec(), geometry.input.clone());
-    let (maxima, places) = pool.run::<T, O>(&x).unwrap();
+    let (maxima, positions) = pool.run::<T, O>(&x).unwrap();
     let x = to_plain_vec::<T>(&x).unwrap();
     let want = expected(&x, geometry);
     if size_of::<O>() > 0 {
         assert!(
-            places
+            positions
                 .iter()
                 .map(|at| *at as usize)
                 .eq(want.iter().copied()),
@@ -109,8 +109,8 @@ fn check_as<T: Number, O: Offset>(x: &[T], geometry: &PoolGeometry, bits: impl F
     let windows: usize = geometry.output.iter().skip(2).product();
     let maxima = values::<T>(maxima);
     assert_eq!(maxima.len(), want.len());
-    for (i, (max, place)) in maxima.iter().zip(want).enumerate() {
-        let want = x[i / windows * plane + place];
+    for (i, (max, position)) in maxima.iter().zip(want).enumerate() {
+        let want = x[i / windows * plane + position];
         assert_eq!(bits(*max), bits(want), "{i} of {geometry:?}");
     }
 }
@@ -227,7 +227,7 @@ fn adaptive_windows() {
 }
 
 #[test]
-fn a_distance_that_nothing_uses_may_be_any() {
+fn a_distance_that_nothing_uses_may_have_any_value() {
     let window = PoolWindow {
         kernel_size: 1,
         stride: usize::MAX / 2,
@@ -287,9 +287,9 @@ fn narrow_dtypes_stay() {
     let geometry = halves(2, 4);
     let shape = geometry.input.clone();
     let bytes = operand(vec![1_u8, 7, 200, 3, 9, 2, 255, 255], shape.clone());
-    let (maxima, places) = max_pool_with_indices(&bytes, &geometry).unwrap();
+    let (maxima, positions) = max_pool_with_indices(&bytes, &geometry).unwrap();
     assert_eq!(
-        (values::<u8>(maxima), values::<i64>(places)),
+        (values::<u8>(maxima), values::<i64>(positions)),
         (vec![9, 255], vec![4, 6])
     );
     assert_eq!(values::<u8>(max_pool(&bytes, &geometry).unwrap()), [9, 255]);

@@ -105,7 +105,7 @@ impl FloatKernel for Recurrent<'_> {
             .into_iter();
         let parts: Vec<_> = (0..shares.len())
             .map(|part| {
-                let [group, range] = shares.place(part);
+                let [group, range] = shares.position(part);
                 let mut own = Part::new(
                     &passes[group],
                     [&shares.units[range], &shares.outputs[range]],
@@ -121,7 +121,7 @@ impl FloatKernel for Recurrent<'_> {
             .collect();
         let stages = 1 + usize::from(is_projected);
         shares.run(stages * geometry.batch_sizes.len(), &|stage, part| {
-            let [group, range] = shares.place(part);
+            let [group, range] = shares.position(part);
             let (mut own, step) = (lock(&parts[part]), stage / stages);
             match stage % stages {
                 0 => own.compute_cells(&passes[group], step, range),

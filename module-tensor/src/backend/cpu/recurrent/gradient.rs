@@ -146,7 +146,7 @@ impl FloatKernel for Gradient<'_> {
             .into_iter();
         let parts: Vec<_> = (0..shares.len())
             .map(|part| {
-                let [group, range] = shares.place(part);
+                let [group, range] = shares.position(part);
                 let mut own = Part::new(
                     &passes[group],
                     [&shares.units[range], &shares.outputs[range]],
@@ -161,7 +161,7 @@ impl FloatKernel for Gradient<'_> {
             .collect();
         let (stages, last) = (1 + usize::from(is_projected), geometry.batch_sizes.len());
         shares.run(stages * last + 1, &|stage, part| {
-            let [group, range] = shares.place(part);
+            let [group, range] = shares.position(part);
             let (pass, mut own) = (&passes[group], lock(&parts[part]));
             let step = stage / stages;
             if stage % stages == 0 {
@@ -179,7 +179,7 @@ impl FloatKernel for Gradient<'_> {
             own.compute_cells(pass, step, range);
         });
         for (part, own) in parts.iter().map(lock).enumerate() {
-            let [group, _] = shares.place(part);
+            let [group, _] = shares.position(part);
             let first = shares.sequences[group].start;
             put(
                 &own.dh,

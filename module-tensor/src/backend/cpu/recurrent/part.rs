@@ -11,7 +11,7 @@ use super::super::simd::{Loop, run_at_best_level};
 use super::parts::{Written, take};
 use super::{RecurrentOp, RowSizes, cell, gates_of, row, row_mut, saved_width};
 
-/// What all parts of a group of sequences read.
+/// The operands that all parts of a group of sequences read.
 pub(super) struct Pass<'a, T> {
     pub(super) sizes: RowSizes,
     /// The rows of each step, among all rows and among those of the group.

@@ -1,8 +1,8 @@
 //! How a layer is shared among threads.
 //!
-//! Each thread computes all gates of some units, for all sequences, so that its part of the weights stays in the cache of its
-//! processor; after each step the threads meet and read what the others have written. If there are fewer units than threads
-//! can share, but many sequences, each thread computes some of the sequences.
+//! Each thread computes all gates of some units, for all sequences, so that its part of the weights stays in the cache
+//! of its processor; after each step the threads meet and read what the others have written. If there are fewer units
+//! than threads can share, but many sequences, each thread computes some of the sequences.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -20,8 +20,8 @@ const GRAIN: usize = 8;
 /// The least number of sequences of a thread: with fewer, reading the weights takes longer than multiplying.
 const SEQUENCES: usize = 4;
 
-/// The parts of a layer: groups of sequences, or ranges of units with their elements of the state. One of the two has one entry
-/// only.
+/// The parts of a layer: groups of sequences, or ranges of units with their elements of the state. One of the two has
+/// one entry only.
 pub(super) struct Shares {
     pub(super) sequences: Vec<Range<usize>>,
     pub(super) units: Vec<Range<usize>>,
@@ -59,12 +59,12 @@ impl Shares {
     }
 
     /// The group of sequences and the range of units of a part.
-    pub(super) fn place(&self, part: usize) -> [usize; 2] {
+    pub(super) fn position(&self, part: usize) -> [usize; 2] {
         [part / self.units.len(), part % self.units.len()]
     }
 
-    /// The rows of each step of a group of sequences, in the order of computation: among all rows, and among those of the
-    /// group.
+    /// The rows of each step of a group of sequences, in the order of computation: among all rows, and among those of
+    /// the group.
     pub(super) fn steps(
         &self,
         group: usize,
@@ -116,7 +116,8 @@ impl Shares {
         parts
     }
 
-    /// Does the work of all parts at each stage. Those of one group read what the others have written at the stage before.
+    /// Does the work of all parts at each stage. Those of one group read what the others have written at the stage
+    /// before.
     pub(super) fn run(&self, stages: usize, work: &(dyn Fn(usize, usize) + Sync)) {
         match self.sequences.len() {
             1 => parallel_steps(stages, self.units.len(), work),
@@ -165,7 +166,7 @@ pub(super) fn take<'a, 'b, T>(
     rows[range].iter_mut().map(std::mem::take)
 }
 
-/// What the parts have written at each step, which all of them read at the next one.
+/// The results that the parts write at each step, which all of them read at the next one.
 pub(super) struct Written<'a, T> {
     ranges: Vec<Range<usize>>,
     rows: Vec<Line<OnceLock<Vec<&'a [T]>>>>,
@@ -244,7 +245,7 @@ mod tests {
                     .map(|_| Written::new(&shares.units, 3))
                     .collect();
                 for (part, mut lines) in split.into_iter().enumerate() {
-                    let [group, range] = shares.place(part);
+                    let [group, range] = shares.position(part);
                     let [_, own] = shares.steps(group, &geometry);
                     for (step, rows) in own.into_iter().enumerate() {
                         let rows = take(&mut lines, 2 * rows.start..2 * rows.end);

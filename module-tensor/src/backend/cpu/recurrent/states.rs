@@ -1,4 +1,4 @@
-//! What the gradient of a recurrent layer reads of its states, and what its steps give.
+//! The states that the gradient of a recurrent layer reads, and the results of its steps.
 
 use super::super::{Saved, Storage};
 use super::{NAME, RecurrentInputs};

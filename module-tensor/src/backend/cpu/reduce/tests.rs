@@ -136,7 +136,7 @@ fn the_extreme_is_the_first_and_nan_if_there_is_one() {
 }
 
 #[test]
-fn dimensions_that_are_no_neighbors_are_reduced_together() {
+fn dimensions_that_are_not_adjacent_are_reduced_together() {
     let all: [&[usize]; 7] = [
         &[0, 2],
         &[0, 3],
@@ -153,22 +153,22 @@ fn dimensions_that_are_no_neighbors_are_reduced_together() {
             layout: Layout::contiguous(Shape::from(&sizes[..])),
         };
         for dims in all {
-            // The elements by their place in the result.
+            // The elements by their position in the result.
             let kept: usize = (0..4)
                 .filter(|dim| !dims.contains(dim))
                 .map(|dim| sizes[dim])
                 .product();
             let mut lines = vec![Vec::new(); kept];
             for (i, &v) in values.iter().enumerate() {
-                let (mut index, mut place, mut step) = (i, 0, 1);
+                let (mut index, mut position, mut step) = (i, 0, 1);
                 for dim in (0..4).rev() {
                     if !dims.contains(&dim) {
-                        place += index % sizes[dim] * step;
+                        position += index % sizes[dim] * step;
                         step *= sizes[dim];
                     }
                     index /= sizes[dim];
                 }
-                lines[place].push(v);
+                lines[position].push(v);
             }
             let check = |got: Result<Storage>, of_line: fn(&[f64]) -> f64| {
                 let expected: Vec<f64> = lines.iter().map(|line| of_line(line)).collect();

@@ -54,11 +54,10 @@ impl CpuGenerator {
         Ok(())
     }
 
-    /// Replaces every probability by a one with that probability and a zero otherwise: PyTorch's
+    /// Replaces each probability with 1, with that probability, or else with 0: PyTorch's
     /// `torch.bernoulli(probabilities)`.
     ///
-    /// Every element takes a uniform of the type that the elements are computed in: one word, for `f64`
-    /// two.
+    /// Each element uses one uniform number of the type in which elements are computed: one word, or two for `f64`.
     ///
     /// # Errors
     ///

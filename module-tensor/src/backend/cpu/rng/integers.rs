@@ -171,7 +171,7 @@ impl CpuGenerator {
 
     /// A random permutation of `0..n`: PyTorch's `randperm`.
     ///
-    /// The algorithm is that of Fisher and Yates: the element at `i` changes places with the one at
+    /// The algorithm is that of Fisher and Yates: the element at `i` changes positions with the one at
     /// `i + w mod (n − i)`.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl GeneratorState {
     ///
     /// # Errors
     ///
-    /// [`RngError::StateLength`] for another length than [`STATE_BYTES`], [`RngError::StatePosition`]
+    /// [`RngError::StateLength`] for a length other than [`STATE_BYTES`], [`RngError::StatePosition`]
     /// for the state of an engine that was never seeded.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RngError> {
         let length = RngError::StateLength {

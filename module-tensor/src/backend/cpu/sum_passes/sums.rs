@@ -15,13 +15,13 @@ pub(super) struct Sums<T> {
     pub(super) ranges: Vec<Range<usize>>,
     /// The factors of the inputs of each output, output by output, and where they start; none if all are 1.
     pub(super) factors: Option<(Vec<T>, Vec<usize>)>,
-    /// What each input is scaled by before it is added, if any is.
+    /// The scale of each input before it is added, if any is scaled.
     pub(super) before: Option<Vec<Scale<T>>>,
-    /// What each sum is scaled by.
+    /// The scale of each sum.
     pub(super) after: Vec<Scale<T>>,
 }
 
-/// Runs of outputs that differ in nothing but their place.
+/// Runs of outputs that differ in nothing but their position.
 pub(super) enum SideBySide {
     None,
     /// At a distance of one or two inputs.

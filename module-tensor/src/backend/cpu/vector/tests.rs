@@ -203,7 +203,7 @@ macro_rules! assert_accuracy {
 
 // Polynomials in `f32` may be off by 2. What is computed in `f64` is off by ½, and by less than 0.001 of the polynomial.
 #[test]
-fn single_precision_is_true_to_the_last_places() {
+fn single_precision_is_accurate_to_the_last_digits() {
     assert_accuracy! { all_over(), units,
         exp 2.0: single::exp, f64::exp;
         exp2 2.0: single::exp2, f64::exp2;
@@ -269,7 +269,7 @@ fn gelu_keeps_the_digits_of_small_products_below_zero() {
 }
 
 #[test]
-fn functions_of_two_numbers_are_true_to_the_last_places() {
+fn functions_of_two_numbers_are_accurate_to_the_last_digits() {
     let check = |x: f32, y: f32| {
         let (a, b) = (f64::from(x), f64::from(y));
         for (name, got, exact) in [
@@ -302,7 +302,7 @@ fn functions_of_two_numbers_are_true_to_the_last_places() {
 }
 
 #[test]
-fn double_precision_is_true_to_the_last_places() {
+fn double_precision_is_accurate_to_the_last_digits() {
     let places = (0..200_000).map(|i| f64::from(i) * 0.007_25 - 725.0);
     let near = (0..100_000).map(|i| f64::from(i) * 4.1e-5 - 2.0);
     let numbers = || places.clone().chain(near.clone()).chain(SPECIAL);
@@ -325,7 +325,7 @@ fn double_precision_is_true_to_the_last_places() {
 }
 
 #[test]
-fn functions_of_two_doubles_are_true_to_the_last_places() {
+fn functions_of_two_doubles_are_accurate_to_the_last_digits() {
     let check = |x: f64, y: f64| {
         for (name, got, exact) in [
             ("pow", double::pow(x, y), libm::pow(x, y)),

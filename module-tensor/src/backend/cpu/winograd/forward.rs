@@ -23,12 +23,12 @@ const BLOCK: usize = 1 << 21;
 const CHUNK: usize = 3 << 17;
 const MIN_CHUNK: usize = 32;
 
-/// What is computed by one thread: some channels of the output in a block of tiles.
+/// The work of one thread: some channels of the output in a block of tiles.
 struct Piece<'a, T> {
     group: usize,
     block: &'a Block,
     channels: Range<usize>,
-    /// What the block has of the planes of the output, sample after sample.
+    /// The block's parts of the planes of the output, sample after sample.
     planes: Vec<&'a mut [T]>,
 }
 
@@ -44,7 +44,7 @@ struct Convolution<'a, T> {
 
 impl ConvSizes {
     /// The convolution by tiles, by a weight that may have to be [turned](Self::turn); `out` is overwritten. Returns
-    /// whether all of it is finite: an infinity or a NaN in a tile's input reaches outputs that do not see it.
+    /// whether all of it is finite: an infinity or a NaN in a tile's input reaches outputs that do not read it.
     pub(in super::super) fn run_by_tiles<T: Float>(
         &self,
         input: &[T],
@@ -91,7 +91,7 @@ impl ConvSizes {
             })
             .collect();
         let width = self.window.output[2];
-        for (plane, mut rest) in out.chunks_exact_mut(self.window.places()).enumerate() {
+        for (plane, mut rest) in out.chunks_exact_mut(self.window.positions()).enumerate() {
             let (sample, group, channel) = (plane / (groups * o), plane / o % groups, plane % o);
             for (i, block) in blocks.iter().enumerate() {
                 if block.samples.contains(&sample) {
@@ -151,7 +151,7 @@ impl<T: Float> Convolution<'_, T> {
         Ok(())
     }
 
-    /// The channels of a piece, from the transformed inputs of its block, `[channels, places, tiles]`.
+    /// The channels of a piece, from the transformed inputs of its block, `[channels, positions, tiles]`.
     fn run_piece(&self, piece: &mut Piece<'_, T>, inputs: &[T]) {
         if !self.finite.load(Ordering::Relaxed) {
             return;
@@ -173,7 +173,7 @@ impl<T: Float> Convolution<'_, T> {
         for first in (0..all).step_by(chunk) {
             let count = chunk.min(all - first);
             let start = piece.channels.start + first;
-            // Not powers of two, which would put all places at the same addresses of a cache.
+            // Not powers of two, which would put all positions at the same addresses of a cache.
             let (weight_stride, stride) = (count * c + LANES, count * tiles + LANES);
             let weights = weights.of(PLACES * weight_stride);
             run_at_best_level(TransformWeight {
@@ -183,12 +183,13 @@ impl<T: Float> Convolution<'_, T> {
                 stride: weight_stride,
             });
             let products = products.of(PLACES * stride);
-            for place in 0..PLACES {
-                let weight = Matrix::new(&weights[place * weight_stride..][..count * c], count);
+            for position in 0..PLACES {
+                let weight = Matrix::new(&weights[position * weight_stride..][..count * c], count);
                 let steps = [PLACES * tiles, 1];
-                let input = &inputs[place * tiles..];
+                let input = &inputs[position * tiles..];
                 let input = Matrix::with_steps(input, [c, tiles], steps);
-                let out = MatrixMut::new(&mut products[place * stride..][..count * tiles], count);
+                let out =
+                    MatrixMut::new(&mut products[position * stride..][..count * tiles], count);
                 multiply(T::one(), weight, input, false, out);
             }
             for channel in 0..count {

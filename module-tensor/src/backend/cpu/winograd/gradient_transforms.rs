@@ -9,7 +9,7 @@ use super::super::lanes::number;
 use super::super::simd::Loop;
 use super::transforms::{IN, LANES, OUT};
 
-/// `A dY Aᵀ` of the tiles of lines, `[places, tiles]`.
+/// `A dY Aᵀ` of the tiles of lines, `[positions, tiles]`.
 pub(super) struct TransformGradient<'a, T> {
     /// Four lines, and memory for two more; all are overwritten.
     pub(super) lines: &'a mut [T],
@@ -27,11 +27,18 @@ impl<T: Float> Loop for TransformGradient<'_, T> {
         let mut line = || lines.next().unwrap_or_default();
         let six = [line(), line(), line(), line(), line(), line()];
         spread_lines(six);
-        let places = self.out.chunks_exact_mut(IN * self.tiles);
-        for (line, out) in self.lines.chunks_exact(length).zip(places) {
+        let positions = self.out.chunks_exact_mut(IN * self.tiles);
+        for (line, out) in self.lines.chunks_exact(length).zip(positions) {
             let mut rest = out.chunks_exact_mut(self.tiles);
-            let mut place = || rest.next().unwrap_or_default();
-            let six = [place(), place(), place(), place(), place(), place()];
+            let mut position = || rest.next().unwrap_or_default();
+            let six = [
+                position(),
+                position(),
+                position(),
+                position(),
+                position(),
+                position(),
+            ];
             spread_columns(line, six);
         }
     }
@@ -79,7 +86,7 @@ fn spread<T: Float>([a, b, c, d]: [T; OUT]) -> [T; IN] {
 
 /// `Gᵀ u G` of each kernel's sums.
 pub(super) struct TransformWeightGradient<'a, T> {
-    /// `[places, kernels]`; those of the next place are `stride` elements further.
+    /// `[positions, kernels]`; those of the next position are `stride` elements further.
     pub(super) sums: &'a [T],
     pub(super) stride: usize,
     pub(super) out: &'a mut [T],

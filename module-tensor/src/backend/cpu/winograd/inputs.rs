@@ -8,7 +8,7 @@ use super::tiles::{Block, Padded, Tiles};
 use super::transforms::{HALO, IN, OUT, PLACES, TransformInput};
 use crate::Result;
 
-/// Writes `[channels, places, tiles]`.
+/// Writes `[channels, positions, tiles]`.
 pub(super) fn transform_inputs<T: Float>(
     tiles: &Tiles<'_>,
     group: usize,

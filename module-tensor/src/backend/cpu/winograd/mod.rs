@@ -1,7 +1,7 @@
 //! Convolutions by kernels of three by three, with a quarter of the multiplications (Winograd's `F(4×4, 3×3)`).
 //!
 //! `Y = Aᵀ ((G g Gᵀ) ⊙ (Bᵀ d B)) A` makes four by four outputs `Y` of six by six inputs `d` and a kernel `g`; summed
-//! over channels, `⊙` is a product of matrices for each of the 36 places (Lavin and Gray, "Fast algorithms for
+//! over channels, `⊙` is a product of matrices for each of the 36 positions (Lavin and Gray, "Fast algorithms for
 //! convolutional neural networks", 2015). The gradient of the kernel is the transposed function:
 //! `Gᵀ (Σ (A dY Aᵀ) ⊙ (Bᵀ d B)) G`, summed over tiles.
 //!
@@ -54,7 +54,7 @@ impl ConvSizes {
     fn is_faster_by_tiles<T: Float>(&self, op: ConvOp) -> bool {
         let tiles = Tiles::new(self).count() as f64;
         let [_, height, width] = self.window.output;
-        let places = self.batch as f64 * height as f64 * width as f64;
+        let positions = self.batch as f64 * height as f64 * width as f64;
         let (o, c) = (self.out_channels as f64, self.window.channels as f64);
         let sums = match op {
             ConvOp::Weight => WEIGHT_COST,
@@ -63,7 +63,7 @@ impl ConvSizes {
         let narrow = 1.0 + (NARROW / width as f64).powi(2);
         let transforms = KERNEL_COST * o * c + TILE_COST * narrow * sums * tiles * (o + c);
         let plain = self.direct_cost::<T>(op).unwrap_or(PLAIN_COST);
-        PLACES as f64 * tiles * o * c + transforms < 9.0 * places * o * c * plain
+        PLACES as f64 * tiles * o * c + transforms < 9.0 * positions * o * c * plain
     }
 }
 
@@ -73,8 +73,8 @@ const MOST_ELEMENTS: usize = 1 << 24;
 /// The multiply-adds that transforming a kernel, and a tile of one channel, takes as long as.
 const KERNEL_COST: f64 = 400.0;
 const TILE_COST: f64 = 800.0;
-/// The width of an output for which tiles take twice the time to transform, and what they take more where the products of
-/// all tiles are summed.
+/// The width of an output for which tiles take twice the time to transform, and what they take more where the products
+/// of all tiles are summed.
 const NARROW: f64 = 8.0;
 const WEIGHT_COST: f64 = 1.5;
 /// The time of a multiply-add of a plain convolution, which unfolds its input.
@@ -84,10 +84,10 @@ static EXACT: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether every convolution is computed by plain sums of products.
 ///
-/// Otherwise, the default, those of many channels by kernels of three by three with a stride and a dilation of 1,
-/// and their gradients, are computed with a quarter of the multiplications in `F32` and in half precision where
-/// that takes less time, and are less accurate: results may be off by 3e-6 of the greatest sum of the magnitudes of an output's products (1e-7 in the root
-/// mean square), where plain sums are by 2e-7.
+/// Otherwise, the default, those of many channels by kernels of three by three with a stride and a dilation of 1, and
+/// their gradients, are computed with a quarter of the multiplications in `F32` and in half precision where that takes
+/// less time, and are less accurate: results may be off by 3e-6 of the greatest sum of the magnitudes of an output's
+/// products (1e-7 in the root mean square), where plain sums are by 2e-7.
 ///
 /// # Example
 ///

@@ -17,7 +17,7 @@ pub(super) struct Tiles<'a> {
     columns: usize,
 }
 
-/// What is transformed and multiplied at a time: some samples, or some rows of tiles of one sample.
+/// The tiles that are transformed and multiplied at a time: some samples, or some rows of tiles of one sample.
 pub(super) struct Block {
     pub(super) samples: Range<usize>,
     pub(super) rows: Range<usize>,
@@ -78,7 +78,7 @@ impl<'a> Tiles<'a> {
         })
     }
 
-    /// Writes the lines of a channel that each row of tiles sees, `[lines, tiles, OUT]`, with zeros beyond the last
+    /// Writes the lines of a channel that each row of tiles reads, `[lines, tiles, OUT]`, with zeros beyond the last
     /// tile.
     pub(super) fn fill_lines<'b, T: Float>(
         &self,
@@ -98,7 +98,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes the columns that each tile sees beyond those of [`fill_lines`](Self::fill_lines), `[lines, tiles,
+    /// Writes the columns that each tile reads beyond those of [`fill_lines`](Self::fill_lines), `[lines, tiles,
     /// HALO]`.
     pub(super) fn fill_halo<'b, T: Float>(
         &self,

@@ -10,12 +10,12 @@ use super::super::lanes::number;
 use super::super::simd::{Level, Loop};
 use crate::zip::zip_mut;
 
-/// The side of a tile of the output, of the input that it sees, and the places of the latter.
+/// The side of a tile of the output, of the input that it reads, and the positions of the latter.
 pub(super) const OUT: usize = 4;
 pub(super) const IN: usize = OUT + 2;
 pub(super) const PLACES: usize = IN * IN;
 
-/// The columns of the input that a tile sees beyond those that the next one starts with.
+/// The columns of the input that a tile reads beyond those that the next one starts with.
 pub(super) const HALO: usize = IN - OUT;
 
 /// The tiles that are transformed at a time.
@@ -45,11 +45,11 @@ impl<'a, T> Kernels<'a, T> {
     }
 }
 
-/// `G g Gᵀ` of the kernels of some output channels, `[places, out_channels, channels]`.
+/// `G g Gᵀ` of the kernels of some output channels, `[positions, out_channels, channels]`.
 pub(super) struct TransformWeight<'a, T> {
     pub(super) kernels: Kernels<'a, T>,
     pub(super) out_channels: Range<usize>,
-    /// Those of the next place are `stride` elements further, more by [`LANES`] than there are kernels.
+    /// Those of the next position are `stride` elements further, more by [`LANES`] than there are kernels.
     pub(super) out: &'a mut [T],
     pub(super) stride: usize,
 }
@@ -123,9 +123,9 @@ fn spread(a: &[f64; LANES], b: &[f64; LANES], c: &[f64; LANES]) -> [[f64; LANES]
     out
 }
 
-/// `Bᵀ d B` of the tiles of lines, `[places, tiles]`.
+/// `Bᵀ d B` of the tiles of lines, `[positions, tiles]`.
 pub(super) struct TransformInput<'a, T> {
-    /// Six lines, four columns for each tile, and the two columns that each sees beyond: both are overwritten.
+    /// Six lines, four columns for each tile, and the two columns that each reads beyond: both are overwritten.
     pub(super) lines: &'a mut [T],
     pub(super) halo: &'a mut [T],
     pub(super) tiles: usize,
@@ -144,11 +144,18 @@ impl<T: Float> Loop for TransformInput<'_, T> {
         }
         let lines = self.lines.chunks_exact(self.tiles * OUT);
         let halo = self.halo.chunks_exact(self.tiles * HALO);
-        let places = self.out.chunks_exact_mut(IN * self.tiles);
-        for ((line, halo), out) in lines.zip(halo).zip(places) {
+        let positions = self.out.chunks_exact_mut(IN * self.tiles);
+        for ((line, halo), out) in lines.zip(halo).zip(positions) {
             let mut rest = out.chunks_exact_mut(self.tiles);
-            let mut place = || rest.next().unwrap_or_default();
-            let six = [place(), place(), place(), place(), place(), place()];
+            let mut position = || rest.next().unwrap_or_default();
+            let six = [
+                position(),
+                position(),
+                position(),
+                position(),
+                position(),
+                position(),
+            ];
             combine_columns(line, halo, six);
         }
     }
@@ -199,7 +206,7 @@ fn combine<T: Float>([a, b, c, d, e, f]: [T; IN]) -> [T; IN] {
 
 /// `Aᵀ m A` of tiles, as four lines of the output.
 pub(super) struct TransformOutput<'a, T> {
-    /// The products of one channel; those of the next place are `stride` elements further.
+    /// The products of one channel; those of the next position are `stride` elements further.
     pub(super) products: &'a [T],
     pub(super) stride: usize,
     pub(super) tiles: usize,

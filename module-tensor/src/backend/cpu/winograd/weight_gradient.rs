@@ -34,7 +34,7 @@ impl ConvSizes {
         let (c, o) = (self.window.channels, self.out_channels);
         let kernels = o * c;
         let one_block = tiles.blocks(BLOCK, 1).nth(1).is_none();
-        // Not a power of two, which would put all places at the same addresses of a cache.
+        // Not a power of two, which would put all positions at the same addresses of a cache.
         let stride = kernels + LANES;
         let mut memory = [Workspace::new(), Workspace::new(), Workspace::new()];
         for (group, out) in out.chunks_exact_mut(kernels * 9).enumerate() {
@@ -57,10 +57,10 @@ impl ConvSizes {
                 tiles.transform_grads(group, &block, grad, grads)?;
                 let items = Items(&mut *sums, stride);
                 let work = kernels * block.tiles / 32;
-                parallel_for(PLACES, work, items, &|places, mut items| {
-                    for (item, place) in places.enumerate() {
-                        let grad = at_place(grads, place, block.tiles, o);
-                        let input = at_place(inputs, place, block.tiles, c);
+                parallel_for(PLACES, work, items, &|positions, mut items| {
+                    for (item, position) in positions.enumerate() {
+                        let grad = at_place(grads, position, block.tiles, o);
+                        let input = at_place(inputs, position, block.tiles, c);
                         let out = MatrixMut::new(&mut items.at(item)[..kernels], o);
                         multiply(T::one(), grad, input.t(), i > 0, out);
                     }
@@ -73,9 +73,13 @@ impl ConvSizes {
     }
 }
 
-/// The transformed values of one place, `[channels, tiles]`.
-fn at_place<T: Float>(x: &[T], place: usize, tiles: usize, channels: usize) -> Matrix<'_, T> {
-    Matrix::with_steps(&x[place * tiles..], [channels, tiles], [PLACES * tiles, 1])
+/// The transformed values of one position, `[channels, tiles]`.
+fn at_place<T: Float>(x: &[T], position: usize, tiles: usize, channels: usize) -> Matrix<'_, T> {
+    Matrix::with_steps(
+        &x[position * tiles..],
+        [channels, tiles],
+        [PLACES * tiles, 1],
+    )
 }
 
 /// The sums over all tiles, some output channels at a time, so that what they are before the last transform stays in
@@ -97,11 +101,11 @@ fn sum_channels<T: Float>(
             let count = out.len() / (c * 9);
             let stride = count * c + LANES;
             let sums = sums.of(PLACES * stride);
-            for place in 0..PLACES {
+            for position in 0..PLACES {
                 let grads = &grads[i * chunk * PLACES * tiles..];
-                let grad = at_place(grads, place, tiles, count);
-                let input = at_place(inputs, place, tiles, c);
-                let out = MatrixMut::new(&mut sums[place * stride..][..count * c], count);
+                let grad = at_place(grads, position, tiles, count);
+                let input = at_place(inputs, position, tiles, c);
+                let out = MatrixMut::new(&mut sums[position * stride..][..count * c], count);
                 multiply(T::one(), grad, input.t(), false, out);
             }
             run_at_best_level(TransformWeightGradient { sums, stride, out });
@@ -111,7 +115,7 @@ fn sum_channels<T: Float>(
 }
 
 impl Tiles<'_> {
-    /// Writes `A dY Aᵀ` of a block, `[channels, places, tiles]`.
+    /// Writes `A dY Aᵀ` of a block, `[channels, positions, tiles]`.
     fn transform_grads<T: Float>(
         &self,
         group: usize,

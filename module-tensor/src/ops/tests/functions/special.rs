@@ -5,11 +5,14 @@ use super::*;
 /// The largest error compared with known values in units in the last place of `f64`, and whether `f32` is as accurate as
 /// its digits allow.
 #[track_caller]
-fn true_to(places: f64, f: fn(&Tensor) -> Result<Tensor>, known: &[(f64, f64)]) {
+fn true_to(positions: f64, f: fn(&Tensor) -> Result<Tensor>, known: &[(f64, f64)]) {
     for &(at, value) in known {
         let y = f(&Tensor::from(at)).unwrap().item::<f64>().unwrap();
         let error = (y / value - 1.0).abs();
-        assert!(error <= places * f64::EPSILON, "{at}: {y} is not {value}");
+        assert!(
+            error <= positions * f64::EPSILON,
+            "{at}: {y} is not {value}"
+        );
     }
 }
 

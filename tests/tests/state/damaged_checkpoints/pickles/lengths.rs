@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn lengths_that_lie_are_refused() {
+fn false_lengths_are_refused() {
     let mut attempt = Attempt::new("lengths");
     let lengths = [
         1_u64,

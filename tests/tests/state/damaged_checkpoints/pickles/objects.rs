@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn calls_of_what_is_allowed_with_wrong_arguments_are_refused() {
+fn allowed_functions_with_wrong_arguments_are_refused() {
     let mut attempt = Attempt::new("calls");
     let functions = [
         global("collections", "OrderedDict"),

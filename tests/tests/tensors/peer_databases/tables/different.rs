@@ -5,8 +5,8 @@
 pub(crate) type Different = (&'static str, &'static str, &'static str, &'static str);
 
 const FLOATS: &str =
-    "functions of floating-point numbers take no integers and truth values, which are cast first";
-const NUMBERS: &str = "truth values are not numbers: they are cast first";
+    "functions of floating-point numbers take no integers and booleans, which are cast first";
+const NUMBERS: &str = "booleans are not numbers: they are cast first";
 const TIES: &str = "of equal elements PyTorch takes any, ours the first";
 const NUMBER: &str = "ours also takes a number";
 const ARGUMENT: &str = "ours has no such argument";
@@ -164,7 +164,7 @@ pub(crate) const BEYOND_THE_SAMPLE: &[Different] = &[
         "addbmm addmv arange baddbmm nn.functional.pad.constant scatter",
         "i64 i32 u8 bool",
         "floating-point number",
-        "integers and truth values take no floating-point number beside them",
+        "integers and booleans take no floating-point number beside them",
     ),
     ("add index_put", "bool", "not available for bool", NUMBERS),
     (

@@ -105,7 +105,7 @@ fn adapters_on_a_base_of_four_bits() {
 }
 
 #[test]
-fn a_second_adapter_beside_one_that_rests() {
+fn a_second_adapter_beside_an_inactive_one() {
     healthy(|| {
         let mut model = Decoder::new()?;
         let config = LoraConfig::new().r(4);

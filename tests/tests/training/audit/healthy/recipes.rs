@@ -100,7 +100,7 @@ fn a_scale_that_overflows_in_the_first_steps() {
 }
 
 #[test]
-fn activations_that_are_computed_again() {
+fn activations_that_are_recomputed() {
     healthy(|| {
         let layers = Sequential::new()
             .push(Linear::new(10, 16)?)
@@ -136,7 +136,7 @@ impl Forward for Again {
 }
 
 #[test]
-fn a_block_that_is_computed_again() {
+fn a_block_that_is_recomputed() {
     healthy(|| {
         let model = Again {
             block: Arc::new(mlp(10, 16, 16)?),

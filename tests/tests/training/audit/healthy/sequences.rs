@@ -257,7 +257,7 @@ fn sequences_as_long_as_the_batch_is_large() {
 }
 
 #[test]
-fn a_recurrence_of_ones_own_that_has_the_time_first() {
+fn a_custom_recurrence_with_time_first() {
     let layer = || {
         let input = Linear::new(5, WIDTH)?;
         Ok(Layers::Own(MeanSoFar { input }))

@@ -100,7 +100,7 @@ fn a_counter_in_a_frozen_part() {
 }
 
 #[test]
-fn statistics_that_stand_still_in_a_network_that_is_trained() {
+fn constant_statistics_in_a_network_that_is_trained() {
     let build = || {
         let model = Sequential::new()
             .push(Linear::new(6, 16)?)
@@ -164,7 +164,7 @@ fn a_bound_that_is_kept() {
 }
 
 #[test]
-fn logits_that_have_one_half_of_what_probabilities_have() {
+fn logits_that_share_one_of_two_properties_of_probabilities() {
     // Between 0 and 1.
     let net = || Net::new(|net, x| net.plain(x)?.sigmoid());
     healthy_by_sgd(net, cross_entropy_of);

@@ -49,7 +49,7 @@ impl Forward for Rectifier {
 }
 
 #[test]
-fn units_of_a_module_of_ones_own_that_are_never_active() {
+fn units_of_a_custom_module_that_are_never_active() {
     // Found where the first layer within a part is given them.
     shows(FindingKind::DeadUnits, "2.0", |bug| {
         let model = Sequential::new()
@@ -62,7 +62,7 @@ fn units_of_a_module_of_ones_own_that_are_never_active() {
 }
 
 #[test]
-fn columns_that_are_left_out_are_no_silent_units() {
+fn dropped_columns_are_not_silent_units() {
     let report = fork_rng(0, || {
         passing(true, |net, x| {
             let first = Tensor::arange(0, 16, DType::I64)?.eq(0_i64)?;

@@ -50,7 +50,7 @@ fn tables_are_read() {
 }
 
 #[test]
-fn tables_that_are_not_are_refused() {
+fn invalid_tables_are_refused() {
     let read = |text: &str| {
         let config = CsvConfig::new().label("y", CsvLabels::Integers);
         config.read(text.as_bytes()).unwrap_err().to_string()

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn transforms_refuse_what_they_cannot_take() {
+fn transforms_refuse_unsuitable_inputs() {
     let image = Tensor::zeros([3, 4, 5], DType::U8).unwrap();
     let text = |result: Result<Tensor>| result.unwrap_err().to_string();
     let integers = image.to_dtype(DType::I64).unwrap();

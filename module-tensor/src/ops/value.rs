@@ -132,7 +132,7 @@ impl Tensor {
         if self.dtype().is_floating_point() || !number.is_float() {
             return Ok(());
         }
-        let needs = "a floating-point tensor beside a floating-point number";
+        let needs = "a floating-point tensor beside a floating-point number; cast with `to_dtype`";
         Err(self.dtype().error(op, needs))
     }
 

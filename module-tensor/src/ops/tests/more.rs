@@ -81,11 +81,11 @@ fn what_does_not_fit_is_named() {
         ),
         (
             x.pow(0.5),
-            "pow: not available for int64; it needs a floating-point tensor beside a floating-point number",
+            "pow: not available for int64; it needs a floating-point tensor beside a floating-point number; cast with `to_dtype`",
         ),
         (
             1.5 - &x,
-            "sub: not available for int64; it needs a floating-point tensor beside a floating-point number",
+            "sub: not available for int64; it needs a floating-point tensor beside a floating-point number; cast with `to_dtype`",
         ),
         (
             1 / &x,

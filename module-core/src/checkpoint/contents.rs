@@ -88,7 +88,11 @@ pub(super) fn check_size(
     if range.end <= length && range.end.checked_sub(range.start) == Some(needed) {
         return Ok(());
     }
+    let early = match range.end > length {
+        true => "the file ends early (truncated?); download or save it again: ",
+        false => "",
+    };
     Err(format!(
-        "a tensor of shape {shape} and dtype {dtype} cannot lie in the bytes {range:?} of {length}"
+        "{early}a tensor of shape {shape} and dtype {dtype} cannot lie in the bytes {range:?} of {length}"
     ))
 }

@@ -48,6 +48,10 @@ use module_tensor::error::Trace;
 /// );
 /// # Ok::<(), module_core::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be called with `{Input}`",
+    label = "no `Forward<{Input}>`"
+)]
 pub trait Call<Input>: Forward<Input> {
     /// Runs the hooks and [`forward`](Forward::forward).
     ///

@@ -77,7 +77,8 @@ use crate::{Result, Tensor};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a module",
     label = "not a module",
-    note = "write `#[derive(Module)]` on `{Self}`, or use a type that has it"
+    note = "write `#[derive(Module)]` on `{Self}`, or use a type that has it",
+    note = "a tensor is cast by `to_dtype` and moved by `to_device`"
 )]
 pub trait Module: Any + Send + Sync + Upcast {
     /// The name of the type, as the module tree and error messages print it: `Linear`.

@@ -24,7 +24,9 @@ use crate::{OneOrEach, Padding, Shape, Sizes, Tensor, Weights};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for an argument of type `{T}`",
-    label = "expected `{T}`"
+    label = "expected `{T}`",
+    note = "where PyTorch takes a string, there is an enum: `Padding::Same` for `\"same\"`",
+    note = "where PyTorch takes a layer that it copies, give the configuration of the layer"
 )]
 pub trait Argument<T> {
     /// The argument.

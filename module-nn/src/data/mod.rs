@@ -20,6 +20,18 @@
 //! assert_eq!(loader.len(), 3);
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! # What is here
+//!
+//! | group | items |
+//! |---|---|
+//! | the loader | [`DataLoader`], [`DataLoaderConfig`]; one pass over it: [`Epoch`] |
+//! | data sets | [`Dataset`]: a `Vec`, [`TensorDataset`] (of [`TensorRows`]), [`StackDataset`] (of [`Stacked`]), [`ConcatDataset`], [`Subset`], [`random_split`] (by [`SplitLengths`]) |
+//! | transforms | [`DatasetExt::map`] ([`MapDataset`]); those of images are in [`transforms`] |
+//! | files | [`CsvConfig`] ([`CsvData`], [`CsvColumn`], [`CsvLabels`]); [`load_mnist`], [`load_cifar10`], [`load_cifar100`] ([`LabeledImages`], [`CifarLabels`]) and [`load_idx`]; [`ImageFolder`] and [`load_image`]; from any reader instead of a path: [`read_mnist`], [`read_cifar10`], [`read_cifar100`], [`read_idx`], [`GzipReader`] |
+//! | the order of samples | [`Sampler`]: [`SequentialSampler`], [`RandomSampler`], [`SubsetRandomSampler`], [`WeightedRandomSampler`], [`DistributedSampler`]; whole batches of indices: [`BatchSampler`] |
+//! | batches | [`Collate`], [`DefaultCollate`] and the [`Sample`]s that it stacks; [`pad_batch`] ([`PaddedBatch`]) |
+//! | errors | [`DataError`], [`ReaderError`] |
 
 mod batch_sampler;
 mod collate;

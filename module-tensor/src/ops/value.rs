@@ -132,7 +132,7 @@ impl Tensor {
         if self.dtype().is_floating_point() || !number.is_float() {
             return Ok(());
         }
-        let needs = "a floating-point tensor with a floating-point scalar";
+        let needs = "a floating-point tensor with a floating-point scalar; cast with `to_dtype`";
         Err(self.dtype().error(op, needs))
     }
 

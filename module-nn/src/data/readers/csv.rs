@@ -11,9 +11,8 @@ use super::csv_rows::{Row, Rows};
 
 const OP: &str = "csv";
 
-/// Options for reading a table of numbers from a CSV file (RFC 4180): quoted cells, lines that end with `
-/// ` or `\r
-/// `, empty lines skipped.
+/// Options for reading a table of numbers from a CSV file (RFC 4180): cells may be quoted, lines end with `\n` or `\r\n`,
+/// empty lines are skipped.
 ///
 /// | argument | default | meaning |
 /// |---|---|---|

@@ -81,11 +81,11 @@ fn what_does_not_fit_is_named() {
         ),
         (
             x.pow(0.5),
-            "pow: not available for int64; it needs a floating-point tensor with a floating-point scalar",
+            "pow: not available for int64; it needs a floating-point tensor with a floating-point scalar; cast with `to_dtype`",
         ),
         (
             1.5 - &x,
-            "sub: not available for int64; it needs a floating-point tensor with a floating-point scalar",
+            "sub: not available for int64; it needs a floating-point tensor with a floating-point scalar; cast with `to_dtype`",
         ),
         (
             1 / &x,

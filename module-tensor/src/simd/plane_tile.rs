@@ -1,7 +1,9 @@
 //! Tiles of a product with vectors that planes have at any offset, for the registers of AVX-512.
 
 use super::Level;
-use crate::zip::{zip, zip_mut};
+use crate::zip::zip;
+#[cfg(target_arch = "x86_64")]
+use crate::zip::zip_mut;
 
 /// The number of rows of a tile, and of registers in a row of sums.
 pub(crate) const ROWS: usize = 8;

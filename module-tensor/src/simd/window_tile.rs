@@ -288,6 +288,7 @@ macro_rules! window_tile {
 avx512_numbers!(window_tile);
 
 /// Writes the sums of a tile, or adds them.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn write<T: Copy + std::ops::AddAssign, const LANES: usize, const VECTORS: usize>(
     tile: &[[[T; LANES]; VECTORS]],

@@ -50,14 +50,14 @@ impl Gpu {
             let indices: Vec<usize> = dim.source_indices(geometry.input[d]).collect();
             match op {
                 LinearOp::Forward => {
-                    for &place in &indices {
-                        table.push(word(NAME, place)?);
+                    for &index in &indices {
+                        table.push(word(NAME, index)?);
                     }
                 }
                 LinearOp::Backward => {
                     let mut sources = vec![Vec::new(); geometry.input[d]];
-                    for (i, &place) in indices.iter().enumerate() {
-                        if let Some(list) = sources.get_mut(place) {
+                    for (i, &index) in indices.iter().enumerate() {
+                        if let Some(list) = sources.get_mut(index) {
                             list.push(word(NAME, i)?);
                         }
                     }

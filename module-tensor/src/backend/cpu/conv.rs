@@ -5,7 +5,7 @@ use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::map::{FloatKernel, run_float};
 use super::memory::{filled, scratch};
-use super::threads::{Items, parallel_for};
+use super::threads::{Items, num_threads, parallel_for};
 use super::view::to_row_major;
 use super::window::{Window, three};
 use super::{ConvGeometry, ConvOp, CpuStorage, Operand, Storage, check_allocatable};
@@ -350,6 +350,15 @@ impl ConvSizes {
             }
         }
         Ok(())
+    }
+}
+
+/// The parts in which threads share the channels of so many samples and groups: whole tiles, or one part if there are enough
+/// samples or the channels do not fill tiles.
+pub(super) fn parts_of_channels(channels: usize, of_tile: usize, blocks: usize) -> usize {
+    match channels.is_multiple_of(of_tile) {
+        true if blocks < 2 * num_threads() => channels / of_tile,
+        _ => 1,
     }
 }
 

@@ -4,12 +4,12 @@
 //! copied and sums not transposed. Between the lines of the output lie some positions that belong to none.
 
 use super::aligned_vec::Workspace;
-use super::conv::ConvSizes;
+use super::conv::{ConvSizes, parts_of_channels};
 use super::conv_planes::{Planes, copy_line};
 use super::float::Float;
 use super::gemm::DEPTH;
 use super::simd::{Level, PLANE_TILE_ROWS as ROWS, PlaneProduct};
-use super::threads::{Items, num_threads, parallel_for};
+use super::threads::{Items, parallel_for};
 use super::transpose::columns_of_lines;
 use crate::Result;
 
@@ -70,11 +70,7 @@ impl ConvSizes {
         };
         let (o, blocks) = (self.out_channels, self.batch * self.groups);
         let input_len = self.window.input_len();
-        // Threads share channels too, if these are whole tiles.
-        let parts = match o.is_multiple_of(ROWS) {
-            true if blocks < 2 * num_threads() => o / ROWS,
-            _ => 1,
-        };
+        let parts = parts_of_channels(o, ROWS, blocks);
         let len = o / parts * product.positions;
         let ns = len * self.window.rows() / 48;
         let items = Items(out, len);

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::super::aligned_vec::Workspace;
-use super::super::conv::ConvSizes;
+use super::super::conv::{ConvSizes, parts_of_channels};
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::gemm::blocks as blocks_of;
 use super::super::simd::WindowProduct;
-use super::super::threads::{Items, num_threads, parallel_for};
+use super::super::threads::{Items, parallel_for};
 use super::super::transpose::columns_of_lines;
 use super::super::window::Window;
 use super::finished_lines::FinishedLines;
@@ -160,13 +160,9 @@ impl<'a> Forward<'a> {
             .map(|(phase, memory)| self.pack(phase, weight, memory))
             .collect();
         let blocks = self.batch * self.groups;
-        // Threads share channels too, if these are whole panels in every phase.
         let shared = self.phases.iter().map(|phase| phase.shape.channels::<T>());
         let shared = shared.max().unwrap_or(1);
-        let parts = match self.channels.is_multiple_of(shared) {
-            true if blocks < 2 * num_threads() => self.channels / shared,
-            _ => 1,
-        };
+        let parts = parts_of_channels(self.channels, shared, blocks);
         let len = self.channels / parts * self.positions;
         let sums = self.phases.iter().map(Phase::sums).sum::<usize>();
         let ns = self.channels / parts * sums / 48;

@@ -35,6 +35,13 @@ impl ConvSizes {
     /// The multiply-adds of a product of matrices that take as long as one of a direct convolution; nothing if there is
     /// none. It does not depend on the level, so that what is chosen by it gives the same bits at each.
     pub(super) fn direct_cost<T: Float>(&self, op: ConvOp) -> Option<f64> {
+        let waste = self.direct_waste::<T>(op)?;
+        let window = &self.window;
+        Some(waste * share_of_input(&Reach::all(window), window.output))
+    }
+
+    /// The same without the products that are skipped.
+    fn direct_waste<T: Float>(&self, op: ConvOp) -> Option<f64> {
         let (window, channels) = (&self.window, self.out_channels);
         let (_, waste) = match op {
             ConvOp::Weight if window.dilation[2] != 1 => return None,
@@ -44,8 +51,7 @@ impl ConvSizes {
                 Shape::new::<T>(channels, window.output[1], window.output[2])
             }
         };
-        let waste = direct_waste(waste)?;
-        Some(waste * share_of_input(&Reach::all(window), window.output))
+        direct_waste(waste)
     }
 
     /// The approximate time of an output, in multiply-adds, and whether the input is read where it lies if its padding can be
@@ -75,7 +81,7 @@ impl ConvSizes {
         [input, other]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool> {
-        if self.direct_cost::<T>(op).is_none() || !has_tiles::<T>() {
+        if self.direct_waste::<T>(op).is_none() || !has_tiles::<T>() {
             return Ok(false);
         }
         let window = &self.window;

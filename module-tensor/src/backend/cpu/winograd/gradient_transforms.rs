@@ -7,7 +7,7 @@
 use super::super::float::Float;
 use super::super::lanes::number;
 use super::super::simd::Loop;
-use super::transforms::{IN, LANES, OUT};
+use super::transforms::{IN, LANES, OUT, split_in_six};
 
 /// `A dY Aᵀ` of the tiles of lines, `[positions, tiles]`.
 pub(super) struct TransformGradient<'a, T> {
@@ -23,23 +23,10 @@ impl<T: Float> Loop for TransformGradient<'_, T> {
     #[inline(always)]
     fn run(self) {
         let length = self.tiles * OUT;
-        let mut lines = self.lines.chunks_exact_mut(length);
-        let mut line = || lines.next().unwrap_or_default();
-        let six = [line(), line(), line(), line(), line(), line()];
-        spread_lines(six);
+        spread_lines(split_in_six(self.lines, length));
         let positions = self.out.chunks_exact_mut(IN * self.tiles);
         for (line, out) in self.lines.chunks_exact(length).zip(positions) {
-            let mut rest = out.chunks_exact_mut(self.tiles);
-            let mut position = || rest.next().unwrap_or_default();
-            let six = [
-                position(),
-                position(),
-                position(),
-                position(),
-                position(),
-                position(),
-            ];
-            spread_columns(line, six);
+            spread_columns(line, split_in_six(out, self.tiles));
         }
     }
 }

@@ -21,6 +21,14 @@ pub(super) const HALO: usize = IN - OUT;
 /// The tiles that are transformed at a time.
 pub(super) const LANES: usize = 16;
 
+/// The first elements as lines of a length, one for each row or column of a tile's input.
+#[inline(always)]
+pub(super) fn split_in_six<T>(elements: &mut [T], length: usize) -> [&mut [T]; IN] {
+    let mut lines = elements.chunks_exact_mut(length);
+    let mut line = || lines.next().unwrap_or_default();
+    [line(), line(), line(), line(), line(), line()]
+}
+
 /// Kernels of one group, `[out_channels, channels, 3, 3]`.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Kernels<'a, T> {
@@ -138,25 +146,13 @@ impl<T: Float> Loop for TransformInput<'_, T> {
     #[inline(always)]
     fn run(self) {
         for (lines, width) in [(&mut *self.lines, OUT), (&mut *self.halo, HALO)] {
-            let mut lines = lines.chunks_exact_mut(self.tiles * width);
-            let mut line = || lines.next().unwrap_or_default();
-            combine_lines([line(), line(), line(), line(), line(), line()]);
+            combine_lines(split_in_six(lines, self.tiles * width));
         }
         let lines = self.lines.chunks_exact(self.tiles * OUT);
         let halo = self.halo.chunks_exact(self.tiles * HALO);
         let positions = self.out.chunks_exact_mut(IN * self.tiles);
         for ((line, halo), out) in lines.zip(halo).zip(positions) {
-            let mut rest = out.chunks_exact_mut(self.tiles);
-            let mut position = || rest.next().unwrap_or_default();
-            let six = [
-                position(),
-                position(),
-                position(),
-                position(),
-                position(),
-                position(),
-            ];
-            combine_columns(line, halo, six);
+            combine_columns(line, halo, split_in_six(out, self.tiles));
         }
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use module_nn::{Error, Result};
+use module_nn::{DType, Error, Result, Tensor, fork_rng};
 
 use super::{Channel, Comm, Endpoint, Mailbox, Transport};
 use crate::{FailureCause, RankFailure};
@@ -91,11 +91,26 @@ impl LocalComm {
 
     /// Runs `program` on `size` threads, each with its own communicator, and returns what they return, in order.
     ///
-    /// A rank that returns an error or panics ends the run on all ranks.
+    /// A rank that returns an error or panics ends the run on all ranks. As if ranks were processes, each has its own default
+    /// generators; all start with one seed, which is drawn from the caller's, and `manual_seed` on a rank affects only this rank.
     ///
     /// # Errors
     ///
     /// No rank; the [`RankFailure`] that ended the run.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_dist::LocalComm;
+    /// use module_nn::prelude::*;
+    ///
+    /// let draws = LocalComm::run(2, |_| {
+    ///     manual_seed(0);
+    ///     Tensor::rand([2], DType::F32)?.to_vec::<f32>()
+    /// })?;
+    /// assert_eq!(draws, [[0.4962566, 0.7682218], [0.4962566, 0.7682218]]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn run<R: Send>(
         size: usize,
         program: impl Fn(Arc<dyn Comm>) -> Result<R> + Sync,
@@ -116,8 +131,10 @@ impl LocalComm {
         program: impl Fn(Arc<dyn Comm>) -> Result<R> + Sync,
     ) -> Result<Vec<Result<R>>> {
         let world = Self::world(size, deadline)?;
+        let seed = Tensor::randint(0, i64::MAX, [], DType::I64)?.item::<i64>()? as u64;
+        let rank = |comm: Self| fork_rng(seed, || run_rank(Arc::new(comm), &program));
         Ok(thread::scope(|scope| {
-            let start = |comm: Self| scope.spawn(|| run_rank(Arc::new(comm), &program));
+            let start = |comm: Self| scope.spawn(|| rank(comm));
             let ranks: Vec<_> = world.into_iter().map(start).collect();
             let joined = ranks.into_iter().map(|rank| rank.join());
             joined

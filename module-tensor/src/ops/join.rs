@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use smallvec::SmallVec;
 
 use crate::tensor::{Backward, Function, Gradients, Tensor};
-use crate::{Error, Result, ShapeError};
+use crate::{Error, Result, Shape, ShapeError};
 
 impl Tensor {
     /// Concatenates the parts along `dim`; their other sizes must be equal.
@@ -33,12 +33,7 @@ impl Tensor {
 
     fn cat_all(parts: &[&Self], dim: isize) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
-            return Err(Error::argument(
-                "cat",
-                "parts",
-                "[]",
-                "there is nothing to join",
-            ));
+            return Err(nothing_to_join("cat"));
         };
         if let Some(parts) = AutocastPolicy::promote_all(parts)? {
             return Self::cat(&parts, dim);
@@ -64,7 +59,7 @@ impl Tensor {
             total = total.saturating_add(part.shape()[dim]);
         }
         let sizes = first.shape().iter().enumerate();
-        let shape: crate::Shape = sizes
+        let shape: Shape = sizes
             .map(|(d, &size)| if d == dim { total } else { size })
             .collect();
         shape.checked_numel("cat", first.dtype().size_in_bytes())?;
@@ -99,9 +94,46 @@ impl Tensor {
     }
 
     fn stack_all(parts: &[&Self], dim: isize) -> Result<Self> {
-        let parts = parts.iter().map(|part| part.unsqueeze(dim));
-        Self::cat(&parts.collect::<Result<Vec<_>>>()?, dim)
+        const NAME: &str = "stack";
+        let Some((first, rest)) = parts.split_first() else {
+            return Err(nothing_to_join(NAME));
+        };
+        if let Some(parts) = AutocastPolicy::promote_all(parts)? {
+            return Self::stack(&parts, dim);
+        }
+        let dim = first.new_dim(NAME, dim)?;
+        for &part in rest {
+            first.check_same(NAME, part)?;
+            if part.shape() != first.shape() {
+                return Err(ShapeError::Mismatch {
+                    op: NAME,
+                    lhs: first.shape().clone(),
+                    rhs: part.shape().clone(),
+                    rule: "all shapes must be equal".to_owned(),
+                }
+                .into());
+            }
+        }
+        let mut sizes = first.shape().to_vec();
+        sizes.insert(dim, parts.len());
+        let shape = Shape::from(sizes);
+        shape.checked_numel(NAME, first.dtype().size_in_bytes())?;
+        let operands = parts.iter().map(|part| {
+            part.storage.check_plain(NAME)?;
+            Ok(part.operand_with(part.layout.unsqueeze(dim)))
+        });
+        let operands = operands.collect::<Result<_>>()?;
+        let storage = first.device().backend().cat(operands, dim)?;
+        let stacked = Self::fresh(storage, shape);
+        Ok(stacked.record(parts.iter().copied(), |_| Stack {
+            dim: dim as isize,
+            parts: parts.len(),
+        }))
     }
+}
+
+fn nothing_to_join(op: &'static str) -> Error {
+    Error::argument(op, "parts", "[]", "there is nothing to join")
 }
 
 /// References to the tensors of a list.
@@ -133,5 +165,24 @@ impl Function for Cat {
                 .transpose()
         };
         self.sizes.iter().enumerate().map(part).collect()
+    }
+}
+
+struct Stack {
+    dim: isize,
+    parts: usize,
+}
+
+impl Function for Stack {
+    fn name(&self) -> &'static str {
+        "stack"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let part = |i| {
+            let part = || ctx.grad().select(self.dim, i as isize);
+            ctx.needs(i).then(part).transpose()
+        };
+        (0..self.parts).map(part).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! `split`, `chunk` and `unbind`: views of parts, made by one operation with many outputs.
 
+use std::collections::HashMap;
+
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
 
@@ -261,15 +263,16 @@ impl Function for Parts {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         // One broadcast zero stands for the unused parts.
         let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
-        let grads = self
-            .shapes
-            .iter()
-            .enumerate()
-            .map(|(i, shape)| match ctx.grad_of(i) {
-                Some(grad) => Ok(grad.clone()),
-                None => zero.expand(shape),
-            });
-        let grads = grads.collect::<Result<Vec<_>>>()?;
+        let mut zeros = HashMap::new();
+        for (i, shape) in self.shapes.iter().enumerate() {
+            if ctx.grad_of(i).is_none() && !zeros.contains_key(shape) {
+                zeros.insert(shape, zero.expand(shape)?);
+            }
+        }
+        let grads = self.shapes.iter().enumerate();
+        let grads: Vec<&Tensor> = grads
+            .filter_map(|(i, shape)| ctx.grad_of(i).or_else(|| zeros.get(shape)))
+            .collect();
         one(match self.stacked {
             true => Tensor::stack(&grads, self.dim)?,
             false => Tensor::cat(&grads, self.dim)?,

@@ -233,14 +233,18 @@ impl Tensor {
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
     pub fn unsqueeze(&self, dim: isize) -> Result<Self> {
-        check_rank("unsqueeze", self.rank() + 1)?;
-        // One more position than there are dimensions: before each, and after the last.
-        let wider: Shape = self.shape().iter().copied().chain([1]).collect();
-        let dim = wider.dim("unsqueeze", dim)?;
+        let dim = self.new_dim("unsqueeze", dim)?;
         let out = self.with_layout(self.layout.unsqueeze(dim));
         Ok(out.record([self], |_| Reshape {
             from: self.shape().clone(),
         }))
+    }
+
+    /// Where `op` inserts a dimension: before one of the tensor's, or after the last.
+    pub(super) fn new_dim(&self, op: &'static str, dim: isize) -> Result<usize> {
+        check_rank(op, self.rank() + 1)?;
+        let wider: Shape = self.shape().iter().copied().chain([1]).collect();
+        wider.dim(op, dim)
     }
 
     /// Removes the dimensions of size 1 among `dims` (`..` for all of them).

@@ -76,6 +76,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("scatter::Scatter", &["scatter"]),
     ("scatter::ScatterAdd", &["scatter_add"]),
     ("join::Cat", &["cat"]),
+    ("join::Stack", &["stack"]),
     (
         "linear_map::Mapped",
         &[

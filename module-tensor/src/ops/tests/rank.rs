@@ -46,7 +46,7 @@ fn more_dimensions_than_64_are_refused_by_whatever_would_make_them() {
     refused(most.unsqueeze(-1), "unsqueeze", 65);
     refused(most.unfold(0, 1, 1), "unfold", 65);
     refused(most.unflatten(3, [1, 1]), "reshape", 65);
-    refused(Tensor::stack(&[&most, &most], 0), "unsqueeze", 65);
+    refused(Tensor::stack(&[&most, &most], 0), "stack", 65);
     refused(
         most.to_dtype(DType::I64).unwrap().one_hot(2),
         "unsqueeze",

@@ -19,6 +19,8 @@ def write():
     refused(family, image)
     for layer in ("UpsamplingNearest2d", "UpsamplingBilinear2d"):
         named(family, layer, image)
+    # In one and three dimensions PyTorch's gradient is that of another output.
+    family.case("Upsample", {"scale_factor": [2.3, 1.05]}, [[1, 2, 3, 8]], label="the factors differ from the ratios of the sizes")
     return family.write()
 
 

@@ -157,7 +157,8 @@ impl Tensor {
     ///
     /// Pixel `i` of the output is at `(i + ½)·scale - ½` of the input, or at `i·(size - 1)/(out - 1)` if corners are
     /// aligned; `scale` is the reciprocal of the scale factor if that is given, otherwise the ratio of the sizes. Beyond
-    /// the border the last pixel is repeated.
+    /// the border the last pixel is repeated. As in PyTorch, [`Nearest`](InterpolateMode::Nearest) over two dimensions
+    /// ignores the factor where the output is as large as the input, or twice as large.
     ///
     /// # Shapes
     ///
@@ -207,6 +208,7 @@ impl Tensor {
             let problem = format!("serves Bilinear and Bicubic, not mode = {mode:?}");
             return Err(Error::argument(NAME, "antialias", true, problem));
         }
+        let is_nearest_of_image = mode == Mode::Nearest && dims == 2;
         let mut sizes = [0; 3];
         let mut scale = Vec::with_capacity(dims);
         for (d, &size) in self.shape()[2..].iter().enumerate() {
@@ -222,6 +224,10 @@ impl Tensor {
             scale.push(match factor {
                 _ if options.align_corners && to > 1 => (size - 1) as f64 / (to - 1) as f64,
                 _ if options.align_corners => 0.0,
+                // Like PyTorch, which repeats whole pixels of images, whatever fraction of a pixel the factor adds.
+                Some(_) if is_nearest_of_image && (to == size || to == 2 * size) => {
+                    size as f64 / to as f64
+                }
                 Some(factor) => factor.recip(),
                 None => size as f64 / to as f64,
             });

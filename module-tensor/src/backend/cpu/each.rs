@@ -205,17 +205,26 @@ pub(super) fn map2_or_number<T: Number>(
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
     if are_lines_and_numbers(&a.layout, &b.layout) && a.storage.dtype() == T::DTYPE {
-        let values = each_line(a, b, &|lines, numbers, out| {
-            run_at_best_level(EachLine {
-                lines,
-                numbers,
-                out,
-                f,
-            });
-        })?;
-        return Ok(CpuStorage::wrap(values));
+        return lines_and_numbers(a, b, f);
     }
     map2_wide(a, b, f)
+}
+
+/// `f` of each element of `lines` and the number of its line.
+pub(super) fn lines_and_numbers<T: Number>(
+    lines: &Operand,
+    numbers: &Operand,
+    f: impl Fn(T, T) -> T + Copy + Sync,
+) -> Result<Storage> {
+    let values = each_line(lines, numbers, &|lines, numbers, out| {
+        run_at_best_level(EachLine {
+            lines,
+            numbers,
+            out,
+            f,
+        });
+    })?;
+    Ok(CpuStorage::wrap(values))
 }
 
 /// [`map2_wide`] of a function that is too large to be inlined as a closure.

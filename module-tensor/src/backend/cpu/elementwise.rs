@@ -3,8 +3,8 @@
 use super::choose::{Branch, choose};
 use super::division;
 use super::each::{
-    Input, Steps, map1, map1_steps, map1_wide, map1_with, map2, map2_or_number, map2_steps,
-    map2_wide, test1, test2,
+    Input, Steps, lines_and_numbers, map1, map1_steps, map1_wide, map1_with, map2, map2_or_number,
+    map2_steps, map2_wide, test1, test2,
 };
 use super::float::Float;
 use super::lanes::update;
@@ -31,6 +31,9 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         // The loop over lines has the number on the right.
         (BinaryOp::Add | BinaryOp::Mul, _) if is_number_and_lines(a, b) => {
             run_number(dtype, Binary(op, Pair(b, a)))
+        }
+        (BinaryOp::Sub | BinaryOp::Div, _) if is_number_and_lines(a, b) => {
+            run_number(dtype, NumberAndLines(op, a, b))
         }
         _ => run_number(dtype, Binary(op, Pair(a, b))),
     }
@@ -170,6 +173,36 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Atan2 => operands.each(T::atan2 as fn(T, T) -> T),
             BinaryOp::Hypot => operands.each(T::hypot as fn(T, T) -> T),
             BinaryOp::Copysign => operands.each(T::copysign as fn(T, T) -> T),
+        }
+    }
+}
+
+/// A difference or quotient of a number and each element of its line.
+struct NumberAndLines<'a>(BinaryOp, &'a Operand, &'a Operand);
+
+impl NumberKernel for NumberAndLines<'_> {
+    type Output = Storage;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn run<T: Number>(self) -> Result<Storage> {
+        let Self(op, numbers, lines) = self;
+        let values = match op {
+            _ if lines.storage.dtype() != T::DTYPE => None,
+            BinaryOp::Sub => Some(lines_and_numbers(lines, numbers, |x: T, number| {
+                number.minus(x)
+            })?),
+            BinaryOp::Div if T::DTYPE.is_floating_point() => {
+                let values = lines_and_numbers(lines, numbers, |x: T, number| quotient(number, x));
+                Some(values?)
+            }
+            _ => None,
+        };
+        match values {
+            Some(values) => Ok(values),
+            None => Binary(op, Pair(numbers, lines)).run::<T>(),
         }
     }
 }

@@ -146,7 +146,8 @@ config! {
 type ScaleFn = Box<dyn Fn(f64) -> f64 + Send>;
 
 impl CyclicLRConfig {
-    /// The schedule; it sets the learning rates and momentums of epoch 0.
+    /// The schedule; it sets the learning rates and momentums of epoch 0. For an optimizer that has had another schedule,
+    /// PyTorch sets the rates from before the first of them here, and `base_lr` only from the first step on.
     ///
     /// # Errors
     ///

@@ -17,6 +17,18 @@ pub struct LocalTransport {
     mailboxes: Arc<[Arc<Mailbox>]>,
 }
 
+impl LocalTransport {
+    fn world(size: usize) -> Vec<Self> {
+        let mailboxes: Arc<[Arc<Mailbox>]> = (0..size).map(|_| Arc::default()).collect();
+        let of_rank = |(rank, mine): (usize, &Arc<Mailbox>)| Self {
+            rank,
+            mine: mine.clone(),
+            mailboxes: mailboxes.clone(),
+        };
+        mailboxes.iter().enumerate().map(of_rank).collect()
+    }
+}
+
 impl Transport for LocalTransport {
     fn rank(&self) -> usize {
         self.rank
@@ -75,15 +87,7 @@ impl LocalComm {
             let problem = "must be at least 1";
             return Err(Error::argument("LocalComm", "size", size, problem));
         }
-        let mailboxes: Arc<[Arc<Mailbox>]> = (0..size).map(|_| Arc::default()).collect();
-        let transports = mailboxes
-            .iter()
-            .enumerate()
-            .map(|(rank, mine)| LocalTransport {
-                rank,
-                mine: mine.clone(),
-                mailboxes: mailboxes.clone(),
-            });
+        let transports = LocalTransport::world(size).into_iter();
         transports
             .map(|transport| Self::new(transport, deadline))
             .collect()
@@ -161,4 +165,25 @@ pub(crate) fn run_rank<R>(
             comm.fail(RankFailure::new(comm.world_rank(), "this program", cause));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_that_has_heard_of_a_failure_passes_it_on_when_it_leaves() {
+        let mut transports = LocalTransport::world(3);
+        let failure = RankFailure::new(2, "a test", FailureCause::Left);
+        // The failure of rank 2 has come to rank 0 only.
+        transports[0].mailbox().fail(failure.clone());
+        let start = |transport| LocalComm::new(transport, LocalComm::DEADLINE).unwrap();
+        let (first, second) = (start(transports.remove(0)), start(transports.remove(0)));
+        drop(first);
+        assert_eq!(
+            second.barrier().unwrap_err().to_string(),
+            failure.to_string()
+        );
+        assert_eq!(second.failure(), Some(failure));
+    }
 }

@@ -20,6 +20,16 @@ pub(in crate::comm) struct Core<T: Transport> {
     step: AtomicU64,
 }
 
+/// A rank that leaves because the run has failed passes the failure on: others must not take its leaving for the cause, even if
+/// they have not heard from the rank at fault yet.
+impl<T: Transport> Drop for Core<T> {
+    fn drop(&mut self) {
+        if let Some(failure) = self.failure() {
+            self.transport.announce(&failure);
+        }
+    }
+}
+
 /// No step has begun.
 const NO_STEP: u64 = u64::MAX;
 

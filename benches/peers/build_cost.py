@@ -12,6 +12,9 @@ runs. It uses one codegen unit, so that nothing is counted twice.
 With `--steps` the program trains a small transformer (benches/steps.rs) and is run, to show the
 effect of each profile.
 
+`--record FOLDER` only writes the wrapper there: cargo called with RUSTC_WRAPPER=FOLDER/wrapper records
+what it compiles, and `--recorded FOLDER` reports that instead of a build of its own.
+
 Needs Python 3 and cargo. Usage: python3 benches/peers/build_cost.py [--help]
 """
 
@@ -90,13 +93,61 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-class Build:
+class Recorded:
+    """The compiler's calls that the wrapper in a folder has recorded."""
+
+    def __init__(self, folder):
+        self.folder, self.units = folder, []
+        self.records, self.wrapper = folder / "records", folder / "wrapper"
+
+    def write_wrapper(self):
+        text = WRAPPER.format(python=sys.executable, ours=OURS, records=str(self.records))
+        self.wrapper.write_text(text, encoding="utf-8")
+        self.wrapper.chmod(0o755)
+
+    def read(self):
+        lines = self.records.read_text(encoding="utf-8").splitlines() if self.records.exists() else []
+        self.units = [json.loads(line) for line in lines]
+
+    def missing(self):
+        """Our packages that were not compiled."""
+        found = {unit["package"] for unit in self.units}
+        return [package for package in OURS if package not in found]
+
+    def seconds_of(self, package):
+        """The compile time of a package, including its build script."""
+        return sum(unit["seconds"] for unit in self.units if unit["package"] == package)
+
+    def functions_of(self, package):
+        """{name: (copies, lines)} of the LLVM IR of a package."""
+        unit = next(unit for unit in self.units if unit["package"] == package)
+        folder = self.folder / f"ir-{package}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        arguments = iter(unit["arguments"])
+        command = []
+        for argument in arguments:
+            if argument == "--out-dir":
+                next(arguments)
+            elif not argument.startswith(("--emit", "--error-format", "--json")):
+                command.append(argument)
+        command += ["--emit=llvm-ir", "--out-dir", str(folder), "-Cno-prepopulate-passes", "-Ccodegen-units=1"]
+        done = subprocess.run(command, cwd=unit["folder"], env=unit["environment"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{package}: the compiler failed\n{done.stderr}")
+        functions = {}
+        for file in folder.glob("*.ll"):
+            count(file, functions)
+        return functions
+
+
+class Build(Recorded):
     """A build of the program from scratch."""
 
     def __init__(self, name, folder, options):
+        super().__init__(folder / name)
         self.name, self.options = name, options
         self.arguments, features, profile = BUILDS[name]
-        self.folder = folder / name
         (self.folder / "src").mkdir(parents=True)
         manifest = MANIFEST.format(path=ROOT / "module-nn", features=features, profile=profile)
         (self.folder / "Cargo.toml").write_text(manifest, encoding="utf-8")
@@ -104,11 +155,7 @@ class Build:
         program = steps.read_text(encoding="utf-8") if options.steps else PROGRAM
         (self.folder / "src" / "main.rs").write_text(program, encoding="utf-8")
         shutil.copy(ROOT / "Cargo.lock", self.folder)
-        self.records = self.folder / "records"
-        self.wrapper = self.folder / "wrapper"
-        text = WRAPPER.format(python=sys.executable, ours=OURS, records=str(self.records))
-        self.wrapper.write_text(text, encoding="utf-8")
-        self.wrapper.chmod(0o755)
+        self.write_wrapper()
 
     def environment(self):
         """A user's environment, without flags, profiles or caches of the person who measures.
@@ -140,36 +187,13 @@ class Build:
         self.size = program.stat().st_size
         runs = [subprocess.run([program], capture_output=True, text=True, check=True) for _ in range(2)]
         self.step = min(float(run.stdout) for run in runs) if self.options.steps else None
-        lines = self.records.read_text(encoding="utf-8").splitlines()
-        self.units = [json.loads(line) for line in lines]
+        self.read()
         # Excluding the program itself.
         self.packages = {(unit["package"], unit["version"]) for unit in self.units} - {("hello", "0.0.0")}
 
-    def seconds_of(self, package):
-        """The compile time of a package, including its build script."""
-        return sum(unit["seconds"] for unit in self.units if unit["package"] == package)
 
-    def functions_of(self, package):
-        """{name: (copies, lines)} of the LLVM IR of a package."""
-        unit = next(unit for unit in self.units if unit["package"] == package)
-        folder = self.folder / f"ir-{package}"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        arguments = iter(unit["arguments"])
-        command = []
-        for argument in arguments:
-            if argument == "--out-dir":
-                next(arguments)
-            elif not argument.startswith(("--emit", "--error-format", "--json")):
-                command.append(argument)
-        command += ["--emit=llvm-ir", "--out-dir", str(folder), "-Cno-prepopulate-passes", "-Ccodegen-units=1"]
-        done = subprocess.run(command, cwd=unit["folder"], env=unit["environment"], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{package}: the compiler failed\n{done.stderr}")
-        functions = {}
-        for file in folder.glob("*.ll"):
-            count(file, functions)
-        return functions
+def count(file, functions):
+    """Adds the functions of an LLVM IR file to {name: (copies, lines)}."""
 
 
 def count(file, functions):
@@ -240,25 +264,27 @@ def report(builds):
         yield f"| {build.name} | {' | '.join(f'{seconds:.1f}' for seconds in row)} |"
 
 
-def report_crates(build):
-    """The time for each crate, slowest first."""
+def report_crates(recorded, packages=None):
+    """The time for each crate, slowest first, or for those of some packages."""
     seconds = Counter()
-    for unit in build.units:
-        seconds[unit["package"]] += unit["seconds"]
-    yield f"\n| processor, s | crate of {build.name} |\n|---|---|"
+    for unit in recorded.units:
+        if packages is None or unit["package"] in packages:
+            seconds[unit["package"]] += unit["seconds"]
+    yield "\n| processor, s | crate |\n|---|---|"
     for package, took in seconds.most_common():
         yield f"| {took:.2f} | {package} |"
 
 
-def report_ir(build, most):
+def report_ir(recorded, options):
     """The lines of LLVM IR, and where most of them are."""
+    most = options.functions
     yield ""
     yield "| crate | functions | lines of LLVM's language |"
     yield "|---|---|---|"
     longest = []
     # The compiler uses one thread for each crate.
-    with ThreadPoolExecutor(build.options.jobs) as pool:
-        counts = list(pool.map(build.functions_of, OURS))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        counts = list(pool.map(recorded.functions_of, OURS))
     for package, functions in zip(OURS, map(merged, counts)):
         copies, lines = (sum(counts) for counts in zip(*functions.values()))
         yield f"| {package} | {copies:,} | {lines:,} |"
@@ -278,6 +304,8 @@ def main():
     parser.add_argument("--functions", type=int, default=0, help="lists so many functions of each crate; needs --ir")
     parser.add_argument("--steps", action="store_true", help="builds and runs steps of training instead")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cargo's -j (all cores)")
+    parser.add_argument("--record", metavar="FOLDER", type=Path, help="writes the wrapper that records there, and nothing else")
+    parser.add_argument("--recorded", metavar="FOLDER", type=Path, help="reports what was recorded there")
     parser.add_argument("--keep", action="store_true", help="keeps the programs and what was built")
     options = parser.parse_args()
     names = options.builds or list(BUILDS)
@@ -285,10 +313,24 @@ def main():
         if name not in BUILDS:
             parser.error(f"`{name}` is not a build; there are {', '.join(BUILDS)}")
 
+    if options.record:
+        options.record.mkdir(parents=True, exist_ok=True)
+        Recorded(options.record.resolve()).write_wrapper()
+        return
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    print(f"rustc {rustc}, {processor()}, {os.cpu_count()} cores, {options.jobs} jobs\n", flush=True)
+    if options.recorded:
+        recorded = Recorded(options.recorded.resolve())
+        recorded.read()
+        if recorded.missing():
+            print(f"{', '.join(recorded.missing())}: built before, so there is nothing to report")
+            return
+        print("\n".join(report_crates(recorded, OURS)), flush=True)
+        if options.ir:
+            print("\n".join(report_ir(recorded, options)))
+        return
     folder = Path(tempfile.mkdtemp(prefix="build-cost-"))
     try:
-        rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-        print(f"rustc {rustc}, {processor()}, {os.cpu_count()} cores, {options.jobs} jobs\n", flush=True)
         builds = []
         for name in names:
             build = Build(name, folder, options)
@@ -298,7 +340,7 @@ def main():
         if options.crates:
             print("\n".join(report_crates(builds[0])), flush=True)
         if options.ir:
-            print("\n".join(report_ir(builds[0], options.functions)))
+            print("\n".join(report_ir(builds[0], options)))
     finally:
         if options.keep:
             print(f"kept: {folder}")

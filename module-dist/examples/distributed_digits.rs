@@ -1,7 +1,7 @@
 //! A residual network learns to read handwritten digits, on as many processes as are started:
 //!
 //! ```text
-//! cargo build --release --features mpi --example distributed_digits
+//! cargo build --release --features mpi --example distributed_digits --target-dir target
 //! mpirun -n 2 target/release/examples/distributed_digits run
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! Measures a step on 1, 2 and 4 processes of this machine, and predicts it there and on up to 1,024:
 //!
 //! ```text
-//! cargo build --release --features mpi --example scaling
+//! cargo build --release --features mpi --example scaling --target-dir target
 //! target/release/examples/scaling
 //! ```
 

@@ -6,6 +6,7 @@
 
 mod columns;
 mod gradient;
+mod planes;
 
 use super::float::Float;
 use super::lanes::{BLOCK, deviations, number, split, sum, sum_of};
@@ -92,13 +93,12 @@ impl FloatKernel for Normalize<'_> {
                 elements: &x,
                 width,
             };
-            match (inputs.statistics.is_none(), geometry.in_columns()) {
-                (false, _) => {}
-                (true, false) => statistics.over_batch(&x, geometry),
-                (true, true) => {
-                    let [mean, var] = columns::moments(rows)?;
-                    statistics = Statistics { mean, var };
-                }
+            if inputs.statistics.is_none() {
+                let [mean, var] = match geometry.in_columns() {
+                    true => columns::moments(rows)?,
+                    false => geometry.batch_rows().moments(&x, geometry.centered)?,
+                };
+                statistics = Statistics { mean, var };
             }
             if geometry.in_columns() {
                 affine.columns(&mut out, rows, &statistics)?;
@@ -145,16 +145,6 @@ impl Statistics {
         check_allocatable::<[f64; 4]>(count)?;
         let (mean, var) = (Vec::with_capacity(count), Vec::with_capacity(count));
         Ok(Self { mean, var })
-    }
-
-    fn over_batch<T: Float>(&mut self, x: &[T], geometry: &NormGeometry) {
-        let groups = geometry.groups;
-        let mut moments = vec![Moments::default(); groups];
-        for (i, x) in x.chunks_exact(geometry.row()).enumerate() {
-            moments[i % groups].add(x, geometry.centered);
-        }
-        self.mean.extend(moments.iter().map(|m| m.mean));
-        self.var.extend(moments.iter().map(Moments::var));
     }
 
     /// The statistics in the type of the elements.

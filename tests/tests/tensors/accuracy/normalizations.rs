@@ -133,11 +133,14 @@ pub(crate) fn cases() -> Vec<Case> {
     let groups = groups
         .iter()
         .map(|&(count, shape)| case(Over::Groups(count), shape));
-    // Also columns around tiles of 256.
+    // Also planes around the 512 elements up to which they are copied together, and columns around tiles of 256.
     let batches = [
         [2, 1, 3],
         [9, 5, 7],
         [65, 33, 16],
+        [130, 3, 9],
+        [5, 2, 512],
+        [3, 2, 513],
         [4, 16, 4099],
         [63, 17, 1],
         [65, 257, 1],

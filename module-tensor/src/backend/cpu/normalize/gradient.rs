@@ -21,6 +21,7 @@ use super::super::{
     check_allocatable,
 };
 use super::columns::{self, ROWS, Rows};
+use super::planes::{BatchPlanes, GradientSums};
 use super::{NAME, Statistics, parameter};
 use crate::Result;
 use crate::zip::zip;
@@ -69,6 +70,8 @@ impl FloatKernel for Gradient<'_> {
         if !x.is_empty() {
             if geometry.in_columns() {
                 work.down_columns()?;
+            } else if let Some(planes) = geometry.batch_planes() {
+                work.over_batch(planes)?;
             } else if geometry.inner == 1 {
                 work.over_rows()?;
             } else {
@@ -101,7 +104,7 @@ struct Work<'a, T: Float> {
 
 /// `dx = grad · slope - (x - mean) · pull - rest`, the same for all that share a weight and
 /// statistics.
-struct Line<T> {
+pub(super) struct Line<T> {
     mean: T,
     slope: T,
     pull: T,
@@ -109,8 +112,9 @@ struct Line<T> {
 }
 
 impl<T: Float> Line<T> {
-    #[inline]
-    fn at(&self, grad: T, x: T) -> T {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(super) fn at(&self, grad: T, x: T) -> T {
         let pulled = x.minus(self.mean).times(self.pull);
         grad.times(self.slope).minus(pulled).minus(self.rest)
     }
@@ -268,6 +272,20 @@ impl<T: Float> Work<'_, T> {
         })?;
         self.out = out;
         Ok(())
+    }
+
+    /// One weight and one pair of statistics for each channel of the batch.
+    fn over_batch(&mut self, planes: BatchPlanes) -> Result<()> {
+        let sums = planes.gradient_sums(self.grad, self.x, &self.statistics.mean)?;
+        let mut lines = Vec::with_capacity(sums.len());
+        for (group, &GradientSums { total, along }) in sums.iter().enumerate() {
+            let along = along * self.scales[group];
+            let weight = self.weight[group];
+            let weighted = [total, along].map(|sum| weight.to_f64() * sum);
+            lines.push(self.line(group, weight, weighted));
+            (self.sums[0][group], self.sums[1][group]) = (along, total);
+        }
+        planes.gradient(&mut self.out, self.grad, self.x, &lines)
     }
 
     /// `[Σ grad, Σ grad x̂]` over a plane.

@@ -68,8 +68,11 @@ impl Tensor {
         }
         // A size fits `isize`, like everything in memory.
         let cut = size - shift.rem_euclid(size as isize) as usize;
-        let (before, after) = (self.narrow(dim, 0..cut)?, self.narrow(dim, cut..size)?);
-        Self::cat(&[&after, &before], dim)
+        let x = self.detach();
+        let (before, after) = (x.narrow(dim, 0..cut)?, x.narrow(dim, cut..size)?);
+        let out = Self::cat(&[&after, &before], dim)?;
+        let back = cut as isize;
+        Ok(out.record([self], |_| Roll { back, dim }))
     }
 
     /// The elements of matrices on and below a diagonal, 0 above it.
@@ -207,5 +210,21 @@ impl Function for Band {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         one(ctx.grad().keep_band(self.name, self.band.clone())?)
+    }
+}
+
+struct Roll {
+    /// The shift that restores the order.
+    back: isize,
+    dim: isize,
+}
+
+impl Function for Roll {
+    fn name(&self) -> &'static str {
+        "roll"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().roll(self.back, self.dim)?)
     }
 }

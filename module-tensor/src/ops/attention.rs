@@ -84,7 +84,7 @@ impl Tensor {
         let mask = match options.attn_mask {
             Some(mask) => {
                 let mask = prepared(&self.additive(mask, options.is_causal)?)?;
-                Some(mask.expand(&shapes.scores)?)
+                Some(mask.expand_mask(&shapes.scores)?)
             }
             None => None,
         };
@@ -123,10 +123,22 @@ impl Tensor {
             let mask = mask.unexpanded()?;
             let zeros = Self::zeros(mask.shape(), (self.dtype(), &self.device()))?;
             zeros.masked_fill(&mask.logical_not()?, f64::NEG_INFINITY)
-        } else {
+        } else if mask.dtype().is_floating_point() {
             self.check_same(NAME, mask)?;
             Ok(mask.clone())
+        } else {
+            let problem = "must be of booleans, true where a key may be attended to (`mask.ne(0)?`), or of numbers that are \
+                           added to the scores, in the dtype of the query";
+            Err(Error::argument(NAME, "attn_mask", mask.dtype(), problem))
         }
+    }
+
+    /// This mask in the shape of the scores.
+    fn expand_mask(&self, scores: &Shape) -> Result<Self> {
+        self.expand(scores).map_err(|_| {
+            let problem = format!("must broadcast to the shape of the scores, {scores}");
+            Error::argument(NAME, "attn_mask", self.shape(), problem)
+        })
     }
 
     /// The view with size 1 in the dimensions that are broadcast.

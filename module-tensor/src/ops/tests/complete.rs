@@ -20,6 +20,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("sign::Sign", &["sign"]),
     ("arithmetic::Sub", &["sub"]),
     ("arrange::Band", &["tril", "triu"]),
+    ("arrange::Roll", &["roll"]),
     ("attention::Fused", &["scaled_dot_product_attention"]),
     ("angle::Atan2", &["atan2"]),
     ("angle::Hypot", &["hypot"]),

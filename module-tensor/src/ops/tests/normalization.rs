@@ -294,4 +294,17 @@ fn what_does_not_fit_is_refused() {
         message(x.scaled_dot_product_attention(&x, &x, both)),
         "scaled_dot_product_attention: is_causal = true: cannot be combined with `attn_mask`; join both in the mask"
     );
+    let masked = |mask: &Tensor| {
+        let options = AttentionOptions::new().attn_mask(mask);
+        message(x.scaled_dot_product_attention(&x, &x, options))
+    };
+    assert_eq!(
+        masked(&Tensor::from([1_i64, 0])),
+        "scaled_dot_product_attention: attn_mask = int64: must be of booleans, true where a key may be attended to \
+         (`mask.ne(0)?`), or of numbers that are added to the scores, in the dtype of the query"
+    );
+    assert_eq!(
+        masked(&Tensor::from([true, false, true])),
+        "scaled_dot_product_attention: attn_mask = [3]: must broadcast to the shape of the scores, [2, 2]"
+    );
 }

@@ -40,8 +40,8 @@ class Call:
     named: dict = dataclasses.field(default_factory=dict)
     out: str = "contraction"
     gin: str = "contraction"
-    # How many outputs are compared, if not all: of equal elements, PyTorch chooses any index.
-    compared: int | None = None
+    # Of values and indices, only the values are compared: of equal elements, PyTorch chooses any.
+    only_values: bool = False
 
     def operands(self):
         """The tensor arguments, in the order of their numbers."""

@@ -40,7 +40,7 @@ def reduce(draw):
     if op == "linalg.vector_norm":
         named["ord"] = draw.pick([1.0, 2.0, 3.0, math.inf, 0.0])
     return Call(op, [x], named, out="exact" if op in EXACT else "contraction",
-                compared=1 if op in CHOOSES else None)
+                only_values=op in CHOOSES and not op.startswith("arg"))
 
 
 ROWWISE = ("softmax log_softmax cumsum cumprod sort flip roll cummax cummin logcumsumexp nn.functional.glu").split()

@@ -43,6 +43,11 @@ class Call:
     # Of values and indices, only the values are compared: of equal elements, PyTorch chooses any.
     only_values: bool = False
 
+    def __post_init__(self):
+        # The gradients of repeated elements are added, and may cancel.
+        if self.gin in ("contraction", "elementwise") and any(x.is_expanded for x in self.operands()):
+            self.gin = "difference"
+
     def operands(self):
         """The tensor arguments, in the order of their numbers."""
         return [value for argument in (*self.args, *self.named.values()) for value in operands_of(argument)]

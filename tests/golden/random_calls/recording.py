@@ -7,6 +7,8 @@ result, where it is farther from the expected one than the tolerance.
 
 import collections
 
+import torch
+
 from common import write_safetensors
 
 from . import different
@@ -46,7 +48,8 @@ class Recording:
         if made.only_values:
             case["outputs"] = 2
         self.cases.append(case)
-        self.tensors |= {f"{prefix}/{part}": tensor for part, tensor in tensors.items()}
+        fresh = {part: tensor.clone(memory_format=torch.contiguous_format) for part, tensor in tensors.items()}
+        self.tensors |= {f"{prefix}/{part}": tensor for part, tensor in fresh.items()}
         return True
 
     def notice(self, made, inexact, where):

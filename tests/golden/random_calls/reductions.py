@@ -2,16 +2,26 @@
 
 import math
 
+import torch
+
 from .call import Call
-from .draw import INTEGERS
+from .draw import FLOATS, INTEGERS
 
 OVER_SEVERAL = "sum mean amax amin any all logsumexp var std linalg.vector_norm count_nonzero".split()
 OVER_ONE = "prod argmax argmin max.reduction_with_dim min.reduction_with_dim median".split()
-EXACT = ("amax", "amin", "any", "all", "max.reduction_with_dim", "min.reduction_with_dim", "median")
+EXACT = ("any", "all", "median")
+# 0 and -0 are equal.
+EXTREMES = ("amax", "amin", "max.reduction_with_dim", "min.reduction_with_dim")
+# A sum may cancel.
+SUMS = ("sum", "mean")
 # With NaN or infinity, their choice among several is PyTorch's own.
 CHOOSES = ("argmax", "argmin", "median", "max.reduction_with_dim", "min.reduction_with_dim")
-# Whether a product overflows before it meets a 0 depends on the order.
-ORDERED = ("prod",)
+
+
+def factors(draw, dtype):
+    """Numbers whose products neither overflow nor vanish, where those of other numbers depend on the order."""
+    return lambda base: torch.tensor(draw.state.uniform(0.75, 1.3, size=base)) if dtype in FLOATS else draw.values(base, dtype)
+
 OF_NOTHING = ("sum", "prod", "any", "all")
 
 
@@ -30,8 +40,12 @@ def reduce(draw):
     op, special = draw.pick(OVER_SEVERAL + OVER_ONE), draw.chance(0.25)
     dtype = dtype_of(draw, op)
     shape = draw.shape(least=1, empty=op in OF_NOTHING)
-    special = special and op not in CHOOSES + ORDERED
-    x = draw.tensor(shape, dtype, special, grad=not special)
+    # The square of 1e30 overflows in f32.
+    special = special and op not in (*CHOOSES, "prod", "std", "var")
+    x = draw.tensor(shape, dtype, special, grad=not special, values=factors(draw, dtype) if op == "prod" else None)
+    if op in ("std", "var") and x.is_expanded:
+        # Equal elements have no direction in which they differ.
+        return None
     named = {"dim": draw.between(0, len(shape) - 1) if op in OVER_ONE else draw.some(len(shape))}
     if op != "count_nonzero" and draw.chance(0.4):
         named["keepdim"] = True
@@ -39,7 +53,8 @@ def reduce(draw):
         named["correction"] = 1
     if op == "linalg.vector_norm":
         named["ord"] = draw.pick([1.0, 2.0, 3.0, math.inf, 0.0])
-    return Call(op, [x], named, out="exact" if op in EXACT else "contraction",
+    out = "exact" if op in EXACT else "elementwise" if op in EXTREMES else "difference" if op in SUMS else "contraction"
+    return Call(op, [x], named, out=out,
                 only_values=op in CHOOSES and not op.startswith("arg"))
 
 
@@ -54,7 +69,7 @@ def rowwise(draw):
     dim = draw.between(0, len(shape) - 1)
     if op == "nn.functional.glu":
         shape[dim] *= 2
-    x = draw.tensor(shape, dtype)
+    x = draw.tensor(shape, dtype, values=factors(draw, dtype) if op == "cumprod" else None)
     named = {"dim": dim}
     if op == "roll":
         named = {"shifts": draw.between(-3, 5), "dims": dim}

@@ -228,7 +228,9 @@ fn view(x: Tensor, step: &Value) -> module_core::Result<Tensor> {
     }
 }
 
-/// Whether each element is what PyTorch computes, or no farther from the expected one than PyTorch's elements are.
+/// Whether each element is what PyTorch computes, or not much farther from the expected one than PyTorch's elements are.
+///
+/// The roundings of the two are independent, so that the largest error of one may be a few times that of the other.
 fn is_as_close(actual: &Tensor, torch: &Tensor, expected: &Tensor) -> bool {
     if (actual.dtype(), actual.shape()) != (expected.dtype(), expected.shape()) {
         return false;
@@ -236,7 +238,7 @@ fn is_as_close(actual: &Tensor, torch: &Tensor, expected: &Tensor) -> bool {
     let numbers = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
     let [actual, torch, expected] = [actual, torch, expected].map(numbers);
     let distances = torch.iter().zip(&expected).map(|(a, b)| (a - b).abs());
-    let farthest = distances.filter(|d| d.is_finite()).fold(0.0, f64::max);
+    let farthest = distances.filter(|d| d.is_finite()).fold(0.0, f64::max) * 4.0;
     (actual.iter().zip(&torch).zip(&expected)).all(|((a, torch), expected)| {
         a == torch
             || a.is_nan() && torch.is_nan()

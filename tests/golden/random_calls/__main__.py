@@ -51,7 +51,7 @@ def agrees(folder, level, threads):
     settings = {"RANDOM_CALLS": str(folder), "RANDOM_CALLS_THREADS": str(threads), "MODULE_CPU_CAPABILITY": level}
     command = ["cargo", "test", "--quiet", "-p", "module-tests", "--test", "tensors", "random_calls::"]
     result = subprocess.run(command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True)
-    print(f"{level}, {threads} threads: {'no differences' if result.returncode == 0 else 'differences'}")
+    print(f"{level}, threads {threads}: {'no differences' if result.returncode == 0 else 'differences'}")
     if result.returncode:
         print(result.stdout + result.stderr)
     return result.returncode == 0

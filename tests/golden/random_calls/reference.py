@@ -1,7 +1,7 @@
 """What a call must give: PyTorch's results, and those of the same call in double precision.
 
 A result of single or half precision is compared with that of double precision, rounded. Where PyTorch's own result is
-farther from it than the tolerance, it is recorded too, and ours may be as far.
+farther from it than the tolerance, it is recorded too, and ours may be up to four times as far: roundings are independent.
 """
 
 import torch

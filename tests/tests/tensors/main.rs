@@ -11,5 +11,6 @@ mod packed;
 mod peer_databases;
 mod printing;
 mod quantized;
+mod random_calls;
 mod random_ops;
 mod wrong_arguments;

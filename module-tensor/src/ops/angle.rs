@@ -115,17 +115,19 @@ impl Function for Atan2 {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let Self { y, x } = self;
+        // In half precision, the quotient by the square of a small distance would be infinite.
+        let [y, x] = [self.y.widened()?, self.x.widened()?];
         let square = y.square()?.add(&x.square()?)?;
         let zero = square.eq(0.0)?;
         // Inside as well, so that second derivatives do not multiply 0 by an infinity.
         let square = square.masked_fill(&zero, 1.0)?;
-        let grad = ctx.grad().div(&square)?.masked_fill(&zero, 0.0)?;
-        two(
-            ctx,
-            || grad.mul(x)?.sum_to(y.shape()),
-            || grad.mul(&y.neg()?)?.sum_to(x.shape()),
-        )
+        let grad = ctx.grad().widened()?.div(&square)?;
+        let grad = grad.masked_fill(&zero, 0.0)?;
+        let along = |other: &Tensor, of: &Tensor| {
+            let grad = grad.mul(other)?.sum_to(of.shape())?;
+            grad.to_dtype(of.dtype())
+        };
+        two(ctx, || along(&x, &self.y), || along(&y.neg()?, &self.x))
     }
 }
 

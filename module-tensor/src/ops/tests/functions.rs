@@ -173,6 +173,21 @@ fn what_pytorch_leaves_undefined_is_finite() {
 }
 
 #[test]
+fn an_angle_near_the_origin_has_finite_gradients_in_half_precision() {
+    let small = Tensor::from([1e-3_f32]).to_dtype(DType::F16).unwrap();
+    let leaves = [small.with_grad().unwrap(), small.with_grad().unwrap()];
+    let angle = leaves[0].atan2(&leaves[1]).unwrap();
+    angle.sum(..).unwrap().backward().unwrap();
+    let grads = leaves.map(|leaf| leaf.grad().unwrap().to_dtype(DType::F64).unwrap());
+    let [y, x] = grads.map(|grad| grad.item::<f64>().unwrap());
+    // A part in a thousand each way: the reciprocal of the distance is rounded.
+    assert!(
+        (y - 500.0).abs() < 1.0 && (x + 500.0).abs() < 1.0,
+        "{y} {x}"
+    );
+}
+
+#[test]
 fn integers_are_not_divided_by_0() {
     let (x, y) = (Tensor::from([7_i32, 8]), Tensor::from([2_i32, 0]));
     type Division = fn(&Tensor, &Tensor) -> Result<Tensor>;

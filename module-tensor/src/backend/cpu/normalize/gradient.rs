@@ -21,7 +21,7 @@ use super::super::{
     check_allocatable,
 };
 use super::columns::{self, ROWS, Rows};
-use super::planes::{BatchPlanes, GradientSums};
+use super::planes::{BatchPlanes, GradientSums, Line};
 use super::{NAME, Statistics, parameter};
 use crate::Result;
 use crate::zip::zip;
@@ -100,24 +100,6 @@ struct Work<'a, T: Float> {
     out: AlignedVec<T>,
     /// The gradients of the weight and of the bias.
     sums: [Vec<f64>; 2],
-}
-
-/// `dx = grad · slope - (x - mean) · pull - rest`, the same for all that share a weight and
-/// statistics.
-pub(super) struct Line<T> {
-    mean: T,
-    slope: T,
-    pull: T,
-    rest: T,
-}
-
-impl<T: Float> Line<T> {
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    pub(super) fn at(&self, grad: T, x: T) -> T {
-        let pulled = x.minus(self.mean).times(self.pull);
-        grad.times(self.slope).minus(pulled).minus(self.rest)
-    }
 }
 
 impl<T: Float> Work<'_, T> {

@@ -4,7 +4,6 @@ use super::super::float::Float;
 use super::super::lanes::{BLOCK, split, sum, sum_of2};
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
-use super::gradient::Line;
 use super::{Moments, NormGeometry, NormOver};
 use crate::Result;
 
@@ -26,6 +25,24 @@ pub(super) struct GradientSums {
     pub(super) total: f64,
     /// `Σ grad (x - mean)`
     pub(super) along: f64,
+}
+
+/// `dx = grad · slope - (x - mean) · pull - rest`, the same for all that share a weight and
+/// statistics.
+pub(super) struct Line<T> {
+    pub(super) mean: T,
+    pub(super) slope: T,
+    pub(super) pull: T,
+    pub(super) rest: T,
+}
+
+impl<T: Float> Line<T> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(super) fn at(&self, grad: T, x: T) -> T {
+        let pulled = x.minus(self.mean).times(self.pull);
+        grad.times(self.slope).minus(pulled).minus(self.rest)
+    }
 }
 
 impl NormGeometry {

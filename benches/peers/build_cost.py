@@ -194,10 +194,6 @@ class Build(Recorded):
 
 def count(file, functions):
     """Adds the functions of an LLVM IR file to {name: (copies, lines)}."""
-
-
-def count(file, functions):
-    """Adds the functions of an LLVM IR file to {name: (copies, lines)}."""
     name, comment, lines = None, "", 0
     with open(file, encoding="utf-8", errors="replace") as text:
         for line in text:

@@ -39,6 +39,27 @@ use super::{Parametrization, Parametrized, WithWeight, parametrize};
 /// assert_eq!(originals[1].to_vec::<f32>()?, [3.0, 4.0]);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// Checkpoints of PyTorch's older `nn.utils.weight_norm` name the same tensors `weight_g` and `weight_v`:
+///
+/// ```
+/// use module_nn::parametrize::weight_norm;
+/// use module_nn::prelude::*;
+/// use module_nn::{LoadOptions, Remap};
+///
+/// let layer = Sequential::new().push(weight_norm(Linear::new(2, 1)?, Some(0))?);
+/// let mut old = StateDict::new();
+/// old.insert("0.bias", Tensor::from([0.5_f32]));
+/// old.insert("0.weight_g", Tensor::from([[5.0_f32]]));
+/// old.insert("0.weight_v", Tensor::from([[3.0_f32, 4.0]]));
+///
+/// let names = Remap::new().regex(r"\bweight_g$", "parametrizations.weight.original0")?;
+/// let names = names.regex(r"\bweight_v$", "parametrizations.weight.original1")?;
+/// let report = layer.load_state_dict_with(&old, LoadOptions::new().remap(names))?;
+/// assert!(report.not_loaded.is_empty());
+/// assert_eq!(layer.call(Tensor::from([[1.0_f32, 1.0]]))?.item::<f32>()?, 7.5);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct WeightNorm {
     /// The dimension whose slices have separate lengths.
     dim: Option<usize>,

@@ -102,6 +102,7 @@ impl Tensor {
             return Self::stack(&parts, dim);
         }
         let dim = first.new_dim(NAME, dim)?;
+        first.storage.check_plain(NAME)?;
         for &part in rest {
             first.check_same(NAME, part)?;
             if part.shape() != first.shape() {
@@ -118,12 +119,10 @@ impl Tensor {
         sizes.insert(dim, parts.len());
         let shape = Shape::from(sizes);
         shape.checked_numel(NAME, first.dtype().size_in_bytes())?;
-        let operands = parts.iter().map(|part| {
-            part.storage.check_plain(NAME)?;
-            Ok(part.operand_with(part.layout.unsqueeze(dim)))
-        });
-        let operands = operands.collect::<Result<_>>()?;
-        let storage = first.device().backend().cat(operands, dim)?;
+        let operands = parts
+            .iter()
+            .map(|part| part.operand_with(part.layout.unsqueeze(dim)));
+        let storage = first.device().backend().cat(operands.collect(), dim)?;
         let stacked = Self::fresh(storage, shape);
         Ok(stacked.record(parts.iter().copied(), |_| Stack {
             dim: dim as isize,

@@ -261,11 +261,11 @@ impl Function for Parts {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        // One broadcast zero stands for the unused parts.
-        let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
+        // A broadcast zero stands for the unused parts of each shape.
         let mut zeros = HashMap::new();
         for (i, shape) in self.shapes.iter().enumerate() {
             if ctx.grad_of(i).is_none() && !zeros.contains_key(shape) {
+                let zero = Tensor::zeros((), (ctx.grad().dtype(), &ctx.grad().device()))?;
                 zeros.insert(shape, zero.expand(shape)?);
             }
         }

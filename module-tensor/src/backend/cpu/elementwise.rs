@@ -32,8 +32,14 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         (BinaryOp::Add | BinaryOp::Mul, _) if is_number_and_lines(a, b) => {
             run_number(dtype, Binary(op, Pair(b, a)))
         }
-        (BinaryOp::Sub | BinaryOp::Div, _) if is_number_and_lines(a, b) => {
-            run_number(dtype, NumberAndLines(op, a, b))
+        // Half precision is widened first, which the loops over pairs do.
+        (BinaryOp::Sub | BinaryOp::Div, DType::F32 | DType::F64)
+            if is_number_and_lines(a, b) && b.storage.dtype() == dtype =>
+        {
+            match dtype {
+                DType::F32 => number_and_lines::<f32>(op, a, b),
+                _ => number_and_lines::<f64>(op, a, b),
+            }
         }
         _ => run_number(dtype, Binary(op, Pair(a, b))),
     }
@@ -177,33 +183,11 @@ impl<O: Operands> NumberKernel for Binary<O> {
     }
 }
 
-/// A difference or quotient of a number and each element of its line.
-struct NumberAndLines<'a>(BinaryOp, &'a Operand, &'a Operand);
-
-impl NumberKernel for NumberAndLines<'_> {
-    type Output = Storage;
-
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn run<T: Number>(self) -> Result<Storage> {
-        let Self(op, numbers, lines) = self;
-        let values = match op {
-            _ if lines.storage.dtype() != T::DTYPE => None,
-            BinaryOp::Sub => Some(lines_and_numbers(lines, numbers, |x: T, number| {
-                number.minus(x)
-            })?),
-            BinaryOp::Div if T::DTYPE.is_floating_point() => {
-                let values = lines_and_numbers(lines, numbers, |x: T, number| quotient(number, x));
-                Some(values?)
-            }
-            _ => None,
-        };
-        match values {
-            Some(values) => Ok(values),
-            None => Binary(op, Pair(numbers, lines)).run::<T>(),
-        }
+/// The difference or the quotient of a number and each element of its line.
+fn number_and_lines<T: Float>(op: BinaryOp, numbers: &Operand, lines: &Operand) -> Result<Storage> {
+    match op {
+        BinaryOp::Sub => lines_and_numbers(lines, numbers, |x: T, number| number.minus(x)),
+        _ => lines_and_numbers(lines, numbers, |x: T, number| quotient(number, x)),
     }
 }
 

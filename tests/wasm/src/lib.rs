@@ -1,5 +1,5 @@
 //! Trains a small network, saves and loads it in memory and inspects it: everything that a program can do without files,
-//! threads or a clock. `run.mjs` runs it in WebAssembly, and the program next to it runs it natively.
+//! threads or a clock. `run.mjs` runs it in WebAssembly, and `examples/loss.rs` runs it natively.
 
 use module_nn::Approximate;
 use module_nn::prelude::*;

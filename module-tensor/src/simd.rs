@@ -49,6 +49,8 @@ mod plane_tile;
 mod tests;
 mod tile;
 mod transpose;
+mod window_product;
+mod window_rows;
 mod window_tile;
 
 pub(crate) use bf16_tile::{Bf16Dot, COLUMNS as BF16_TILE_COLUMNS, Pair, ROWS as BF16_TILE_ROWS};
@@ -62,10 +64,14 @@ pub(crate) use line_tile::LineTile;
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
-pub(crate) use window_tile::{Padding, Tap, WindowProduct, WindowTile, padded_columns};
+pub(crate) use window_product::{Padding, Tap, WindowProduct, padded_columns};
+pub(crate) use window_tile::WindowTile;
 
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
 pub(crate) trait Loop {
+    /// Whether it is compiled for AVX-512 too.
+    const HAS_AVX512: bool = true;
+
     type Output;
 
     fn run(self) -> Self::Output;
@@ -212,10 +218,10 @@ pub(crate) fn run_at_best_level<L: Loop>(work: L) -> L::Output {
     match Level::highest().0 {
         // SAFETY: the processor has what the function was compiled for.
         #[cfg(target_arch = "x86_64")]
-        Instructions::Avx512 => unsafe { avx512(work) },
-        // SAFETY: as above.
+        Instructions::Avx512 if const { L::HAS_AVX512 } => unsafe { avx512(work) },
+        // SAFETY: as above; the higher level has these instructions too.
         #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 => unsafe { avx2(work) },
+        Instructions::Avx512 | Instructions::Avx2 => unsafe { avx2(work) },
         Instructions::Baseline => work.run(),
     }
 }

@@ -1,6 +1,10 @@
 //! Tiles of a product with vectors that planes have at any offset, for the registers of AVX-512.
 
-use super::Level;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m512, _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_ps};
+
+use super::window_product::LANES;
+use super::{Level, WindowTile};
 use crate::zip::zip;
 #[cfg(target_arch = "x86_64")]
 use crate::zip::zip_mut;
@@ -20,80 +24,77 @@ pub(crate) struct PlaneProduct<'a, T> {
 }
 
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
-pub(crate) trait PlaneTile: Sized {
+pub(crate) trait PlaneTile: WindowTile {
     const COLUMNS: usize;
 
     /// Writes `Σ factors[p][i] · planes[starts[p] + j]`, by fused multiply-adds in the order of `p`, to `sums[i · pitch + j]`.
     fn plane_tile(level: Level, product: &PlaneProduct<'_, Self>, pitch: usize, sums: &mut [Self]);
 }
 
-/// Numbers of one type, and how many are in a register.
-macro_rules! plane_tile {
-    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
-        impl PlaneTile for $type {
-            const COLUMNS: usize = VECTORS * $lanes;
+impl PlaneTile for f32 {
+    const COLUMNS: usize = VECTORS * LANES;
 
-            fn plane_tile(
-                level: Level,
-                product: &PlaneProduct<'_, Self>,
-                pitch: usize,
-                sums: &mut [Self],
-            ) {
-                // Elsewhere no level has such tiles.
-                #[cfg(not(target_arch = "x86_64"))]
-                let _ = level;
-                #[cfg(target_arch = "x86_64")]
-                if level.0 == super::Instructions::Avx512 {
-                    // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    unsafe { $avx512(product, pitch, sums) };
-                    return;
-                }
-                for (i, sums) in sums.chunks_mut(pitch).take(ROWS).enumerate() {
-                    for (j, out) in sums[..Self::COLUMNS].iter_mut().enumerate() {
-                        let pairs = zip(product.factors, product.starts);
-                        let sum = pairs.fold(0.0, |sum: $type, (factors, start)| {
-                            factors[i].mul_add(product.planes[start + j], sum)
-                        });
-                        *out = if product.add { *out + sum } else { sum };
-                    }
-                }
-            }
-        }
-
+    fn plane_tile(level: Level, product: &PlaneProduct<'_, Self>, pitch: usize, sums: &mut [Self]) {
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f")]
-        #[allow(clippy::needless_range_loop)]
-        fn $avx512(product: &PlaneProduct<'_, $type>, pitch: usize, out: &mut [$type]) {
-            use std::arch::x86_64::{$all, $fused, $register, $zero};
-            const COLUMNS: usize = VECTORS * $lanes;
-            let mut sums = [[$zero(); VECTORS]; ROWS];
-            for (&start, factors) in zip(product.starts, product.factors) {
-                let Some(line) = product.planes.get(start..start + COLUMNS) else {
-                    break;
-                };
-                let line = line.as_chunks::<$lanes>().0;
-                let mut vectors: [$register; VECTORS] = [$zero(); VECTORS];
-                for v in 0..VECTORS {
-                    vectors[v] = bytemuck::cast(line[v]);
-                }
-                for i in 0..ROWS {
-                    let factor = $all(factors[i]);
-                    for v in 0..VECTORS {
-                        sums[i][v] = $fused(factor, vectors[v], sums[i][v]);
-                    }
-                }
-            }
-            for (sums, out) in sums.into_iter().zip(out.chunks_mut(pitch)) {
-                for (sums, out) in sums.into_iter().zip(out.as_chunks_mut::<$lanes>().0) {
-                    let sums: [$type; $lanes] = bytemuck::cast(sums);
-                    match product.add {
-                        true => zip_mut(out, &sums).for_each(|(out, sum)| *out += sum),
-                        false => *out = sums,
-                    }
-                }
-            }
+        if level.0 == super::Instructions::Avx512 {
+            // SAFETY: a level is only made where the processor has what the function was compiled for.
+            unsafe { plane_tile_f32(product, pitch, sums) };
+            return;
         }
-    };
+        add_one_by_one(product, pitch, sums);
+    }
 }
 
-avx512_numbers!(plane_tile);
+impl PlaneTile for f64 {
+    const COLUMNS: usize = VECTORS * 8;
+
+    fn plane_tile(_: Level, product: &PlaneProduct<'_, Self>, pitch: usize, sums: &mut [Self]) {
+        add_one_by_one(product, pitch, sums);
+    }
+}
+
+/// The tile where no level has registers for it.
+fn add_one_by_one<T: PlaneTile>(product: &PlaneProduct<'_, T>, pitch: usize, sums: &mut [T]) {
+    for (i, sums) in sums.chunks_mut(pitch).take(ROWS).enumerate() {
+        for (j, out) in sums[..T::COLUMNS].iter_mut().enumerate() {
+            let pairs = zip(product.factors, product.starts);
+            let sum = pairs.fold(T::default(), |sum, (factors, start)| {
+                factors[i].multiply_add(product.planes[start + j], sum)
+            });
+            *out = if product.add { *out + sum } else { sum };
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[allow(clippy::needless_range_loop)]
+fn plane_tile_f32(product: &PlaneProduct<'_, f32>, pitch: usize, out: &mut [f32]) {
+    const COLUMNS: usize = VECTORS * LANES;
+    let mut sums = [[_mm512_setzero_ps(); VECTORS]; ROWS];
+    for (&start, factors) in zip(product.starts, product.factors) {
+        let Some(line) = product.planes.get(start..start + COLUMNS) else {
+            break;
+        };
+        let line = line.as_chunks::<LANES>().0;
+        let mut vectors: [__m512; VECTORS] = [_mm512_setzero_ps(); VECTORS];
+        for v in 0..VECTORS {
+            vectors[v] = bytemuck::cast(line[v]);
+        }
+        for i in 0..ROWS {
+            let factor = _mm512_set1_ps(factors[i]);
+            for v in 0..VECTORS {
+                sums[i][v] = _mm512_fmadd_ps(factor, vectors[v], sums[i][v]);
+            }
+        }
+    }
+    for (sums, out) in sums.into_iter().zip(out.chunks_mut(pitch)) {
+        for (sums, out) in sums.into_iter().zip(out.as_chunks_mut::<LANES>().0) {
+            let sums: [f32; LANES] = bytemuck::cast(sums);
+            match product.add {
+                true => zip_mut(out, &sums).for_each(|(out, sum)| *out += sum),
+                false => *out = sums,
+            }
+        }
+    }
+}

@@ -20,8 +20,8 @@ pub(crate) trait HighTile: Sized {
     );
 
     /// `sums[s][i][j] = Σ factors[p][i] · panels[s][p][j]`, in the same way, for up to as many rows as a multiply-add takes
-    /// steps. The second panel may be empty; its sums are then unspecified.
-    fn few_rows<const FEW: usize>(
+    /// steps. The second panel may be empty; its sums are then unspecified. `AVX512` says that the level is that one.
+    fn few_rows<const AVX512: bool, const FEW: usize>(
         level: Level,
         factors: &[[Self; FEW]],
         panels: [&[[Self; PANEL]]; 2],
@@ -51,12 +51,17 @@ macro_rules! high_tile {
                     unsafe { $avx512(rows, panel, sums) };
                     return;
                 }
-                one_by_one(rows, panel, sums, |a: $type, b, sum| a.mul_add(b, sum));
+                for (i, sums) in sums.into_iter().enumerate() {
+                    for (j, sum) in sums.into_iter().flatten().enumerate() {
+                        let products = zip(rows[i], panel);
+                        *sum = products.fold(0.0, |sum: $type, (a, line)| a.mul_add(line[j], sum));
+                    }
+                }
             }
 
             #[inline(always)]
             #[allow(clippy::inline_always)]
-            fn few_rows<const FEW: usize>(
+            fn few_rows<const AVX512: bool, const FEW: usize>(
                 level: Level,
                 factors: &[[Self; FEW]],
                 panels: [&[[Self; PANEL]]; 2],
@@ -65,13 +70,16 @@ macro_rules! high_tile {
                 let _ = level;
                 // The compiler would take one lane of each row for a vector.
                 #[cfg(target_arch = "x86_64")]
-                if level.0 == super::Instructions::Avx512 {
+                if AVX512 && level.0 == super::Instructions::Avx512 {
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
                     return unsafe { $few(factors, panels) };
                 }
-                let [first, second] = panels;
                 let fused = |a: $type, b, sum| a.mul_add(b, sum);
-                [few(factors, first, fused), few(factors, second, fused)]
+                let [first, second] = panels;
+                match AVX512 {
+                    true => few_one_by_one(factors, panels, fused),
+                    false => [few(factors, first, fused), few(factors, second, fused)],
+                }
             }
         }
 
@@ -163,23 +171,20 @@ fn few<T: Copy + Default, const FEW: usize>(
     sums
 }
 
-fn one_by_one<T: Copy + Default, const COLUMNS: usize>(
-    rows: &[&[T]; ROWS],
-    panel: &[[T; COLUMNS]],
-    out: [Option<&mut [T; COLUMNS]>; ROWS],
+/// [`few`] of both panels in less code, for levels that do not occur.
+#[inline(never)]
+fn few_one_by_one<T: Copy + Default, const FEW: usize>(
+    factors: &[[T; FEW]],
+    panels: [&[[T; PANEL]]; 2],
     fused: impl Fn(T, T, T) -> T,
-) {
-    let mut sums = [[T::default(); COLUMNS]; ROWS];
-    for (p, line) in panel.iter().enumerate() {
-        for (sums, row) in zip_mut(&mut sums, rows) {
-            for (sum, &v) in zip_mut(sums, line) {
-                *sum = fused(row[p], v, *sum);
-            }
+) -> [[[T; PANEL]; FEW]; 2] {
+    let mut out = [[[T::default(); PANEL]; FEW]; 2];
+    for (out, panel) in zip_mut(&mut out, &panels) {
+        for (at, sum) in out.as_flattened_mut().iter_mut().enumerate() {
+            let (i, j) = (at / PANEL, at % PANEL);
+            let products = zip(panel, factors);
+            *sum = products.fold(T::default(), |sum, (line, a)| fused(a[i], line[j], sum));
         }
     }
-    for (out, sums) in out.into_iter().zip(sums) {
-        if let Some(out) = out {
-            *out = sums;
-        }
-    }
+    out
 }

@@ -156,7 +156,7 @@ impl FloatKernel for Convolution<'_> {
 impl ConvSizes {
     /// The convolution by the weight that `original` [turns](Self::turn).
     fn run_turned<T: Float>(&self, input: &[T], weight: &[T], original: &Self) -> Result<Storage> {
-        if self.is_by_tiles::<T>(ConvOp::Input) {
+        if const { T::HAS_CONV_LOOPS } && self.is_by_tiles::<T>(ConvOp::Input) {
             let len = self.output_len();
             check_allocatable::<T>(len)?;
             let mut out = scratch(len)?;
@@ -168,7 +168,8 @@ impl ConvSizes {
     }
 
     fn run<T: Float>(&self, op: ConvOp, a: &[T], b: &[T]) -> Result<Storage> {
-        if op != ConvOp::Input && !a.is_empty() && self.is_by_tiles::<T>(op) {
+        let by_tiles = op != ConvOp::Input && !a.is_empty();
+        if const { T::HAS_CONV_LOOPS } && by_tiles && self.is_by_tiles::<T>(op) {
             let len = match op {
                 ConvOp::Weight => self.groups * self.out_channels * self.window.rows(),
                 _ => self.output_len(),
@@ -237,7 +238,7 @@ impl ConvSizes {
             ConvOp::Forward => scratch(len)?,
             ConvOp::Input | ConvOp::Weight => filled(len, T::zero())?,
         };
-        if op == ConvOp::Forward && self.is_depthwise() {
+        if op == ConvOp::Forward && self.is_depthwise::<T>() {
             self.run_depthwise(a, b, &mut out)?;
             return Ok(CpuStorage::wrap(out));
         }

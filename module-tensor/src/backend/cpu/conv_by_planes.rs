@@ -41,7 +41,10 @@ impl ConvSizes {
         weight: &[T],
         out: &mut [T],
     ) -> Result<bool> {
-        if !T::has_window_tiles(Level::highest()) || !self.is_faster_by_planes::<T>() {
+        if const { !T::HAS_CONV_LOOPS }
+            || !T::has_window_tiles(Level::highest())
+            || !self.is_faster_by_planes::<T>()
+        {
             return Ok(false);
         }
         let Some(planes) = Planes::new(&self.window) else {

@@ -16,8 +16,8 @@ use crate::Result;
 
 impl ConvSizes {
     /// Whether there is a loop for one channel of each group.
-    pub(super) fn is_depthwise(&self) -> bool {
-        self.is_by_lanes() || self.is_by_lines()
+    pub(super) fn is_depthwise<T: Float>(&self) -> bool {
+        self.is_by_lanes() || (T::HAS_CONV_LOOPS && self.is_by_lines())
     }
 
     /// The output of one channel of each group.
@@ -28,10 +28,10 @@ impl ConvSizes {
         out: &mut [T],
     ) -> Result<()> {
         let level = Level::highest();
-        match self.is_by_lanes() {
-            true => self.run_by_lanes(level, input, weight, out),
-            false => self.run_by_lines(level, input, weight, out),
+        if const { T::HAS_CONV_LOOPS } && !self.is_by_lanes() {
+            return self.run_by_lines(level, input, weight, out);
         }
+        self.run_by_lanes(level, input, weight, out)
     }
 
     /// Adds the gradient of the kernels, if their planes have lines that fill vectors; returns whether they do.
@@ -41,11 +41,11 @@ impl ConvSizes {
         grad: &[T],
         out: &mut [T],
     ) -> Result<bool> {
-        let is_by_lines = self.is_by_lines();
-        if is_by_lines {
+        if const { T::HAS_CONV_LOOPS } && self.is_by_lines() {
             self.run_gradient_by_lines(Level::highest(), input, grad, out)?;
+            return Ok(true);
         }
-        Ok(is_by_lines)
+        Ok(false)
     }
 }
 

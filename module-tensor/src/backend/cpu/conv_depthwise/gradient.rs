@@ -121,10 +121,7 @@ impl<T: Float, const SIDE: usize> Leveled for Square<'_, T, SIDE> {
 
     #[inline(always)]
     fn run_avx512(self) {
-        match size_of::<T>() {
-            4 => self.0.run::<true, SIDE, MANY_LINES>(),
-            _ => self.0.run::<true, SIDE, 1>(),
-        }
+        self.0.run::<true, SIDE, MANY_LINES>();
     }
 
     #[inline(always)]

@@ -116,9 +116,9 @@ impl<T: Float> Leveled for Lanes<'_, T> {
 
     #[inline(always)]
     fn run_avx512(self) {
-        match size_of::<T>() {
-            4 => self.run::<true, true>(),
-            _ => self.run::<true, false>(),
+        match const { T::HAS_CONV_LOOPS } {
+            true => self.run::<true, true>(),
+            false => self.run::<true, false>(),
         }
     }
 
@@ -139,6 +139,9 @@ impl<T: Float> Leveled for Lanes<'_, T> {
 impl<T: Float> Lanes<'_, T> {
     /// The side of a kernel that is a square of a common size with a step of 1, or nothing.
     fn side(window: &Window) -> Option<usize> {
+        if !T::HAS_CONV_LOOPS {
+            return None;
+        }
         let [_, height, width] = window.kernel;
         let is_common = matches!(width, 3 | 5 | 7) && height == width;
         (is_common && window.stride == [1; 3] && window.dilation == [1; 3]).then_some(width)
@@ -177,31 +180,47 @@ impl<T: Float> Lanes<'_, T> {
     #[inline(always)]
     fn run<const FUSED: bool, const MANY: bool>(mut self) {
         let (window, width) = (self.window, self.window.output[2]);
-        let side = Self::side(window);
-        if Self::sees_whole_lines(window) {
-            return match side {
-                Some(3) => self.squares::<FUSED, 3, MANY_POSITIONS, 7>(),
-                Some(5) => self.squares::<FUSED, 5, MANY_POSITIONS, 7>(),
-                _ => self.squares::<FUSED, 7, MANY_POSITIONS, 7>(),
-            };
+        if const { T::HAS_CONV_LOOPS } {
+            let side = Self::side(window);
+            if Self::sees_whole_lines(window) {
+                return match side {
+                    Some(3) => self.squares::<FUSED, 3, MANY_POSITIONS, 7>(),
+                    Some(5) => self.squares::<FUSED, 5, MANY_POSITIONS, 7>(),
+                    _ => self.squares::<FUSED, 7, MANY_POSITIONS, 7>(),
+                };
+            }
+            self.pad();
+            // Where multiply-adds are two instructions, the loops for any kernel do.
+            match side {
+                Some(3) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
+                    return self.squares::<FUSED, 3, MANY_POSITIONS, 9>();
+                }
+                Some(5) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
+                    return self.squares::<FUSED, 5, MANY_POSITIONS, 11>();
+                }
+                Some(7) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
+                    return self.squares::<FUSED, 7, MANY_POSITIONS, 13>();
+                }
+                Some(3) if FUSED && width >= PLACES => {
+                    return self.squares::<FUSED, 3, PLACES, 6>();
+                }
+                Some(5) if FUSED && width >= PLACES => {
+                    return self.squares::<FUSED, 5, PLACES, 8>();
+                }
+                Some(7) if FUSED && width >= PLACES => {
+                    return self.squares::<FUSED, 7, PLACES, 10>();
+                }
+                _ => {}
+            }
+        } else {
+            self.pad();
         }
-        self.pad();
-        match side {
-            Some(3) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
-                self.squares::<FUSED, 3, MANY_POSITIONS, 9>();
-            }
-            Some(5) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
-                self.squares::<FUSED, 5, MANY_POSITIONS, 11>();
-            }
-            Some(7) if MANY && width.is_multiple_of(MANY_POSITIONS) => {
-                self.squares::<FUSED, 7, MANY_POSITIONS, 13>();
-            }
-            Some(3) if width >= PLACES => self.squares::<FUSED, 3, PLACES, 6>(),
-            Some(5) if width >= PLACES => self.squares::<FUSED, 5, PLACES, 8>(),
-            Some(7) if width >= PLACES => self.squares::<FUSED, 7, PLACES, 10>(),
-            _ if width.is_multiple_of(MANY_POSITIONS) => self.lines::<FUSED, MANY_POSITIONS>(),
-            _ if width >= PLACES => self.lines::<FUSED, PLACES>(),
-            _ => self.lines::<FUSED, 1>(),
+        if width.is_multiple_of(MANY_POSITIONS) {
+            self.lines::<FUSED, MANY_POSITIONS>();
+        } else if width >= PLACES {
+            self.lines::<FUSED, PLACES>();
+        } else {
+            self.lines::<FUSED, 1>();
         }
     }
 

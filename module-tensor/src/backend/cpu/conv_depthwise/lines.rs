@@ -15,7 +15,7 @@ const PLACES: usize = 16;
 const FEW_POSITIONS: usize = 8;
 
 /// The lines of the output that are summed at a time, because they read the same lines of the input: as many as the
-/// registers of any processor hold, and where there are 32 of 64 bytes for numbers of four bytes.
+/// registers of any processor hold, and where there are 32 of 64 bytes.
 const LINES: usize = 4;
 const MANY_LINES: usize = 7;
 
@@ -132,11 +132,10 @@ impl<T: Float, const SIDE: usize, const SEEN: usize, const MANY_SEEN: usize> Lev
 
     #[inline(always)]
     fn run_avx512(self) {
+        // The last lines are summed twice if the others leave fewer.
         let height = self.0.window.output[1];
         let computed = |lines: usize| height.next_multiple_of(lines);
-        let hold_many = size_of::<T>() == 4;
-        // The last lines are summed twice if the others leave fewer.
-        match hold_many && height >= MANY_LINES && computed(MANY_LINES) <= computed(LINES) {
+        match height >= MANY_LINES && computed(MANY_LINES) <= computed(LINES) {
             true => self.0.run::<true, SIDE, MANY_LINES, MANY_SEEN>(),
             false => self.0.run::<true, SIDE, LINES, SEEN>(),
         }

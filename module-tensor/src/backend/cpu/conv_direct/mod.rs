@@ -81,7 +81,8 @@ impl ConvSizes {
         [input, other]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool> {
-        if self.direct_waste::<T>(op).is_none() || !has_tiles::<T>() {
+        if const { !T::HAS_CONV_LOOPS } || self.direct_waste::<T>(op).is_none() || !has_tiles::<T>()
+        {
             return Ok(false);
         }
         let window = &self.window;
@@ -112,6 +113,9 @@ impl ConvSizes {
         weight: &[T],
         out: &mut [T],
     ) -> Result<bool> {
+        if const { !T::HAS_CONV_LOOPS } {
+            return Ok(false);
+        }
         let Some(phases) = GradientPhases::new(self) else {
             return Ok(false);
         };

@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::ConvOp;
 use super::conv::ConvSizes;
 use super::float::Float;
-use crate::DType;
 use tiles::Tiles;
 use transforms::{OUT, PLACES};
 
@@ -30,8 +29,7 @@ impl ConvSizes {
     /// computed by tiles: where that is possible, and takes less time.
     pub(super) fn is_by_tiles<T: Float>(&self, op: ConvOp) -> bool {
         let window = &self.window;
-        let possible = T::DTYPE == DType::F32
-            && window.kernel == [1, 3, 3]
+        let possible = window.kernel == [1, 3, 3]
             && window.stride == [1; 3]
             && window.dilation == [1; 3]
             && window.output[0] == 1

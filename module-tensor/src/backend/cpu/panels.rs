@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::memory::{filled, scratch};
-use super::simd::{Level, Leveled, Loop, PANEL, run_at_best_level};
+use super::simd::{BASELINE_HAS_FMA, Level, Leveled, Loop, PANEL, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::transpose::columns_of_lines;
 use crate::Result;
@@ -22,6 +22,9 @@ const WIDE: usize = PANEL;
 /// steps that a multiply-add takes. AVX-512 has twice the registers.
 const TALL: usize = 6;
 const TALL_AVX512: usize = 8;
+
+/// The same without an instruction for multiply-adds, whose calls take longer than reading what they add.
+const TALL_WITHOUT_FMA: usize = 2;
 
 /// The panels that one row is multiplied with side by side, because each product waits for the sum before it.
 const SIDE_BY_SIDE: usize = 4;
@@ -175,7 +178,7 @@ impl<T: Float> Loop for RowProduct<'_, T> {
             }
             for (panel, out) in group.chunks_exact(len).zip(out.chunks_mut(WIDE)) {
                 let width = out.len();
-                tile::<T, 1>(panel.as_chunks().0, a, out, width, &(0..width));
+                tile::<T, false, 1>(panel.as_chunks().0, a, out, width, &(0..width));
             }
         }
     }
@@ -195,23 +198,26 @@ impl<T: Float> Leveled for Product<'_, T> {
 
     #[inline(always)]
     fn run_avx512(self) {
-        self.run::<TALL_AVX512>();
+        self.run::<true, TALL_AVX512>();
     }
 
     #[inline(always)]
     fn run_avx2(self) {
-        self.run::<TALL>();
+        self.run::<false, TALL>();
     }
 
     #[inline(always)]
     fn run_baseline(self) {
-        self.run::<TALL>();
+        match BASELINE_HAS_FMA {
+            true => self.run::<false, TALL>(),
+            false => self.run::<false, TALL_WITHOUT_FMA>(),
+        }
     }
 }
 
 impl<T: Float> Product<'_, T> {
     #[inline(always)]
-    fn run<const MOST: usize>(self) {
+    fn run<const AVX512: bool, const MOST: usize>(self) {
         let Self {
             panels,
             a,
@@ -242,13 +248,14 @@ impl<T: Float> Product<'_, T> {
                 let a = &tiles[start * depth..][..tall * depth];
                 let out = &mut out[start * width..][..tall * width];
                 match tall {
-                    2 => tile::<T, 2>(pair, a, out, width, &columns),
-                    3 => tile::<T, 3>(pair, a, out, width, &columns),
-                    4 => tile::<T, 4>(pair, a, out, width, &columns),
-                    5 => tile::<T, 5>(pair, a, out, width, &columns),
-                    6 => tile::<T, 6>(pair, a, out, width, &columns),
-                    7 if MOST > TALL => tile::<T, 7>(pair, a, out, width, &columns),
-                    _ => tile::<T, MOST>(pair, a, out, width, &columns),
+                    1 if MOST < 3 => tile::<T, AVX512, 1>(pair, a, out, width, &columns),
+                    2 => tile::<T, AVX512, 2>(pair, a, out, width, &columns),
+                    3 if MOST > 3 => tile::<T, AVX512, 3>(pair, a, out, width, &columns),
+                    4 if MOST > 4 => tile::<T, AVX512, 4>(pair, a, out, width, &columns),
+                    5 if MOST > 5 => tile::<T, AVX512, 5>(pair, a, out, width, &columns),
+                    6 if MOST > 6 => tile::<T, AVX512, 6>(pair, a, out, width, &columns),
+                    7 if MOST > 7 => tile::<T, AVX512, 7>(pair, a, out, width, &columns),
+                    _ => tile::<T, AVX512, MOST>(pair, a, out, width, &columns),
                 }
                 left -= tall;
             }
@@ -285,7 +292,7 @@ fn row<T: Float>(panels: &[[T; WIDE]], a: &[T], out: &mut [T]) {
 
 /// Some rows of `out` in the columns of one or two panels: as many sums as the processor has room for.
 #[inline(always)]
-fn tile<T: Float, const ROWS: usize>(
+fn tile<T: Float, const AVX512: bool, const ROWS: usize>(
     panels: &[[T; WIDE]],
     a: &[T],
     out: &mut [T],
@@ -294,7 +301,7 @@ fn tile<T: Float, const ROWS: usize>(
 ) {
     let factors = a.as_chunks::<ROWS>().0;
     let (first, second) = panels.split_at(factors.len());
-    let sums = T::few_rows(Level::highest(), factors, [first, second]);
+    let sums = T::few_rows::<AVX512, _>(Level::highest(), factors, [first, second]);
     for (i, out) in out.chunks_exact_mut(width).enumerate() {
         let parts = out[columns.clone()].chunks_mut(WIDE);
         for (out, sums) in parts.zip(&sums) {

@@ -157,7 +157,11 @@ fn on_slices<T: Element, U: Element, const N: usize>(
     let (count, block_ns) = (numel / block, block.saturating_mul(ns));
     parallel_for(count, block_ns, Items(values, block), &|range, out| {
         let range = range.start * block..range.end * block;
-        f(slices.map(|x| &x[range.clone()]), out.0);
+        let mut parts = [&[][..]; N];
+        for (part, x) in zip_mut(&mut parts, &slices) {
+            *part = &x[range.clone()];
+        }
+        f(parts, out.0);
         Ok(())
     })
 }

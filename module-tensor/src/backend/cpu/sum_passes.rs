@@ -109,12 +109,15 @@ impl<T: Number> SumPass<T> {
                 to,
             };
             // Blocks of a short row overhang its end, where another row follows.
+            let is_short = columns < 8 && ranges.len() == 1 && columns >= 4;
+            let is_wide = columns >= 16 || (columns < 8 && !is_short);
+            // Fewer widths for wider numbers, which leaves less to compile.
+            let has_all = const { size_of::<T>() == 4 };
             match columns {
-                32.. => run_at_best_level(SumRows::<T, 32>(rows)),
-                16.. => run_at_best_level(SumRows::<T, 16>(rows)),
-                8.. => run_at_best_level(SumRows::<T, 8>(rows)),
-                4.. if ranges.len() == 1 => run_at_best_level(SumRows::<T, 4>(rows)),
-                _ => run_at_best_level(SumRows::<T, 16>(rows)),
+                32.. if has_all => run_at_best_level(SumRows::<T, 32>(rows)),
+                _ if has_all && is_wide => run_at_best_level(SumRows::<T, 16>(rows)),
+                _ if is_short => run_at_best_level(SumRows::<T, 4>(rows)),
+                _ => run_at_best_level(SumRows::<T, 8>(rows)),
             }
         }
     }

@@ -115,6 +115,9 @@ struct Chunks<'a, 'w, 'r, T, U, const W: usize, const R: usize> {
 impl<T: Float, U: Update<T, W, R>, const W: usize, const R: usize> Loop
     for Chunks<'_, '_, '_, T, U, W, R>
 {
+    // Memory limits updates of wider numbers with half the registers, too, and there are many formulas.
+    const HAS_AVX512: bool = size_of::<T>() == 4;
+
     type Output = ();
 
     // Both halves in turns: a processor fetches more at once from two positions than from one.
@@ -147,8 +150,8 @@ fn update_range<T: Float, U: Update<T, W, R>, const W: usize, const R: usize>(
     range: Range<usize>,
     update: U,
 ) {
-    let written = written.each_mut().map(|x| &mut x[range.clone()]);
-    let read = read.map(|x| &x[range.clone()]);
+    let written = parts_mut(written, &range);
+    let read = parts(read, &range);
     // A copy, which no write to one of the memories can change.
     let mut own = [[T::zero(); LANES]; W];
     let zeros = [T::zero(); LANES];
@@ -165,6 +168,21 @@ fn update_range<T: Float, U: Update<T, W, R>, const W: usize, const R: usize>(
             written[k][i] = own[k];
         }
     }
+}
+
+/// The same part of each slice. A function of its own, which is compiled once for all formulas.
+#[inline]
+fn parts_mut<'a, T, const W: usize>(
+    slices: &'a mut [&mut [T]; W],
+    range: &Range<usize>,
+) -> [&'a mut [T]; W] {
+    slices.each_mut().map(|x| &mut x[range.clone()])
+}
+
+/// [`parts_mut`] of slices that are read.
+#[inline]
+fn parts<'a, T, const R: usize>(slices: &[&'a [T]; R], range: &Range<usize>) -> [&'a [T]; R] {
+    slices.map(|x| &x[range.clone()])
 }
 
 /// The first elements of memory that nobody else shares, which is a copy if somebody does.

@@ -110,6 +110,9 @@ pub(in super::super) trait Tile:
     fn baseline(block: Block<'_, '_, Self>);
 }
 
+/// The rows of a tile at the least level: fewer, for less code, on processors that are so old that they have no multiply-adds.
+const BASELINE_ROWS: usize = if BASELINE_HAS_FMA { 6 } else { 4 };
+
 /// The sizes of tiles for each level: as many sums as there are registers for, at least one for each
 /// step that a multiply-add takes; and more rows than AVX2 has would keep their addresses out of registers.
 macro_rules! tiles {
@@ -126,7 +129,7 @@ macro_rules! tiles {
                 level.pick(PerLevel {
                     avx512: shape(8, $avx512, $few_avx512),
                     avx2: shape(6, $avx2, $few_avx2),
-                    baseline: shape(6, $baseline, $few_baseline),
+                    baseline: shape(BASELINE_ROWS, $baseline, $few_baseline),
                 })
             }
 
@@ -159,9 +162,9 @@ macro_rules! tiles {
                     }
                 };
                 if block.width == $baseline {
-                    block.run::<false, 6, 4, $baseline>(add);
+                    block.run::<false, BASELINE_ROWS, 4, $baseline>(add);
                 } else {
-                    block.run::<false, 6, 4, $few_baseline>(add);
+                    block.run::<false, BASELINE_ROWS, 4, $few_baseline>(add);
                 }
             }
         }
@@ -210,7 +213,7 @@ impl<T: Tile> Block<'_, '_, T> {
         while row < self.left.count {
             let left = self.left.count - row;
             let fits_low = left <= FEW || (left > ROWS && left <= 2 * FEW);
-            if fits_low {
+            if ROWS == FEW || fits_low {
                 self.row_of_tiles::<FEW, COLUMNS>(row, right, fused);
                 row += FEW;
             } else {
@@ -330,7 +333,7 @@ fn sums_of<T: Tile, const ROWS: usize, const COLUMNS: usize>(
 #[inline(always)]
 fn write<T: Tile>(out: &mut [T], sums: &[T], add: bool) {
     if add {
-        zip_mut(out, sums).for_each(|(out, &sum)| *out = *out + sum);
+        zip_mut(out, sums).for_each(|(out, &sum)| *out += sum);
     } else {
         out.copy_from_slice(sums);
     }

@@ -166,7 +166,7 @@ impl Level {
             {
                 all.push(Self(Instructions::Avx512));
             }
-            if is_x86_feature_detected!("avx2") && has_fma {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") && has_fma {
                 all.push(Self(Instructions::Avx2));
             }
         }

@@ -1,8 +1,15 @@
-//! Numbers of half precision from and to `f32`, by the instructions of AVX-512.
+//! Numbers of half precision from and to `f32`, by the instructions of each level.
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT};
 
 use half::f16;
+#[cfg(target_arch = "x86_64")]
+use half::slice::HalfFloatSliceExt;
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::zip::zip_mut;
 
 /// Numbers to be converted, and where to.
 // Only x86-64 has the instructions that read them.
@@ -19,9 +26,12 @@ pub(crate) fn convert_f16(level: Level, slices: F16Slices<'_>) -> usize {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (level, slices);
     #[cfg(target_arch = "x86_64")]
-    if level.0 == super::Instructions::Avx512 {
+    match level.0 {
         // SAFETY: a level is only made where the processor has what the function was compiled for.
-        return unsafe { convert_avx512(slices) };
+        super::Instructions::Avx512 => return unsafe { convert_avx512(slices) },
+        // SAFETY: as above.
+        super::Instructions::Avx2 => return unsafe { convert_avx2(slices) },
+        super::Instructions::Baseline => {}
     }
     0
 }
@@ -40,74 +50,108 @@ pub(crate) fn f16_lane_sums(
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (level, rows, vector);
     #[cfg(target_arch = "x86_64")]
-    if level.0 == super::Instructions::Avx512 {
+    match level.0 {
         // SAFETY: a level is only made where the processor has what the function was compiled for.
-        return Some(unsafe { lane_sums_avx512(rows, vector) });
+        super::Instructions::Avx512 => return Some(unsafe { sums_avx512(rows, vector) }),
+        // SAFETY: as above.
+        super::Instructions::Avx2 => return Some(unsafe { sums_avx2(rows, vector) }),
+        super::Instructions::Baseline => {}
     }
     None
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn lane_sums_avx512(rows: [&[f16]; 2], vector: &[f32]) -> [[f32; F16_LANES]; 2] {
-    use half::slice::HalfFloatSliceExt;
-    use std::arch::x86_64::{
-        __m512, _mm512_add_ps, _mm512_cvtph_ps, _mm512_mul_ps, _mm512_setzero_ps,
-    };
-    const LANES: usize = 16;
-    const REGISTERS: usize = F16_LANES / LANES;
-    let [a, b] = rows.map(|row| row.reinterpret_cast().as_chunks::<F16_LANES>().0);
-    let mut sums = [[_mm512_setzero_ps(); REGISTERS]; 2];
-    for (vector, (a, b)) in vector
-        .as_chunks::<F16_LANES>()
-        .0
-        .iter()
-        .zip(a.iter().zip(b))
-    {
-        let vector: [__m512; REGISTERS] = bytemuck::cast(*vector);
-        for (sums, row) in crate::zip::zip_mut(&mut sums, &[a, b]) {
-            let row = row.as_chunks::<LANES>().0;
-            for i in 0..REGISTERS {
-                let wide = _mm512_cvtph_ps(bytemuck::cast(row[i]));
-                sums[i] = _mm512_add_ps(sums[i], _mm512_mul_ps(wide, vector[i]));
+/// The functions of a level: its instructions, the numbers in a register, the register, the intrinsics for sums, products and
+/// zeros, and those that widen and narrow, with how to round.
+macro_rules! conversions {
+    ($sums:ident, $convert:ident, $features:literal, $lanes:literal, $register:ident, $add:ident, $mul:ident, $zero:ident, $widen:ident, $narrow:ident, $round:expr) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        fn $sums(rows: [&[f16]; 2], vector: &[f32]) -> [[f32; F16_LANES]; 2] {
+            use std::arch::x86_64::{$add, $mul, $register, $widen, $zero};
+            const REGISTERS: usize = F16_LANES / $lanes;
+            // As many sums as there are registers for, and as wait for each other.
+            const ROWS: usize = 8 / REGISTERS;
+            let vector = vector.as_chunks::<F16_LANES>().0;
+            let mut all = [[0.0; F16_LANES]; 2];
+            for (all, rows) in zip_mut(all.as_chunks_mut::<ROWS>().0, rows.as_chunks::<ROWS>().0) {
+                let mut lines: [&[[u16; F16_LANES]]; ROWS] = [&[]; ROWS];
+                for (line, row) in zip_mut(&mut lines, rows) {
+                    // One length for all, so that it is checked once.
+                    *line = &row.reinterpret_cast().as_chunks().0[..vector.len()];
+                }
+                let mut sums = [[$zero(); REGISTERS]; ROWS];
+                for (p, vector) in vector.iter().enumerate() {
+                    let vector: [$register; REGISTERS] = bytemuck::cast(*vector);
+                    for (sums, line) in zip_mut(&mut sums, &lines) {
+                        let row = line[p].as_chunks::<$lanes>().0;
+                        for i in 0..REGISTERS {
+                            let wide = $widen(bytemuck::cast(row[i]));
+                            sums[i] = $add(sums[i], $mul(wide, vector[i]));
+                        }
+                    }
+                }
+                *all = bytemuck::cast(sums);
+            }
+            all
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        fn $convert(slices: F16Slices<'_>) -> usize {
+            use std::arch::x86_64::{$narrow, $widen};
+            match slices {
+                F16Slices::Widen(from, to) => {
+                    let (from, _) = from.reinterpret_cast().as_chunks::<$lanes>();
+                    let (from, _) = from.as_chunks::<4>();
+                    let (to, _) = to.as_chunks_mut::<$lanes>();
+                    let (to, _) = to.as_chunks_mut::<4>();
+                    for (to, from) in zip_mut(to, from) {
+                        for i in 0..4 {
+                            to[i] = bytemuck::cast($widen(bytemuck::cast(from[i])));
+                        }
+                    }
+                    4 * $lanes * from.len().min(to.len())
+                }
+                F16Slices::Narrow(from, to) => {
+                    let (from, _) = from.as_chunks::<$lanes>();
+                    let (from, _) = from.as_chunks::<4>();
+                    let (to, _) = to.reinterpret_cast_mut().as_chunks_mut::<$lanes>();
+                    let (to, _) = to.as_chunks_mut::<4>();
+                    for (to, from) in zip_mut(to, from) {
+                        for i in 0..4 {
+                            to[i] = bytemuck::cast($narrow::<{ $round }>(bytemuck::cast(from[i])));
+                        }
+                    }
+                    4 * $lanes * from.len().min(to.len())
+                }
             }
         }
-    }
-    bytemuck::cast(sums)
+    };
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn convert_avx512(slices: F16Slices<'_>) -> usize {
-    use half::slice::HalfFloatSliceExt;
-    use std::arch::x86_64::{
-        _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm512_cvtph_ps, _mm512_cvtps_ph,
-    };
-    match slices {
-        F16Slices::Widen(from, to) => {
-            let (from, _) = from.reinterpret_cast().as_chunks::<16>();
-            let (from, _) = from.as_chunks::<4>();
-            let (to, _) = to.as_chunks_mut::<16>();
-            let (to, _) = to.as_chunks_mut::<4>();
-            for (to, from) in crate::zip::zip_mut(to, from) {
-                for i in 0..4 {
-                    to[i] = bytemuck::cast(_mm512_cvtph_ps(bytemuck::cast(from[i])));
-                }
-            }
-            64 * from.len().min(to.len())
-        }
-        F16Slices::Narrow(from, to) => {
-            const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-            let (from, _) = from.as_chunks::<16>();
-            let (from, _) = from.as_chunks::<4>();
-            let (to, _) = to.reinterpret_cast_mut().as_chunks_mut::<16>();
-            let (to, _) = to.as_chunks_mut::<4>();
-            for (to, from) in crate::zip::zip_mut(to, from) {
-                for i in 0..4 {
-                    to[i] = bytemuck::cast(_mm512_cvtps_ph::<NEAREST>(bytemuck::cast(from[i])));
-                }
-            }
-            64 * from.len().min(to.len())
-        }
-    }
-}
+conversions!(
+    sums_avx512,
+    convert_avx512,
+    "avx512f",
+    16,
+    __m512,
+    _mm512_add_ps,
+    _mm512_mul_ps,
+    _mm512_setzero_ps,
+    _mm512_cvtph_ps,
+    _mm512_cvtps_ph,
+    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC
+);
+conversions!(
+    sums_avx2,
+    convert_avx2,
+    "avx2,f16c",
+    8,
+    __m256,
+    _mm256_add_ps,
+    _mm256_mul_ps,
+    _mm256_setzero_ps,
+    _mm256_cvtph_ps,
+    _mm256_cvtps_ph,
+    _MM_FROUND_TO_NEAREST_INT
+);

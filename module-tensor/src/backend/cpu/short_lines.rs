@@ -136,7 +136,7 @@ impl<T: Element, F: Fn(T, T) -> T + Copy> EachPairOfLines<'_, T, F> {
 
 /// `f` of each pair of elements, which `to` gets only when all are computed.
 #[inline(always)]
-#[allow(clippy::inline_always)]
+#[allow(clippy::inline_always, clippy::needless_range_loop)]
 fn compute<T: Element, const W: usize>(
     [x, y]: [Option<&[T; W]>; 2],
     to: Option<&mut [T; W]>,

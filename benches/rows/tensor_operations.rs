@@ -182,6 +182,27 @@ pub(crate) fn add(rows: &mut Rows) {
             work(move || no_grad(|| f(&inputs)).map(drop))
         });
     }
+    let halves: [(&str, Operation); 4] = [
+        ("mul halves", |x| x[0].mul(&x[1])),
+        ("relu of a half", |x| x[0].relu()),
+        ("exp of a half", |x| x[0].exp()),
+        ("copy of a half", |x| x[0].contiguous()),
+    ];
+    for width in [8, 16, 32, 64] {
+        for (name, f) in halves {
+            let rows_of = 65_536 / width;
+            rows.add(format!("{name} [{rows_of}, {}]", 2 * width), move || {
+                let x = randn(&[rows_of, 2 * width])?;
+                let inputs = x.chunk(2, 1)?;
+                work(move || no_grad(|| f(&inputs)).map(drop))
+            });
+        }
+    }
+    rows.both(
+        "mul columns by rows [256, 256, 1] [256, 1, 16]",
+        &[&[256, 256, 1], &[256, 1, 16]],
+        |x| x[0].mul(&x[1]),
+    );
     rows.add("rand [512, 1024]", || {
         work(|| Tensor::rand([512, 1024], DType::F32).map(drop))
     });

@@ -18,6 +18,8 @@ def orders():
             ("on", torch.roll, {"shifts": 1, "dims": 1}),
             ("back", torch.roll, {"shifts": -3, "dims": -1}),
             ("round", torch.roll, {"shifts": 7, "dims": 0}),
+            ("two", torch.roll, {"shifts": [1, -1], "dims": [0, -1]}),
+            ("twice", torch.roll, {"shifts": [2, 5, -1], "dims": [1, 0, 1]}),
         ],
         "tril": [(tag, torch.tril, {"diagonal": d}) for tag, d in (("main", 0), ("above", 1), ("below", -2), ("far", 9))],
         "triu": [(tag, torch.triu, {"diagonal": d}) for tag, d in (("main", 0), ("above", 1), ("below", -2), ("far", -9))],

@@ -96,6 +96,14 @@ def of_images():
     yield "pad", lambda x, channels, lines: F.pad(x, (1, 1, 1, 1))
 
 
+def of_halves():
+    """Operations on the halves of rows."""
+    yield "mul halves", torch.mul
+    yield "relu of a half", lambda x, y: x.relu()
+    yield "exp of a half", lambda x, y: x.exp()
+    yield "copy of a half", lambda x, y: x.contiguous()
+
+
 def masked():
     x = numbers()
     return [x, numbers(), x > 0]
@@ -125,6 +133,11 @@ def add(rows):
             rows.add(f"{name} [512, 1024]", lambda f=f, inputs=inputs: forward(f, inputs()))
     for name, f in of_images():
         rows.add(f"{name} [8, 32, 64, 64]", lambda f=f: forward(f, images()))
+    for width in (8, 16, 32, 64):
+        shape = [65536 // width, 2 * width]
+        for name, f in of_halves():
+            rows.add(f"{name} {shape}", lambda f=f, shape=shape: forward(f, torch.randn(shape).chunk(2, 1)))
+    rows.both("mul columns by rows [256, 256, 1] [256, 1, 16]", [(256, 256, 1), (256, 1, 16)], torch.mul)
     rows.add("rand [512, 1024]", lambda: lambda: torch.rand(512, 1024))
     rows.add("randn [512, 1024]", lambda: lambda: torch.randn(512, 1024))
     rows.add("randperm 100000", lambda: lambda: torch.randperm(100000))

@@ -120,6 +120,13 @@ pub trait Visitor<'a> {
     fn extension(&mut self, extension: &'a dyn Any) {
         let _ = extension;
     }
+
+    /// Keys of older checkpoints in place of keys of the module, relative to it: pairs of an old and a present key. A load
+    /// renames those of one call, if the state dict has all the old keys and none of the present ones.
+    #[doc(hidden)]
+    fn former_keys(&mut self, keys: &[(&str, &str)]) {
+        let _ = keys;
+    }
 }
 
 /// Receives the members of a module, mutably borrowed, from [`Module::visit_mut`].

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::diff::has_same_values;
 use super::entries::{Entry, Previous, StateTensor, entries};
+use super::former_keys::rename_former_keys;
 use super::hooks::{AfterLoading, before_loading};
 use super::orientation::{self, Weight};
 use super::prefix::prefix;
@@ -27,8 +28,11 @@ pub(crate) fn load(
     if state.has_descriptions() {
         state = Cow::Owned(state.join_packed()?);
     }
+    rename_former_keys(root, &mut state);
     if has_hooks() {
         state = Cow::Owned(before_loading(root, state.into_owned(), options.strict)?);
+        // A hook may have supplied old keys.
+        rename_former_keys(root, &mut state);
     }
     let entries = entries(root)?;
     let plan = Plan::new(root, &entries, &state, options)?;

@@ -6,6 +6,7 @@ mod dict;
 mod diff;
 mod edit;
 mod entries;
+mod former_keys;
 mod given;
 mod hooks;
 mod inverse;

@@ -1,15 +1,13 @@
-use std::any::Any;
 use std::fmt;
 
 use module_core::__private::fmt_tree;
-use module_core::module::{Constant, Layer, Visitor, VisitorMut};
+use module_core::module::{Visitor, VisitorMut};
 use module_core::{
-    Buffer, Describe, Error, ExtraState, FieldInfo, Forward, IndexMap, Marker, Module, Parameter,
-    Result, ShapeError, Tensor, Training, no_grad,
+    Describe, Error, FieldInfo, Forward, IndexMap, Module, Parameter, Result, ShapeError, Tensor,
+    no_grad,
 };
 
-/// The member of a layer that is computed.
-const WEIGHT: &str = "weight";
+use super::without_weight::{WEIGHT, WithoutWeight, WithoutWeightMut};
 
 /// A layer that can run with a weight other than its own.
 ///
@@ -85,6 +83,42 @@ pub trait Parametrization: Module {
     /// A weight that the computation cannot produce.
     fn originals(&self, weight: &Parameter) -> Result<Vec<Parameter>> {
         Ok(vec![weight.share()])
+    }
+
+    /// Keys of the layer in older checkpoints, each with the key that replaces it.
+    ///
+    /// A load renames them if the checkpoint has all of them and none of those that replace them.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_nn::parametrize::{Parametrization, parametrize};
+    /// use module_nn::prelude::*;
+    ///
+    /// #[derive(Module)]
+    /// struct Positive {
+    ///     marker: Marker,
+    /// }
+    ///
+    /// impl Parametrization for Positive {
+    ///     fn compute(&self, originals: &[Tensor]) -> Result<Tensor> {
+    ///         originals[0].exp()
+    ///     }
+    ///
+    ///     fn former_keys(&self) -> &'static [(&'static str, &'static str)] {
+    ///         &[("log_weight", "parametrizations.weight.original")]
+    ///     }
+    /// }
+    ///
+    /// let layer = LinearConfig::new(2, 1).bias(false).build()?;
+    /// let layer = parametrize(layer, Positive { marker: Marker::new() })?;
+    /// let old = StateDict::from_iter([("log_weight", Tensor::from([[0.0_f32, 0.0]]))]);
+    /// assert!(layer.load_state_dict(&old)?.not_loaded.is_empty());
+    /// assert_eq!(layer.weight()?.to_vec::<f32>()?, [1.0, 1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn former_keys(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
 }
 
@@ -258,6 +292,9 @@ impl<L: Module, P: Parametrization> Module for Parametrized<L, P> {
     fn visit<'a>(&'a self, visitor: &mut dyn Visitor<'a>) {
         self.layer.visit(&mut WithoutWeight(visitor));
         visitor.module("parametrizations", &self.parametrizations);
+        for list in self.parametrizations.values() {
+            visitor.former_keys(list.parametrization.former_keys());
+        }
     }
 
     fn visit_mut<'a>(&'a mut self, visitor: &mut dyn VisitorMut<'a>) {
@@ -310,79 +347,5 @@ impl<L: Module, P: Parametrization> fmt::Debug for Parametrized<L, P> {
 impl<P: Parametrization> fmt::Debug for ParametrizationList<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt_tree(self, f)
-    }
-}
-
-/// Shows everything but the weight.
-struct WithoutWeight<'v, 'a>(&'v mut dyn Visitor<'a>);
-
-impl<'a> Visitor<'a> for WithoutWeight<'_, 'a> {
-    fn parameter(&mut self, name: &str, parameter: &'a Parameter) {
-        if name != WEIGHT {
-            self.0.parameter(name, parameter);
-        }
-    }
-
-    fn buffer(&mut self, name: &str, buffer: &'a Buffer) {
-        self.0.buffer(name, buffer);
-    }
-
-    fn module(&mut self, name: &str, module: &'a dyn Module) {
-        self.0.module(name, module);
-    }
-
-    fn extra_state(&mut self, state: &'a ExtraState) {
-        self.0.extra_state(state);
-    }
-
-    fn training(&mut self, flag: &'a Training) {
-        self.0.training(flag);
-    }
-
-    fn marker(&mut self, marker: &'a Marker) {
-        self.0.marker(marker);
-    }
-
-    fn constant(&mut self, name: &str, value: &'a dyn Constant) {
-        self.0.constant(name, value);
-    }
-
-    fn extension(&mut self, extension: &'a dyn Any) {
-        self.0.extension(extension);
-    }
-}
-
-/// Shows everything but the weight, mutably.
-struct WithoutWeightMut<'v, 'a>(&'v mut dyn VisitorMut<'a>);
-
-impl<'a> VisitorMut<'a> for WithoutWeightMut<'_, 'a> {
-    fn parameter(&mut self, name: &str, parameter: &'a mut Parameter) {
-        if name != WEIGHT {
-            self.0.parameter(name, parameter);
-        }
-    }
-
-    fn buffer(&mut self, name: &str, buffer: &'a mut Buffer) {
-        self.0.buffer(name, buffer);
-    }
-
-    fn module(&mut self, name: &str, module: &'a mut dyn Module) {
-        self.0.module(name, module);
-    }
-
-    fn layer(
-        &mut self,
-        name: &str,
-        layer: &'a mut Box<dyn Layer>,
-    ) -> Option<&'a mut Box<dyn Layer>> {
-        self.0.layer(name, layer)
-    }
-
-    fn extension(&mut self, extension: &'a mut dyn Any) -> Option<&'a mut dyn Any> {
-        self.0.extension(extension)
-    }
-
-    fn shared(&mut self, name: &str, module: &'a dyn Module) {
-        self.0.shared(name, module);
     }
 }

@@ -18,6 +18,7 @@ mod spectral_norm;
 #[allow(clippy::unwrap_used)]
 mod tests;
 mod weight_norm;
+mod without_weight;
 
 pub use layer::{Parametrization, Parametrized, WithWeight, parametrize};
 pub use spectral_norm::{SpectralNorm, SpectralNormConfig, spectral_norm};

@@ -40,12 +40,12 @@ use super::{Parametrization, Parametrized, WithWeight, parametrize};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Checkpoints of PyTorch's older `nn.utils.weight_norm` name the same tensors `weight_g` and `weight_v`:
+/// Checkpoints of PyTorch's older `nn.utils.weight_norm` name the same tensors `weight_g` and `weight_v`. A load renames
+/// them, unless one of the two is missing or the checkpoint has both forms:
 ///
 /// ```
 /// use module_nn::parametrize::weight_norm;
 /// use module_nn::prelude::*;
-/// use module_nn::{LoadOptions, Remap};
 ///
 /// let layer = Sequential::new().push(weight_norm(Linear::new(2, 1)?, Some(0))?);
 /// let mut old = StateDict::new();
@@ -53,10 +53,7 @@ use super::{Parametrization, Parametrized, WithWeight, parametrize};
 /// old.insert("0.weight_g", Tensor::from([[5.0_f32]]));
 /// old.insert("0.weight_v", Tensor::from([[3.0_f32, 4.0]]));
 ///
-/// let names = Remap::new().regex(r"\bweight_g$", "parametrizations.weight.original0")?;
-/// let names = names.regex(r"\bweight_v$", "parametrizations.weight.original1")?;
-/// let report = layer.load_state_dict_with(&old, LoadOptions::new().remap(names))?;
-/// assert!(report.not_loaded.is_empty());
+/// assert!(layer.load_state_dict(&old)?.not_loaded.is_empty());
 /// assert_eq!(layer.call(Tensor::from([[1.0_f32, 1.0]]))?.item::<f32>()?, 7.5);
 /// # Ok::<(), Error>(())
 /// ```
@@ -109,6 +106,13 @@ fn length(v: &Tensor, dim: Option<usize>) -> Result<Tensor> {
 }
 
 impl Parametrization for WeightNorm {
+    fn former_keys(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("weight_g", "parametrizations.weight.original0"),
+            ("weight_v", "parametrizations.weight.original1"),
+        ]
+    }
+
     fn compute(&self, originals: &[Tensor]) -> Result<Tensor> {
         let [g, v] = originals else {
             let problem = "a length and a direction are needed";

@@ -9,7 +9,7 @@ mod shape;
 mod sizes;
 pub(crate) mod view;
 
-pub(crate) use runs::{MergedDim, Pieces, Run, Runs, merge_dims, offsets};
+pub(crate) use runs::{Block, Blocks, MergedDim, Runs, merge_dims, offsets};
 use std::cmp::Ordering;
 
 pub use dims::{Dim, Dims};

@@ -25,6 +25,18 @@ pub(crate) struct Run<const N: usize> {
     pub(crate) length: usize,
 }
 
+/// Runs of one length that start at regular distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block<const N: usize> {
+    pub(crate) offsets: [usize; N],
+    /// The distance between the starts of two runs.
+    pub(crate) strides: [usize; N],
+    /// The number of runs.
+    pub(crate) count: usize,
+    pub(crate) steps: [usize; N],
+    pub(crate) length: usize,
+}
+
 /// The offsets of all elements in row-major order, relative to that of the first.
 pub(crate) fn offsets(first: usize, shape: &[usize], strides: &[usize]) -> Vec<usize> {
     let mut all = vec![first];
@@ -95,6 +107,16 @@ impl<const N: usize> Runs<N> {
         }
     }
 
+    /// The number of elements of a run.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The distance between the elements of a run in each layout.
+    pub(crate) fn steps(&self) -> &[usize; N] {
+        &self.steps
+    }
+
     /// The length of the runs, and the walk over their first elements.
     pub(crate) fn starts(mut self) -> (usize, Self) {
         let length = self.length;
@@ -112,6 +134,66 @@ impl<const N: usize> Runs<N> {
             rest: None,
             most,
         }
+    }
+
+    /// The same elements in blocks of at most `most` elements; a run of `long` elements, or a piece of it, is a block.
+    pub(crate) fn blocks(self, long: usize, most: usize) -> Blocks<N> {
+        let (length, steps) = (self.length, self.steps);
+        if length >= long {
+            return Blocks {
+                pieces: self.pieces(most),
+                short: None,
+            };
+        }
+        let count = most.checked_div(length).unwrap_or(1).max(1);
+        Blocks {
+            pieces: self.starts().1.pieces(count),
+            short: Some((length, steps)),
+        }
+    }
+}
+
+/// Runs in blocks.
+pub(crate) struct Blocks<const N: usize> {
+    /// The starts of the runs of each block, or runs that are blocks.
+    pieces: Pieces<N>,
+    /// The length and the steps of runs of which a block has several.
+    short: Option<(usize, [usize; N])>,
+}
+
+impl<const N: usize> Blocks<N> {
+    /// Whether each block is one run.
+    pub(crate) fn are_runs(&self) -> bool {
+        self.short.is_none()
+    }
+
+    /// The number of elements of a block, at most.
+    pub(crate) fn numel(&self) -> usize {
+        self.pieces.length() * self.short.map_or(1, |(length, _)| length)
+    }
+}
+
+impl<const N: usize> Iterator for Blocks<N> {
+    type Item = Block<N>;
+
+    fn next(&mut self) -> Option<Block<N>> {
+        let piece = self.pieces.next()?;
+        Some(match self.short {
+            None => Block {
+                offsets: piece.offsets,
+                strides: [0; N],
+                count: 1,
+                steps: piece.steps,
+                length: piece.length,
+            },
+            Some((length, steps)) => Block {
+                offsets: piece.offsets,
+                strides: piece.steps,
+                count: piece.length,
+                steps,
+                length,
+            },
+        })
     }
 }
 

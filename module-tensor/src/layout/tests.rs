@@ -115,6 +115,46 @@ fn runs_visit_every_element_in_order() {
 }
 
 #[test]
+fn blocks_visit_every_element_in_order() {
+    let base = layout(&[2, 3, 4, 5]);
+    let views = [
+        base.slice(3, 1, 3, 1),
+        base.slice(2, 1, 2, 1).slice(0, 0, 1, 1),
+        base.permute(&[0, 2, 1, 3]),
+        base.permute(&[3, 1, 0, 2]),
+        layout(&[3, 1, 1])
+            .broadcast_to("expand", base.shape())
+            .unwrap(),
+        layout(&[]),
+        layout(&[2, 0, 3]),
+        layout(&[1, 1]),
+    ];
+    for view in &views {
+        let beside = Layout::contiguous(view.shape().clone());
+        for (long, most) in [(1, 7), (6, 7), (6, 13), (100, 1), (100, 1000)] {
+            let blocks = Runs::new([view, &beside]).blocks(long, most);
+            let (are_runs, limit) = (blocks.are_runs(), blocks.numel());
+            let mut found = Vec::new();
+            for block in blocks {
+                assert!(block.count * block.length <= limit, "{view:?}");
+                assert!(!are_runs || block.count == 1, "{view:?}");
+                for line in 0..block.count {
+                    for i in 0..block.length {
+                        let at = |n: usize| {
+                            block.offsets[n] + line * block.strides[n] + i * block.steps[n]
+                        };
+                        found.push([at(0), at(1)]);
+                    }
+                }
+            }
+            let expected = reference(view).into_iter().zip(reference(&beside));
+            let expected: Vec<_> = expected.map(|(a, b)| [a, b]).collect();
+            assert_eq!(found, expected, "{view:?}, {long}, {most}");
+        }
+    }
+}
+
+#[test]
 fn runs_are_as_long_as_memory_allows() {
     let image = layout(&[2, 3, 8, 8]);
     let channels = layout(&[3, 1, 1])

@@ -3,10 +3,12 @@
 use std::iter::repeat_n;
 use std::ops::RangeInclusive;
 
+use smallvec::SmallVec;
+
 use crate::backend::GatherDim;
 use crate::layout::Dims;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Error, Result, Shape};
+use crate::{DType, Error, IntoSizes, Result, Shape};
 
 impl Tensor {
     /// Reverses the order of the elements along `dims` (`..` for all).
@@ -45,11 +47,15 @@ impl Tensor {
         self.gather_dims("flip", (0..self.rank()).map(order).collect())
     }
 
-    /// Shifts the elements by `shift` along `dim`; those shifted out at the end reappear at the beginning.
+    /// Shifts the elements by one of `shifts` along each of `dims` (`..` for all); those shifted out at the end reappear at
+    /// the beginning.
+    ///
+    /// The shifts of a dimension that occurs twice add up. PyTorch's `roll` without dimensions is that of
+    /// [`flatten`](Self::flatten)`(0, -1)`.
     ///
     /// # Errors
     ///
-    /// A dimension that is out of range, a tensor without dimensions.
+    /// A dimension that is out of range, a tensor without dimensions, a number of shifts that is not that of dimensions.
     ///
     /// # Example
     ///
@@ -59,20 +65,55 @@ impl Tensor {
     /// let x = Tensor::from([1_i64, 2, 3, 4]);
     /// assert_eq!(x.roll(1, 0)?.to_vec::<i64>()?, [4, 1, 2, 3]);
     /// assert_eq!(x.roll(-1, 0)?.to_vec::<i64>()?, [2, 3, 4, 1]);
+    ///
+    /// let x = Tensor::from([[1_i64, 2, 3], [4, 5, 6]]);
+    /// assert_eq!(x.roll([1, -1], [0, 1])?.to_vec::<i64>()?, [5, 6, 4, 2, 3, 1]);
     /// # Ok::<(), module_tensor::Error>(())
     /// ```
-    pub fn roll(&self, shift: isize, dim: isize) -> Result<Self> {
-        let (_, size) = self.dim_and_size("roll", dim)?;
-        if size == 0 {
+    #[inline]
+    pub fn roll(&self, shifts: impl IntoSizes, dims: impl Into<Dims>) -> Result<Self> {
+        self.roll_dims(&shifts.into_sizes(), &dims.into())
+    }
+
+    fn roll_dims(&self, shifts: &[isize], dims: &Dims) -> Result<Self> {
+        const NAME: &str = "roll";
+        let dims: Vec<usize> = match dims {
+            Dims::All => (0..self.rank()).collect(),
+            Dims::Some(dims) => dims
+                .iter()
+                .map(|&dim| Ok(self.dim_and_size(NAME, dim)?.0))
+                .collect::<Result<_>>()?,
+        };
+        if shifts.len() != dims.len() {
+            let problem = format!("must be as many as the dimensions {dims:?}");
+            let shifts = format_args!("{shifts:?}");
+            return Err(Error::argument(NAME, "shifts", shifts, problem));
+        }
+        if self.numel() == 0 {
             return Ok(self.clone());
         }
-        // A size fits `isize`, like everything in memory.
-        let cut = size - shift.rem_euclid(size as isize) as usize;
-        let x = self.detach();
-        let (before, after) = (x.narrow(dim, 0..cut)?, x.narrow(dim, cut..size)?);
-        let out = Self::cat(&[&after, &before], dim)?;
-        let back = cut as isize;
-        Ok(out.record([self], |_| Roll { back, dim }))
+        let mut totals = SmallVec::from_elem(0, self.rank());
+        for (&dim, &shift) in dims.iter().zip(shifts) {
+            let size = self.shape()[dim];
+            // A size fits `isize`, like everything in memory.
+            let shift = shift.rem_euclid(size as isize) as usize;
+            totals[dim] = (totals[dim] + shift) % size;
+        }
+        self.roll_by(totals)
+    }
+
+    /// Shifts by less than the size along each dimension.
+    fn roll_by(&self, shifts: SmallVec<[usize; 4]>) -> Result<Self> {
+        let order = |&shift: &usize| match shift as isize {
+            0 => GatherDim::Same,
+            before => GatherDim::Circular {
+                before,
+                after: -before,
+            },
+        };
+        let order = shifts.iter().map(order).collect();
+        let out = self.detach().gather_dims("roll", order)?;
+        Ok(out.record([self], |_| Roll { shifts }))
     }
 
     /// The elements of matrices on and below a diagonal, 0 above it.
@@ -214,9 +255,7 @@ impl Function for Band {
 }
 
 struct Roll {
-    /// The shift that restores the order.
-    back: isize,
-    dim: isize,
+    shifts: SmallVec<[usize; 4]>,
 }
 
 impl Function for Roll {
@@ -225,6 +264,9 @@ impl Function for Roll {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(ctx.grad().roll(self.back, self.dim)?)
+        let grad = ctx.grad();
+        let sizes = self.shifts.iter().zip(grad.shape().iter());
+        let back = sizes.map(|(&shift, &size)| (size - shift) % size);
+        one(grad.roll_by(back.collect())?)
     }
 }

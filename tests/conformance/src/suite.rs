@@ -28,7 +28,7 @@ pub fn suites() -> Vec<Suite> {
         different,
     };
     vec![
-        suite("ops", 1339, ops::run as Run, ops::DIFFERENT),
+        suite("ops", 1359, ops::run as Run, ops::DIFFERENT),
         suite(
             "ops_activations",
             403,

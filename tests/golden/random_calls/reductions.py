@@ -73,6 +73,9 @@ def rowwise(draw):
     named = {"dim": dim}
     if op == "roll":
         named = {"shifts": draw.between(-3, 5), "dims": dim}
+        if draw.chance(0.5):
+            dims = draw.some(len(shape))
+            named = {"shifts": [draw.between(-3, 5) for _ in dims], "dims": dims}
     elif op == "flip":
         named = {"dims": [dim]}
     elif op == "sort":

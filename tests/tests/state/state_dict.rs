@@ -3,6 +3,7 @@
 
 mod atomic;
 mod deferred;
+mod former_keys;
 mod hooks;
 mod keys;
 mod one_version;

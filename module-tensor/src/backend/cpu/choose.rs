@@ -6,7 +6,7 @@ use super::memory::scratch;
 use super::runs::in_parts;
 use super::{Element, Operand, elements};
 use crate::Result;
-use crate::layout::{Layout, Runs};
+use crate::layout::{Block, Layout};
 use crate::zip::zip_mut3;
 
 /// One alternative of a choice: the elements of an operand, or one number.
@@ -42,15 +42,15 @@ impl<'a, T: Element> Memory<'a, T> {
 }
 
 /// The elements of runs, or as many times a number as they have elements at most.
-enum BranchRuns<'a, T> {
+enum BranchRuns<'a, T: Element> {
     Elements(Joined<'a, T>),
     Number(Vec<T>),
 }
 
 impl<T: Element> BranchRuns<'_, T> {
-    fn add(&mut self, offset: usize, step: usize, length: usize) {
+    fn add<const N: usize>(&mut self, block: &Block<N>, i: usize) {
         if let Self::Elements(runs) = self {
-            runs.add(offset, step, length);
+            runs.add(block, i);
         }
     }
 
@@ -75,14 +75,13 @@ pub(super) fn choose<T: Element>(
     let most = values.len().min(BLOCK);
     let layouts = [&condition.layout, a_layout, b_layout];
     in_parts(layouts, 1, &mut values, &|[c, at, bt], mut out| {
-        let mut runs = Runs::new([&c, &at, &bt]).pieces(BLOCK);
-        let group = Group::of(&runs);
+        let (mut blocks, group) = Group::of([&c, &at, &bt]);
         let mut c = group.joined(chosen, &c);
         let (mut a, mut b) = (a.runs(group, &at, most), b.runs(group, &bt, most));
-        while let Some(length) = group.read(&mut runs, |r| {
-            c.add(r.offsets[0], r.steps[0], r.length);
-            a.add(r.offsets[1], r.steps[1], r.length);
-            b.add(r.offsets[2], r.steps[2], r.length);
+        while let Some(length) = group.read(&mut blocks, |block| {
+            c.add(block, 0);
+            a.add(block, 1);
+            b.add(block, 2);
         }) {
             let out = next(&mut out, length);
             for (out, &c, &a, &b) in zip_mut3(out, c.take(length), a.take(length), b.take(length)) {

@@ -2,6 +2,7 @@
 
 use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
+use super::strided_lines::StridedLines;
 use super::threads::{Items, parallel_for};
 use super::{Element, Operand, elements};
 use crate::Result;
@@ -82,10 +83,21 @@ fn copy_dims<T: Element>(data: &[T], dims: &[MergedDim], out: &mut [T]) {
                     });
                 });
             }
-            None => each_offset(outer, &mut |i, offset| {
-                let out = &mut out[i * last.size..][..last.size];
-                copy_line(&data[offset..], last.stride, out);
-            }),
+            None => {
+                let [ref outer @ .., lines] = *outer else {
+                    return;
+                };
+                let numel = lines.size * last.size;
+                each_offset(outer, &mut |i, offset| {
+                    let lines = StridedLines {
+                        data: &data[offset..],
+                        stride: lines.stride,
+                        step: last.stride,
+                        length: last.size,
+                    };
+                    lines.copy_to(&mut out[i * numel..][..numel]);
+                });
+            }
         },
     }
 }

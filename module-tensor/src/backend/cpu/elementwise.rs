@@ -11,6 +11,7 @@ use super::lanes::update;
 use super::map::{NumberKernel, run_number, wide};
 use super::number::Number;
 use super::repeated::are_lines_and_numbers;
+use super::short_lines::{are_short_lines, pairs_in_lines};
 use super::threads::{Items, parallel_for};
 use super::vector::{double, single};
 use super::view::{owned, slice};
@@ -41,8 +42,22 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
                 _ => number_and_lines::<f64>(op, a, b),
             }
         }
+        (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, DType::F32)
+            if a.storage.dtype() == DType::F32 && are_short_lines(a, b) =>
+        {
+            pairs_in_short_lines(op, a, b)
+        }
         _ => run_number(dtype, Binary(op, Pair(a, b))),
     }
+}
+
+/// The most common operations on parts of rows, in the most common dtype.
+fn pairs_in_short_lines(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
+    Ok(CpuStorage::wrap(match op {
+        BinaryOp::Add => pairs_in_lines(a, b, |x: f32, y| x + y),
+        BinaryOp::Sub => pairs_in_lines(a, b, |x: f32, y| x - y),
+        _ => pairs_in_lines(a, b, |x: f32, y| x * y),
+    }?))
 }
 
 fn is_number_and_lines(a: &Operand, b: &Operand) -> bool {

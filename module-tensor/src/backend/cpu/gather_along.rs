@@ -38,28 +38,32 @@ impl Plan {
     /// The plan for an output that is not empty.
     fn new(geometry: &GatherAlongGeometry) -> Result<Self> {
         let shape = &geometry.input;
-        let indices = indices(geometry)?;
+        let sizes = geometry.dims.iter().zip(shape.iter());
+        let mut dims = sizes
+            .map(|(&dim, &size)| stretches(dim, size))
+            .collect::<Result<Vec<_>>>()?;
         let layout = Layout::contiguous(shape.clone());
-        let same = |d: &usize| indices[*d].iter().copied().eq(0..shape[*d]);
-        let rows = (0..indices.len()).rev().find(|d| !same(d)).unwrap_or(0);
+        let same = |d: &usize| dims[*d] == [(0, shape[*d])];
+        let rows = (0..dims.len()).rev().find(|d| !same(d)).unwrap_or(0);
         let mut starts = vec![0];
-        for (order, stride) in indices.iter().zip(layout.strides()).take(rows) {
-            check_allocatable::<usize>(starts.len().saturating_mul(order.len()))?;
-            let mut next = Vec::with_capacity(starts.len() * order.len());
+        for (d, stride) in layout.strides().iter().enumerate().take(rows) {
+            let length = starts.len().saturating_mul(geometry.output[d]);
+            check_allocatable::<usize>(length)?;
+            let mut next = Vec::with_capacity(length);
             for start in &starts {
-                for index in order {
-                    next.push(start + index * stride);
+                for &(from, length) in &dims[d] {
+                    next.extend((from..from + length).map(|index| start + index * stride));
                 }
             }
             starts = next;
         }
-        let mut stretches: Vec<(usize, usize)> = Vec::new();
         let inner = layout.strides().get(rows).copied().unwrap_or(1);
-        for index in indices.get(rows).map_or(&[0][..], Vec::as_slice) {
-            match stretches.last_mut() {
-                Some((start, length)) if *start + *length == index * inner => *length += inner,
-                _ => stretches.push((index * inner, inner)),
-            }
+        let mut stretches = match rows < dims.len() {
+            true => dims.swap_remove(rows),
+            false => vec![(0, 1)],
+        };
+        for (from, length) in &mut stretches {
+            (*from, *length) = (*from * inner, *length * inner);
         }
         let width: usize = stretches.iter().map(|(_, length)| length).sum();
         let numel = starts.len() * width;
@@ -118,23 +122,39 @@ impl Plan {
     }
 }
 
-/// The input indices of each dimension of the output, up to the last dimension that changes.
-fn indices(geometry: &GatherAlongGeometry) -> Result<Vec<Vec<usize>>> {
-    let changed = geometry
-        .dims
-        .iter()
-        .rposition(|dim| *dim != GatherDim::Same);
-    let dims = geometry.input.iter().zip(&geometry.dims);
-    let indices = dims.take(changed.unwrap_or(0) + 1).map(|(&size, dim)| {
-        check_allocatable::<usize>(dim.len(size))?;
-        Ok(match dim {
+/// The indices along a dimension of so many elements, as stretches of ascending ones: the first and their number.
+fn stretches(dim: GatherDim, size: usize) -> Result<Vec<(usize, usize)>> {
+    let whole = match dim {
+        GatherDim::Same => vec![(0, size)],
+        // The elements from the end, the middle, and those from the beginning.
+        GatherDim::Circular { before, after } => {
+            let size = size as isize;
+            let (from, to) = (before.saturating_neg(), size.saturating_add(after));
+            [-size, 0, size]
+                .map(|start| (from.max(start), to.min(start.saturating_add(size)), start))
+                .into_iter()
+                .filter(|(from, to, _)| from < to)
+                .map(|(from, to, start)| ((from - start) as usize, (to - from) as usize))
+                .collect()
+        }
+        GatherDim::Flip => {
+            check_allocatable::<[usize; 2]>(size)?;
             // Without a branch for each index.
-            GatherDim::Same => (0..size).collect(),
-            GatherDim::Flip => (0..size).rev().collect(),
-            _ => dim.source_indices(size).collect(),
-        })
-    });
-    indices.collect()
+            (0..size).rev().map(|index| (index, 1)).collect()
+        }
+        _ => {
+            check_allocatable::<[usize; 2]>(dim.len(size))?;
+            let mut joined: Vec<(usize, usize)> = Vec::new();
+            for index in dim.source_indices(size) {
+                match joined.last_mut() {
+                    Some((start, length)) if *start + *length == index => *length += 1,
+                    _ => joined.push((index, 1)),
+                }
+            }
+            joined
+        }
+    };
+    Ok(whole)
 }
 
 pub(super) fn gather_along(

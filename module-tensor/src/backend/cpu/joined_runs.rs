@@ -1,39 +1,53 @@
 //! The elements of runs, side by side.
 
 use super::Element;
-use crate::layout::{Layout, Pieces, Run};
+use super::aligned_vec::AlignedVec;
+use super::strided_lines::StridedLines;
+use crate::layout::{Block, Blocks, Layout, Runs};
 
-/// How many elements are gathered at a time.
-pub(super) const BLOCK: usize = 4096;
+/// How many elements are gathered at a time: those of two operands and of the result stay in the first cache.
+pub(super) const BLOCK: usize = 2048;
 
 /// Runs of fewer elements are joined: a loop over each would end before it is fast.
 const SHORT: usize = 256;
 
-/// How many runs are read together.
+/// The runs that are read together.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
-    runs: usize,
+    /// The number of blocks.
+    blocks: usize,
+    /// Whether it is one run.
+    is_run: bool,
 }
 
 impl Group {
-    pub(super) fn of<const N: usize>(pieces: &Pieces<N>) -> Self {
-        let runs = match pieces.length() {
-            SHORT.. => 1,
-            length => BLOCK / length.max(1),
+    /// The blocks of layouts, and how they are read.
+    pub(super) fn of<const N: usize>(layouts: [&Layout; N]) -> (Blocks<N>, Self) {
+        let blocks = Runs::new(layouts).blocks(SHORT, BLOCK);
+        let group = match blocks.are_runs() {
+            true => 1,
+            false => (BLOCK / blocks.numel().max(1)).max(1),
         };
-        Self { runs }
+        let is_run = blocks.are_runs();
+        (
+            blocks,
+            Self {
+                blocks: group,
+                is_run,
+            },
+        )
     }
 
-    /// Passes the next runs that are read together to `add`; returns the number of their elements, if there are any.
+    /// Passes the next blocks that are read together to `add`; returns the number of their elements, if there are any.
     pub(super) fn read<const N: usize>(
         self,
-        pieces: &mut Pieces<N>,
-        mut add: impl FnMut(Run<N>),
+        blocks: &mut Blocks<N>,
+        mut add: impl FnMut(&Block<N>),
     ) -> Option<usize> {
         let mut length = 0;
-        for run in pieces.take(self.runs) {
-            length += run.length;
-            add(run);
+        for block in blocks.take(self.blocks) {
+            length += block.count * block.length;
+            add(&block);
         }
         (length > 0).then_some(length)
     }
@@ -42,45 +56,56 @@ impl Group {
     pub(super) fn joined<'a, T: Element>(self, data: &'a [T], layout: &Layout) -> Joined<'a, T> {
         Joined {
             data,
-            follow: self.runs == 1 || layout.is_contiguous(),
+            follow: self.is_run || layout.is_contiguous(),
             start: None,
-            buffer: Vec::new(),
+            most: layout.shape().numel().min(BLOCK),
+            buffer: AlignedVec::new(),
+            filled: 0,
             is_taken: false,
         }
     }
 }
 
 /// Runs of an operand, side by side: where they lie, or gathered into a buffer.
-pub(super) struct Joined<'a, T> {
+pub(super) struct Joined<'a, T: Element> {
     data: &'a [T],
     /// Whether the runs of a group that have step 1 follow each other in memory.
     follow: bool,
     /// Where these start.
     start: Option<usize>,
-    buffer: Vec<T>,
+    /// The number of elements that are read together, at most.
+    most: usize,
+    buffer: AlignedVec<T>,
+    /// The number of elements that were gathered.
+    filled: usize,
     is_taken: bool,
 }
 
 impl<T: Element> Joined<'_, T> {
-    /// Adds a run.
-    pub(super) fn add(&mut self, offset: usize, step: usize, length: usize) {
+    /// Adds the runs of the operand `i` of a block.
+    pub(super) fn add<const N: usize>(&mut self, block: &Block<N>, i: usize) {
         if std::mem::take(&mut self.is_taken) {
-            self.buffer.clear();
+            self.filled = 0;
             self.start = None;
         }
+        let (offset, step) = (block.offsets[i], block.steps[i]);
         if self.follow && step == 1 {
             self.start.get_or_insert(offset);
             return;
         }
-        let data = self.data.get(offset..).unwrap_or_default();
-        match (step, data) {
-            (1, data) => {
-                let data = data.get(..length).unwrap_or_default();
-                self.buffer.extend_from_slice(data);
-            }
-            (0, &[first, ..]) => self.buffer.resize(self.buffer.len() + length, first),
-            _ => self.buffer.extend(every(data, step, length)),
+        if self.buffer.is_empty() {
+            self.buffer = AlignedVec::unspecified(self.most);
         }
+        let numel = block.count * block.length;
+        let to = self.buffer.get_mut(self.filled..).unwrap_or_default();
+        self.filled += numel;
+        let lines = StridedLines {
+            data: self.data.get(offset..).unwrap_or_default(),
+            stride: block.strides[i],
+            step,
+            length: block.length,
+        };
+        lines.copy_to(to.get_mut(..numel).unwrap_or_default());
     }
 
     /// The elements of the runs that were added since the last call, of which there are `length`.
@@ -88,19 +113,9 @@ impl<T: Element> Joined<'_, T> {
         self.is_taken = true;
         match self.start {
             Some(start) => self.data.get(start..start + length).unwrap_or_default(),
-            None => &self.buffer,
+            None => self.buffer.get(..length).unwrap_or_default(),
         }
     }
-}
-
-/// Returns `length` elements of `data`, one every `step`; none if `data` is too short.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn every<T: Copy>(data: &[T], step: usize, length: usize) -> impl Iterator<Item = T> {
-    let data = data.get(..=length.saturating_sub(1) * step);
-    // A layout does not lead out of its storage.
-    let (data, length) = data.map_or((&[][..], 0), |data| (data, length));
-    (0..length).map(move |i| data[i * step])
 }
 
 /// The elements of a run side by side: where they lie, or gathered into `buffer`.
@@ -121,7 +136,8 @@ pub(super) fn run<'a, T: Element>(
         }
         _ => {
             buffer.clear();
-            buffer.extend(every(data, step, length));
+            buffer.resize(length, T::default());
+            StridedLines::one(data, step, length).copy_to(buffer);
             buffer
         }
     }
@@ -155,9 +171,10 @@ mod tests {
 
     #[test]
     fn runs_of_any_length_are_read_in_order() {
-        let columns = [1, 2, 7, SHORT - 1, SHORT, SHORT + 1, BLOCK, BLOCK + 5];
+        let short = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
+        let long = [SHORT - 1, SHORT, SHORT + 1, BLOCK, BLOCK + 5];
         let rows: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 70, 300] };
-        for columns in columns {
+        for columns in short.into_iter().chain(long) {
             for &rows in rows {
                 let strides = [
                     [columns, 1],

@@ -6,6 +6,7 @@ use super::narrow::Narrow;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
+use crate::Result;
 use crate::zip::{zip, zip_mut, zip_mut2};
 
 /// The number of sums that are computed side by side.
@@ -24,6 +25,38 @@ pub(super) const LANES_BLOCK: usize = WIDE_LANES * 64;
 /// `Σ xᵢ`
 pub(super) fn sum<T: Number>(x: &[T]) -> T {
     sum_by_blocks(x, |block| run_at_best_level(Sum(block)))
+}
+
+/// [`sum`] of each of several lines of `count` numbers.
+pub(super) fn sum_lines<T: Number>(values: &[T], count: usize, out: &mut [T]) -> Result<()> {
+    if count < WIDE_LANES {
+        run_at_best_level(SumShort { values, count, out });
+        return Ok(());
+    }
+    for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
+        *out = sum(line);
+    }
+    Ok(())
+}
+
+/// [`sum`] of each of several lines of fewer than [`WIDE_LANES`] numbers, in which no lanes are full.
+struct SumShort<'a, T> {
+    values: &'a [T],
+    count: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Number> Loop for SumShort<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let lines = self.values.chunks_exact(self.count.max(1));
+        for (out, line) in self.out.iter_mut().zip(lines) {
+            *out = line.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        }
+    }
 }
 
 /// [`sum`] of at most [`MOST_IN_ORDER`] numbers, which are widened block by block; `buffer` has room for

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::fold::{extreme_of_line, fold_rows, product_of_line};
-use super::lanes::{sum, sum_of_squares};
+use super::lanes::{sum_lines, sum_of_squares};
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
 use super::reduced_lines::{Lines, apart};
@@ -62,20 +62,20 @@ impl NumberKernel for Reduce<'_> {
             return Ok(CpuStorage::wrap(vec![nothing; kept]));
         };
         Ok(CpuStorage::wrap(match op {
-            ReduceOp::Sum => of_lines(&lines, &|line| Ok(sum(line)), &|rows, out| {
+            ReduceOp::Sum => of_lines(&lines, &sum_lines, &|rows, out| {
                 sum_columns(rows, |v| v, out)
             }),
-            ReduceOp::Prod => of_lines(&lines, &product_of_line, &|rows, out| {
+            ReduceOp::Prod => of_lines(&lines, &each(&product_of_line), &|rows, out| {
                 fold_rows(rows, T::times, out)
             }),
             ReduceOp::Max => of_lines(
                 &lines,
-                &|line| extreme_of_line(line, T::gt),
+                &each(&|line| extreme_of_line(line, T::gt)),
                 &|rows, out| fold_rows(rows, T::greater, out),
             ),
             ReduceOp::Min => of_lines(
                 &lines,
-                &|line| extreme_of_line(line, T::lt),
+                &each(&|line| extreme_of_line(line, T::lt)),
                 &|rows, out| fold_rows(rows, T::smaller, out),
             ),
         }?))
@@ -108,9 +108,11 @@ impl NumberKernel for SumSquares<'_> {
             let kept = x.layout.shape().reduced(dims, true).numel();
             return Ok(CpuStorage::wrap(vec![T::zero(); kept]));
         };
-        let sums = of_lines(&lines, &|line| Ok(sum_of_squares(line)), &|rows, out| {
-            sum_columns(rows, |v: T| v.times(v), out)
-        })?;
+        let sums = of_lines(
+            &lines,
+            &each(&|line| Ok(sum_of_squares(line))),
+            &|rows, out| sum_columns(rows, |v: T| v.times(v), out),
+        )?;
         Ok(CpuStorage::wrap(sums))
     }
 }
@@ -126,25 +128,36 @@ fn lines<'a, T: Number>(x: &'a Operand, dims: &[usize]) -> Result<Option<Lines<'
 }
 
 type OfLine<'f, T> = &'f (dyn Fn(&[T]) -> Result<T> + Sync);
+type OfLines<'f, T> = &'f (dyn Fn(&[T], usize, &mut [T]) -> Result<()> + Sync);
 type OfRows<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
 
-/// Reduces each line: by `of_line` if its elements lie side by side, and else by `of_rows`, which makes one row
+/// `of_line` of each of several lines of so many elements.
+fn each<T: Number>(
+    of_line: OfLine<'_, T>,
+) -> impl Fn(&[T], usize, &mut [T]) -> Result<()> + Sync + '_ {
+    move |values, count, out| {
+        for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
+            *out = of_line(line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reduces each line: by `of_side_by_side` if its elements lie side by side, and else by `of_rows`, which makes one row
 /// of several.
 fn of_lines<T: Number>(
     lines: &Lines<'_, T>,
-    of_line: OfLine<'_, T>,
+    of_side_by_side: OfLines<'_, T>,
     of_rows: OfRows<'_, T>,
 ) -> Result<Vec<T>> {
     let Lines { count, inner, .. } = *lines;
     let mut all = vec![T::zero(); lines.lines()];
     let work = |range: Range<usize>, Items(out, _): Items<'_, T>| {
-        let blocks = lines.values[range.start * count * inner..].chunks_exact(count * inner);
+        let values = &lines.values[range.start * count * inner..];
         if inner == 1 {
-            for (out, line) in out.iter_mut().zip(blocks) {
-                *out = of_line(line)?;
-            }
-            return Ok(());
+            return of_side_by_side(values, count, out);
         }
+        let blocks = values.chunks_exact(count * inner);
         for (out, rows) in out.chunks_exact_mut(inner).zip(blocks) {
             of_rows(rows, out)?;
         }

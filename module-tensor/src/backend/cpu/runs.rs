@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
-use super::joined_runs::{BLOCK, Group, Joined, next};
+use super::joined_runs::{Group, Joined, next};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::{is_read_whole, slice, to_row_major};
 use super::{Element, Operand, elements};
 use crate::Result;
-use crate::layout::{Layout, Runs};
+use crate::layout::Layout;
 use crate::zip::{zip_mut, zip_mut2};
 
 /// An operation on a run of each operand.
@@ -195,13 +195,12 @@ fn on_runs<T: Element, U: Element, const N: usize>(
     let layouts = operands.map(|x| &x.layout);
     in_parts(layouts, ns, values, &|layouts, mut out| {
         let layouts = layouts.each_ref();
-        let mut runs = Runs::new(layouts).pieces(BLOCK);
-        let group = Group::of(&runs);
+        let (mut blocks, group) = Group::of(layouts);
         let mut joined: [Joined<'_, T>; N] =
             std::array::from_fn(|i| group.joined(data[i], layouts[i]));
-        while let Some(length) = group.read(&mut runs, |r| {
+        while let Some(length) = group.read(&mut blocks, |block| {
             for (i, joined) in joined.iter_mut().enumerate() {
-                joined.add(r.offsets[i], r.steps[i], r.length);
+                joined.add(block, i);
             }
         }) {
             let mut elements = [&[][..]; N];

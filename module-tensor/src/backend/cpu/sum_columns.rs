@@ -12,6 +12,9 @@ use crate::zip::zip_mut;
 /// columns grow with far fewer steps.
 const BLOCK: usize = 64;
 
+/// From so many columns on, four rows are added at a time, and below it all of them, column by column.
+const NARROW: usize = 128;
+
 /// From so many columns on, threads share the columns, and below it the blocks of rows.
 const WIDE: usize = 512;
 
@@ -74,7 +77,7 @@ fn add<T: Number>(sums: &mut [T], others: &[T]) {
     }
 }
 
-/// Adds some columns of rows to their sums.
+/// Adds some columns of rows to their sums, which are zeros.
 struct AddBlock<'a, T, F> {
     values: &'a [T],
     width: usize,
@@ -86,11 +89,43 @@ struct AddBlock<'a, T, F> {
 impl<T: Number, F: Fn(T) -> T + Copy> Loop for AddBlock<'_, T, F> {
     type Output = ();
 
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        // Of loops over fewer than 64 elements, the compiler makes vectors only if it knows their number.
+        match self.sums.len() {
+            8..16 if self.width < 16 => self.add_narrow::<8>(),
+            16..NARROW if self.width < NARROW => self.add_narrow::<16>(),
+            _ => self.add(),
+        }
+    }
+}
+
+impl<T: Number, F: Fn(T) -> T + Copy> AddBlock<'_, T, F> {
+    /// Adds whole rows of at least `W` elements, `W` columns at a time. The last may overlap those before.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn add_narrow<const W: usize>(self) {
+        let end = self.width - W;
+        for start in (0..self.width).step_by(W) {
+            let start = start.min(end);
+            let mut own = [T::zero(); W];
+            for row in self.values.chunks_exact(self.width) {
+                if let Some(row) = row.get(start..).and_then(<[T]>::first_chunk::<W>) {
+                    for (sum, &v) in zip_mut(&mut own, row) {
+                        *sum = sum.plus((self.f)(v));
+                    }
+                }
+            }
+            self.sums[start..][..W].copy_from_slice(&own);
+        }
+    }
+
     // Four rows at a time, so that a sum is read and written for four elements.
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn run(self) {
+    fn add(self) {
         let Self {
             values,
             width,

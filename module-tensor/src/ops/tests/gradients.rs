@@ -198,6 +198,7 @@ fn arrangements() {
     check("flip", &[&[2, 3, 4]], |x| x[0].flip([0, -1]));
     check("flip", &[&[2, 0]], |x| x[0].flip(..));
     check("roll", &[&[3, 4]], |x| x[0].roll(5, 0)?.roll(-1, 1));
+    check("roll", &[&[3, 1, 4]], |x| x[0].roll([2, 1, -1], ..));
     check("tril", &[&[2, 3, 4]], |x| x[0].tril(1));
     check("triu", &[&[3, 2]], |x| x[0].triu(-1));
     check("split", &[&[5, 2]], |x| {

@@ -21,7 +21,10 @@ pub(crate) fn run(case: &Case, inputs: &[Tensor]) -> Option<(Result<Vec<Tensor>>
     let (out, tolerance) = match case.op.as_str() {
         "flip" => (x.flip(ints(&args["dims"]).as_slice()), Tolerance::EXACT),
         "roll" => (
-            x.roll(int(&args["shifts"]), int(&args["dims"])),
+            match args["dims"].is_array() {
+                true => x.roll(ints(&args["shifts"]), ints(&args["dims"])),
+                false => x.roll(int(&args["shifts"]), int(&args["dims"])),
+            },
             Tolerance::EXACT,
         ),
         "tril" => (x.tril(args["diagonal"].as_i64().unwrap()), Tolerance::EXACT),

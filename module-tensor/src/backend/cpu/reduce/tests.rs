@@ -1,6 +1,7 @@
 //! Reductions of lines of any length, compared with plain loops.
 
 use super::super::arg_reduce::arg_reduce;
+use super::super::lanes::{sum, sum_lines};
 use super::super::reduced_lines::apart;
 use super::{in_two_steps, reduce, sum_squares};
 use crate::backend::cpu::{ArgReduceOp, CpuStorage, Operand, ReduceOp, Storage, elements_of};
@@ -28,6 +29,22 @@ fn lines(values: &[f64], [_, count, inner]: [usize; 3]) -> Vec<Vec<f64>> {
             .collect()
     };
     (0..values.len() / count).map(line).collect()
+}
+
+#[test]
+fn lines_are_summed_like_each_alone() {
+    let fraction = |i: usize| match i % 11 {
+        3 => -0.0,
+        other => 1.0 / (other as f32 - 4.7 - i as f32 / 977.0),
+    };
+    let values: Vec<f32> = (0..1300).map(fraction).collect();
+    for count in [1, 2, 3, 7, 16, 31, 63, 64, 65, 130] {
+        let mut sums = vec![f32::NAN; values.len() / count];
+        sum_lines(&values, count, &mut sums).unwrap();
+        let alone = values.chunks_exact(count).map(sum);
+        let bits = |v: f32| v.to_bits();
+        assert!(sums.into_iter().map(bits).eq(alone.map(bits)), "{count}");
+    }
 }
 
 fn operand(values: &[f64], sizes: [usize; 3]) -> Operand {

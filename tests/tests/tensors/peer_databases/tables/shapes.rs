@@ -29,31 +29,30 @@ pub(crate) const OPS: &[Op] = &[
     ("flip", |c| Ok(vec![c.x()?.flip(c.dims(1, "dims")?)?])),
     ("roll", |c| {
         let x = c.x()?;
-        let Some(dims) = c
-            .get::<Value>(2, "dims")?
-            .filter(|dims| dims != &Value::Array(vec![]))
-        else {
-            let shift = c.need(1, "shifts")?;
-            let shape = x.shape().clone();
-            return Ok(vec![x.flatten(0, -1)?.roll(shift, 0)?.reshape(&shape)?]);
-        };
         let list = |value: Value| match value {
             Value::Array(list) => list,
             one => vec![one],
         };
-        let shifts = list(c.need(1, "shifts")?);
-        let dims = list(dims);
+        let numbers = |value: Value| {
+            let numbers: Option<Vec<isize>> = list(value)
+                .iter()
+                .map(|number| isize::try_from(number.as_i64()?).ok())
+                .collect();
+            numbers.map_or_else(|| not_ours("shifts that are not numbers"), Ok)
+        };
+        let shifts = numbers(c.need(1, "shifts")?)?;
+        let dims = match c.get::<Value>(2, "dims")? {
+            Some(dims) => numbers(dims)?,
+            None => Vec::new(),
+        };
+        if dims.is_empty() {
+            let flat = x.flatten(0, -1)?.roll(shifts, 0)?;
+            return Ok(vec![flat.reshape(x.shape())?]);
+        }
         if shifts.len() != dims.len() {
             return not_ours("shifts that are not as many as dimensions");
         }
-        let mut out = x.clone();
-        for (shift, dim) in shifts.iter().zip(&dims) {
-            let (Some(shift), Some(dim)) = (shift.as_i64(), dim.as_i64()) else {
-                return not_ours("shifts that are not numbers");
-            };
-            out = out.roll(shift as isize, dim as isize)?;
-        }
-        Ok(vec![out])
+        Ok(vec![x.roll(shifts, dims)?])
     }),
     ("tril", |c| Ok(vec![c.x()?.tril(c.or(1, "diagonal", 0)?)?])),
     ("triu", |c| Ok(vec![c.x()?.triu(c.or(1, "diagonal", 0)?)?])),

@@ -1,0 +1,234 @@
+//! Loops over pairs of elements that lie in short lines, such as parts of rows or a row for all rows.
+//!
+//! Each line is computed where it lies: to copy the lines of both operands into one piece first takes longer than to compute.
+
+use super::aligned_vec::AlignedVec;
+use super::joined_runs::next;
+use super::memory::scratch;
+use super::runs::in_parts;
+use super::simd::{Loop, run_at_best_level};
+use super::strided_lines::StridedLines;
+use super::{Element, Operand, elements};
+use crate::Result;
+use crate::layout::Runs;
+use crate::zip::zip_mut2;
+
+/// The minimum length of lines for which there is a loop.
+const SHORTEST: usize = 8;
+
+/// The length from which lines are not short.
+const LONG: usize = 128;
+
+/// Whether the elements of both operands lie side by side in short lines; the layouts have one shape.
+#[inline]
+pub(super) fn are_short_lines(a: &Operand, b: &Operand) -> bool {
+    // Most operations end here.
+    if a.layout.is_contiguous() && b.layout.is_contiguous() {
+        return false;
+    }
+    let runs = Runs::new([&a.layout, &b.layout]);
+    (SHORTEST..LONG).contains(&runs.length()) && *runs.steps() == [1, 1]
+}
+
+/// `f` of each pair of elements, in row-major order, of operands for which [`are_short_lines`] is true.
+pub(super) fn pairs_in_lines<T: Element>(
+    a: &Operand,
+    b: &Operand,
+    f: impl Fn(T, T) -> T + Copy + Sync,
+) -> Result<AlignedVec<T>> {
+    of_lines(a, b, &|lines, out| {
+        run_at_best_level(EachPairOfLines { lines, out, f });
+    })
+}
+
+/// A function of lines of two operands.
+type OfLines<'f, T> = &'f (dyn Fn([StridedLines<'_, T>; 2], &mut [T]) + Sync);
+
+fn of_lines<T: Element>(a: &Operand, b: &Operand, f: OfLines<'_, T>) -> Result<AlignedVec<T>> {
+    let mut values = scratch(a.layout.shape().numel())?;
+    let data = [elements::<T>(a)?, elements::<T>(b)?];
+    in_parts(
+        [&a.layout, &b.layout],
+        1,
+        &mut values,
+        &|[a, b], mut out| {
+            for block in Runs::new([&a, &b]).blocks(usize::MAX, usize::MAX) {
+                let lines = [0, 1].map(|i| StridedLines {
+                    data: data[i].get(block.offsets[i]..).unwrap_or_default(),
+                    stride: block.strides[i],
+                    step: block.steps[i],
+                    length: block.length,
+                });
+                f(lines, next(&mut out, block.count * block.length));
+            }
+        },
+    )?;
+    Ok(values)
+}
+
+/// `f` of each pair of elements of lines of one length, whose elements lie side by side.
+struct EachPairOfLines<'a, T, F> {
+    lines: [StridedLines<'a, T>; 2],
+    out: &'a mut [T],
+    f: F,
+}
+
+impl<T: Element, F: Fn(T, T) -> T + Copy> Loop for EachPairOfLines<'_, T, F> {
+    type Output = ();
+
+    // Of loops over fewer than 64 elements, the compiler makes vectors only if it knows their number.
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        match self.lines[0].length {
+            8..16 => self.run_by::<8>(),
+            16..32 => self.run_by::<16>(),
+            32..64 => self.run_by::<32>(),
+            64..LONG => self.run_by::<64>(),
+            _ => self.run_one_by_one(),
+        }
+    }
+}
+
+// Without closures, which the compiler may leave as functions without vector instructions.
+impl<T: Element, F: Fn(T, T) -> T + Copy> EachPairOfLines<'_, T, F> {
+    /// Computes the first and the last `W` elements of lines of at least `W` and at most `2 W`. Those that are among both are
+    /// computed twice.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run_by<const W: usize>(self) {
+        let Self { lines, out, f } = self;
+        let [a, b] = lines;
+        let rest = a.length - W;
+        let (mut a_start, mut b_start) = (0, 0);
+        for out in out.chunks_exact_mut(a.length) {
+            let x = a.data.get(a_start..).unwrap_or_default();
+            let y = b.data.get(b_start..).unwrap_or_default();
+            compute::<T, W>([x.first_chunk(), y.first_chunk()], out.first_chunk_mut(), f);
+            if rest > 0 {
+                let x = x.get(rest..).unwrap_or_default();
+                let y = y.get(rest..).unwrap_or_default();
+                compute::<T, W>([x.first_chunk(), y.first_chunk()], out.last_chunk_mut(), f);
+            }
+            a_start += a.stride;
+            b_start += b.stride;
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run_one_by_one(self) {
+        let Self { lines, out, f } = self;
+        let [a, b] = lines;
+        let (mut a_start, mut b_start) = (0, 0);
+        for out in out.chunks_exact_mut(a.length.max(1)) {
+            let x = a.data.get(a_start..).unwrap_or_default();
+            let y = b.data.get(b_start..).unwrap_or_default();
+            for (out, &x, &y) in zip_mut2(out, x, y) {
+                *out = f(x, y);
+            }
+            a_start += a.stride;
+            b_start += b.stride;
+        }
+    }
+}
+
+/// `f` of each pair of elements, which `to` gets only when all are computed.
+#[inline(always)]
+#[allow(clippy::inline_always, clippy::needless_range_loop)]
+fn compute<T: Element, const W: usize>(
+    [x, y]: [Option<&[T; W]>; 2],
+    to: Option<&mut [T; W]>,
+    f: impl Fn(T, T) -> T + Copy,
+) {
+    if let (Some(x), Some(y), Some(to)) = (x, y, to) {
+        let mut computed = [T::default(); W];
+        for i in 0..W {
+            computed[i] = f(x[i], y[i]);
+        }
+        *to = computed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BinaryOp, CpuStorage, elements_of, elementwise};
+    use super::{Operand, are_short_lines};
+    use crate::layout::{Layout, Shape};
+    use crate::set_num_threads;
+
+    /// Numbers behind three others, and those that a layout shows.
+    fn operand(sizes: [usize; 3], strides: [usize; 3]) -> (Operand, Vec<f32>) {
+        let mut at = Vec::new();
+        for i in 0..sizes[0] {
+            for j in 0..sizes[1] {
+                let start = 3 + i * strides[0] + j * strides[1];
+                at.extend((0..sizes[2]).map(|k| start + k * strides[2]));
+            }
+        }
+        let len = at.iter().max().map_or(0, |last| last + 1);
+        let memory: Vec<f32> = (0..len).map(|i| (i % 61) as f32 / 7.0 - 3.0).collect();
+        let values = at.iter().map(|&at| memory[at]).collect();
+        let layout = Layout::within(Shape::from(&sizes[..]), &strides, 3, len).unwrap();
+        let storage = CpuStorage::wrap(memory);
+        (Operand { storage, layout }, values)
+    }
+
+    type Operation = (BinaryOp, fn(f32, f32) -> f32);
+
+    const OPERATIONS: [Operation; 3] = [
+        (BinaryOp::Add, |a, b| a + b),
+        (BinaryOp::Sub, |a, b| a - b),
+        (BinaryOp::Mul, |a, b| a * b),
+    ];
+
+    #[test]
+    fn lines_of_any_length_are_computed_where_they_lie() {
+        let lengths: &[usize] = match cfg!(miri) {
+            true => &[8, 19],
+            false => &[
+                1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129,
+            ],
+        };
+        for &length in lengths {
+            for [n, rows] in [[1, 1], [1, 3], [3, 1], [2, 5], [7, 70]] {
+                let (sizes, wide) = ([n, rows, length], length + 5);
+                // In order, parts of rows, one row for all, and rows in another order.
+                let layouts = [
+                    [rows * length, length, 1],
+                    [rows * wide, wide, 1],
+                    [0, 0, 1],
+                    [0, wide, 1],
+                    [wide, n * wide, 1],
+                ];
+                for threads in [1, 3] {
+                    set_num_threads(threads);
+                    for strides in layouts.into_iter().flat_map(|a| layouts.map(|b| [a, b])) {
+                        let [(a, x), (b, y)] = strides.map(|strides| operand(sizes, strides));
+                        for (op, f) in OPERATIONS {
+                            let got = elementwise::binary(op, &a, &b).unwrap();
+                            let pairs = x.iter().zip(&y);
+                            let expected: Vec<f32> = pairs.map(|(&x, &y)| f(x, y)).collect();
+                            let got = elements_of::<f32>(&got).unwrap();
+                            assert_eq!(got, expected, "{op:?} {sizes:?} {strides:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_short_parts_of_rows() {
+        let rows =
+            |length: usize, stride: usize| operand([2, 3, length], [3 * stride, stride, 1]).0;
+        assert!(are_short_lines(&rows(16, 32), &rows(16, 32)));
+        assert!(are_short_lines(&rows(16, 16), &rows(16, 0)));
+        assert!(!are_short_lines(&rows(16, 16), &rows(16, 16)));
+        assert!(!are_short_lines(&rows(7, 32), &rows(7, 32)));
+        assert!(!are_short_lines(&rows(128, 130), &rows(128, 130)));
+        let columns = operand([2, 3, 16], [3, 1, 0]).0;
+        assert!(!are_short_lines(&rows(16, 32), &columns));
+    }
+}

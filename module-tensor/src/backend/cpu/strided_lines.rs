@@ -1,0 +1,111 @@
+//! Copies of lines, which may be as short as a few elements.
+
+use super::Element;
+use super::simd::{Loop, run_at_best_level};
+
+/// Lines of one length, whose elements lie `step` apart.
+#[derive(Clone, Copy)]
+pub(super) struct StridedLines<'a, T> {
+    /// Begins with the first line.
+    pub(super) data: &'a [T],
+    /// The distance between the starts of two lines.
+    pub(super) stride: usize,
+    pub(super) step: usize,
+    /// The number of elements of a line.
+    pub(super) length: usize,
+}
+
+impl<'a, T: Element> StridedLines<'a, T> {
+    /// One line.
+    pub(super) fn one(data: &'a [T], step: usize, length: usize) -> Self {
+        Self {
+            data,
+            stride: 0,
+            step,
+            length,
+        }
+    }
+
+    /// Writes the lines to `out`, side by side, as many as it has room for.
+    pub(super) fn copy_to(self, out: &mut [T]) {
+        match (self.step, self.length) {
+            (_, 0) => {}
+            (1, SHORTEST..LONG) => run_at_best_level(CopyShort { lines: self, out }),
+            (1, _) => self.each(out, |line, out| {
+                out.copy_from_slice(line.get(..out.len()).unwrap_or_default());
+            }),
+            (0, _) => self.each(out, |line, out| {
+                if let [first, ..] = *line {
+                    out.fill(first);
+                }
+            }),
+            (step, length) => self.each(out, |line, out| {
+                // A layout does not lead out of its storage.
+                let line = line.get(..=(length - 1) * step).unwrap_or_default();
+                for (out, i) in out.iter_mut().zip(0..line.len().div_ceil(step)) {
+                    *out = line[i * step];
+                }
+            }),
+        }
+    }
+
+    /// Calls `f` with what begins with each line, and its place.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn each(self, out: &mut [T], f: impl Fn(&[T], &mut [T])) {
+        let mut start = 0;
+        for out in out.chunks_exact_mut(self.length) {
+            f(self.data.get(start..).unwrap_or_default(), out);
+            start += self.stride;
+        }
+    }
+}
+
+/// The minimum length for a [`CopyShort`].
+const SHORTEST: usize = 4;
+
+/// From so many elements on, a call that copies a line takes little of the time.
+const LONG: usize = 128;
+
+/// Copies lines of [`SHORTEST`] to [`LONG`] elements without a call for each.
+struct CopyShort<'a, T> {
+    lines: StridedLines<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Element> Loop for CopyShort<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        match self.lines.length {
+            ..8 => self.copy::<4>(),
+            8..16 => self.copy::<8>(),
+            16..32 => self.copy::<16>(),
+            32..64 => self.copy::<32>(),
+            _ => self.copy::<64>(),
+        }
+    }
+}
+
+impl<T: Element> CopyShort<'_, T> {
+    /// Copies lines of at least `W` and at most `2 W` elements: the first and the last `W`, which may overlap.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn copy<const W: usize>(self) {
+        let rest = self.lines.length - W;
+        self.lines.each(self.out, |line, out| {
+            if let (Some(to), Some(from)) = (out.first_chunk_mut::<W>(), line.first_chunk()) {
+                *to = *from;
+            }
+            if rest == 0 {
+                return;
+            }
+            let line = line.get(rest..).unwrap_or_default();
+            if let (Some(to), Some(from)) = (out.last_chunk_mut::<W>(), line.first_chunk()) {
+                *to = *from;
+            }
+        });
+    }
+}

@@ -108,10 +108,14 @@ impl MaxPool {
         let plane_ns = self.input / 2 + self.output;
         parallel_for(self.planes, plane_ns, out, &|planes, mut out| {
             let mut scratch = self.passes.scratch::<T, O>()?;
-            for (i, plane) in planes.enumerate() {
-                let plane = &values[plane * self.input..][..self.input];
-                let (maxima, positions) = (out.0.at(i), out.1.at(i));
-                self.passes.run(plane, &mut scratch, maxima, positions);
+            let (mut values, count) = (&values[planes.start * self.input..], planes.len());
+            for start in (0..count).step_by(self.passes.together()) {
+                let planes = self.passes.together().min(count - start);
+                let (now, rest) = values.split_at(planes * self.input);
+                let (maxima, positions) = (out.0.many(start, planes), out.1.many(start, planes));
+                self.passes
+                    .run(planes, now, &mut scratch, maxima, positions);
+                values = rest;
             }
             Ok(())
         })?;

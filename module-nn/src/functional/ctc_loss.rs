@@ -90,7 +90,7 @@ fn loss(
     let input_lengths = input_lengths.get(NAME, "input_lengths")?;
     if input_lengths.len() == time && time != batch && log_probs.rank() == 3 {
         let expected = format!(
-            "[time, batch, labels] with the {time} sequence(s) of input_lengths (transpose(0, 1) makes it of [batch, time, labels])"
+            "log-probabilities [time, batch, labels] of {time} sequence(s), as many as input_lengths (`transpose(0, 1)` turns [batch, time, labels] into this)"
         );
         return Err(log_probs.shape().error(NAME, expected));
     }
@@ -228,5 +228,30 @@ mod tests {
         loss(false).backward().unwrap();
         let slopes = x.grad().unwrap().to_vec::<f64>().unwrap();
         assert!(slopes.iter().all(|&slope| slope == 0.0), "{slopes:?}");
+    }
+
+    #[test]
+    fn scratch_accuracy() {
+        module_core::manual_seed(3);
+        for (time, letters) in [(499_usize, 60_usize), (100, 20)] {
+            let x = Tensor::randn([time, 1, 32], DType::F32).unwrap().log_softmax(-1).unwrap();
+            let targets = vec![(0..letters).map(|i| 1 + i * 37 % 31).collect::<Vec<_>>()];
+            let geometry = |compute| CtcGeometry { time, labels: 32, blank: 0, input_lengths: vec![time], targets: targets.clone(), compute };
+            let run = |x: &Tensor, composed: bool| {
+                let x = x.detach().with_grad().unwrap();
+                let loss = match composed { true => composed::losses(&x, &geometry(x.dtype())), false => fused::losses(&x, geometry(x.dtype())) }.unwrap();
+                loss.sum(..).unwrap().backward().unwrap();
+                let f = |x: &Tensor| x.detach().to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
+                (f(&loss), f(&x.grad().unwrap()))
+            };
+            let wide = x.to_dtype(DType::F64).unwrap();
+            let (l, g) = run(&wide, true);
+            for (name, (a, b)) in [("composed f32", run(&x, true)), ("kernel f32", run(&x, false)), ("kernel f64", run(&wide, false))] {
+                let worst = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let most = g.iter().map(|v| v.abs()).fold(0.0, f64::max);
+                let rel = a[0] / l[0] - 1.0;
+                println!("{name}: loss {} off {:e} rel {rel:e}; gradient off {:e} of {most}", l[0], worst(&a, &l), worst(&b, &g));
+            }
+        }
     }
 }

@@ -332,8 +332,8 @@ impl<T: Number, O: Offset> Loop for MeetRows<'_, T, O> {
     }
 }
 
-/// The positions of maxima in their planes, each at its offset from the start of its window: the sum of a number for each
-/// row, a number for each column and the offset.
+/// The positions of maxima, each at its offset from the start of its window: the sum of a number for each row, a
+/// number for each column and the offset.
 pub(super) struct Locate<'a, O> {
     pub(super) rows: &'a [usize],
     pub(super) columns: &'a [i64],
@@ -352,14 +352,12 @@ impl<O: Offset> Loop for Locate<'_, O> {
             mut offsets,
             mut to,
         } = self;
-        while !to.is_empty() {
-            for &row in rows {
-                for (to, &column, &offset) in zip_mut2(to, columns, offsets) {
-                    *to = offset.to_i64() + (row as i64 + column);
-                }
-                offsets = &offsets[columns.len()..];
-                to = &mut to[columns.len()..];
+        for &row in rows {
+            for (to, &column, &offset) in zip_mut2(to, columns, offsets) {
+                *to = offset.to_i64() + (row as i64 + column);
             }
+            offsets = &offsets[columns.len()..];
+            to = &mut to[columns.len()..];
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Max pooling as passes along one dimension after the other. The last dimension comes first, which keeps the order
 //! in which the elements of a window meet.
 
+mod side_by_side;
+
+pub(super) use side_by_side::{SIDE_BY_SIDE, SideBySide};
+
 use super::aligned_vec::Workspace;
 use super::interleave::split_pairs;
 use super::max_lines::Line;
@@ -14,22 +18,18 @@ use super::regular_windows::RegularWindows;
 use super::simd::run_at_best_level;
 use crate::Result;
 
-/// The passes from a plane of the input to one of the output. Several planes are processed together, as one with more rows.
+/// The passes from a plane of the input to one of the output, or from several planes side by side.
 pub(super) struct Passes {
     passes: Vec<Pass>,
-    /// The number of elements of the largest plane on the way, and the most planes that are processed together.
+    /// The number of elements of the largest plane on the way.
     largest: usize,
-    together: usize,
     /// The most by which a maximum lies behind the start of its window.
     reach: usize,
     /// Where the windows of each row of the output start, and those of each column; the sum is a position in the
-    /// plane.
+    /// plane. Of planes side by side, where each window starts, and a zero for each plane.
     rows: Vec<usize>,
     columns: Vec<i64>,
 }
-
-/// The number of elements of small planes that are processed together: as many as stay in the first cache on the way.
-const TOGETHER: usize = 1024;
 
 enum Pass {
     Columns(Columns),
@@ -38,7 +38,7 @@ enum Pass {
 
 /// Maxima of columns in each row.
 struct Columns {
-    /// The number of rows of a plane.
+    /// The number of rows.
     rows: usize,
     /// The number of elements from one row to the next, before and after.
     from: usize,
@@ -50,7 +50,7 @@ struct Columns {
 
 /// Maxima of rows in each block of rows.
 struct Rows {
-    /// The number of blocks of a plane, and that of the rows of one.
+    /// The number of blocks, and that of the rows of one.
     blocks: usize,
     size: usize,
     /// The number of elements from one row to the next before, and those of a row that count.
@@ -104,12 +104,10 @@ impl Passes {
         let reach = |windows: &Windows| windows.ranges.iter().map(|range| range.len() - 1).max();
         let [deepest, highest, widest_window] =
             [depths, heights, widths].map(|windows| reach(windows).unwrap_or(0));
-        let largest = (rows * widest.max(widths.size)).max(slice * slices);
         Self {
             passes,
             reach: (deepest * heights.size + highest) * widths.size + widest_window,
-            largest,
-            together: (TOGETHER / largest.max(1)).max(1),
+            largest: (rows * widest.max(widths.size)).max(slice * slices),
             rows: starts,
             // Less than the size of a plane.
             columns: widths
@@ -125,44 +123,36 @@ impl Passes {
         self.reach
     }
 
-    /// The most planes that [`run`](Self::run) takes.
-    pub(super) fn together(&self) -> usize {
-        self.together
-    }
-
     /// Memory for the planes on the way.
     pub(super) fn scratch<T: Number, O: Offset>(&self) -> Result<Scratch<T, O>> {
-        let largest = self.largest.saturating_mul(self.together);
-        check_allocatable::<T>(largest.saturating_mul(4))?;
-        check_allocatable::<O>(largest.saturating_mul(5))?;
+        check_allocatable::<T>(self.largest.saturating_mul(4))?;
+        check_allocatable::<O>(self.largest.saturating_mul(5))?;
         Ok(Scratch {
             values: Workspace::new(),
-            offsets: vec![O::default(); 4 * largest],
-            zeros: vec![O::default(); largest],
+            offsets: vec![O::default(); 4 * self.largest],
+            zeros: vec![O::default(); self.largest],
         })
     }
 
-    /// The maxima of some planes, and their positions in each unless `positions` is empty.
+    /// The maxima of a plane, and their positions in it unless `positions` is empty.
     pub(super) fn run<T: Number, O: Offset>(
         &self,
-        planes: usize,
-        values: &[T],
+        plane: &[T],
         scratch: &mut Scratch<T, O>,
         maxima: &mut [T],
         positions: &mut [i64],
     ) {
-        let largest = self.largest * self.together;
         let all = MaximaMut {
-            values: scratch.values.of(4 * largest),
+            values: scratch.values.of(4 * self.largest),
             offsets: &mut scratch.offsets,
         };
-        let (mut from, rest) = all.split_at(largest);
-        let (mut to, rest) = rest.split_at(largest);
-        let (mut even, mut odd) = rest.split_at(largest);
+        let (mut from, rest) = all.split_at(self.largest);
+        let (mut to, rest) = rest.split_at(self.largest);
+        let (mut even, mut odd) = rest.split_at(self.largest);
         for (i, pass) in self.passes.iter().enumerate() {
             let source = match i {
                 0 => Maxima {
-                    values,
+                    values: plane,
                     offsets: &scratch.zeros,
                 },
                 _ => from.read(),
@@ -174,9 +164,9 @@ impl Passes {
             match pass {
                 Pass::Columns(pass) => {
                     let halves = [even.reborrow(), odd.reborrow()];
-                    pass.run(planes, i == 0, source, halves, target);
+                    pass.run(i == 0, source, halves, target);
                 }
-                Pass::Rows(pass) => pass.run(planes, source, target),
+                Pass::Rows(pass) => pass.run(source, target),
             }
             std::mem::swap(&mut from, &mut to);
         }
@@ -226,21 +216,17 @@ impl Columns {
     /// The offsets of the first pass are zeros, in any order.
     fn run<T: Number, O: Offset>(
         &self,
-        planes: usize,
         is_first: bool,
         from: Maxima<'_, T, O>,
         halves: [MaximaMut<'_, T, O>; 2],
         mut to: MaximaMut<'_, T, O>,
     ) {
-        let rows = planes * self.rows;
-        let from = from.first(rows * self.from);
-        let mut to = to.range(0..rows * self.to);
         let regular = match &self.regular {
             Some(regular) if self.are_pairs(regular) => {
                 run_at_best_level(MeetPairs {
-                    from,
+                    from: from.first(self.rows * self.from),
                     distance: self.line.distance,
-                    to: to.reborrow(),
+                    to: to.range(0..self.rows * self.to),
                 });
                 regular.outputs.clone()
             }
@@ -260,7 +246,7 @@ impl Columns {
         for column in (0..regular.start).chain(regular.end..windows.len()) {
             let (start, count) = windows[column];
             let taps: Vec<usize> = self.line.taps(count).skip(1).collect();
-            for row in 0..rows {
+            for row in 0..self.rows {
                 let from = from.skip(row * self.from + start);
                 let mut best = from.at(0);
                 for tap in &taps {
@@ -313,6 +299,7 @@ impl Columns {
     }
 
     fn spread<T: Copy>(&self, stride: usize, from: &[T], even: &mut [T], odd: &mut [T]) {
+        let from = &from[..self.rows * self.from];
         if self.from == 2 * self.to && stride == 2 {
             return split_pairs(from, even, odd);
         }
@@ -340,7 +327,7 @@ impl Columns {
             distance,
             ..
         } = &self.line;
-        let len = to.values.len();
+        let len = self.rows * self.to;
         let mut to = to.range(regular.outputs.start..len);
         let at = |tap: usize| {
             let at = regular.start + tap * step;
@@ -385,22 +372,16 @@ impl Rows {
         }
     }
 
-    fn run<T: Number, O: Offset>(
-        &self,
-        planes: usize,
-        from: Maxima<'_, T, O>,
-        mut to: MaximaMut<'_, T, O>,
-    ) {
+    fn run<T: Number, O: Offset>(&self, from: Maxima<'_, T, O>, mut to: MaximaMut<'_, T, O>) {
         let (before, after) = (self.size * self.from, self.windows.len() * self.columns);
-        for block in 0..planes * self.blocks {
-            // With all that follows: what overhangs the last row of a block is overwritten by the next block.
+        for block in 0..self.blocks {
             run_at_best_level(MeetRows {
-                from: from.skip(block * before),
+                from: from.range(block * before..(block + 1) * before),
                 pitch: self.from,
                 windows: &self.windows,
                 step: self.step,
                 distance: self.step * self.distance,
-                to: to.skip(block * after),
+                to: to.range(block * after..(block + 1) * after),
                 columns: self.columns,
             });
         }

@@ -81,12 +81,7 @@ pub(super) struct Items<'a, T>(pub(super) &'a mut [T], pub(super) usize);
 impl<T> Items<'_, T> {
     /// The elements of an item.
     pub(super) fn at(&mut self, item: usize) -> &mut [T] {
-        self.many(item, 1)
-    }
-
-    /// The elements of some neighbors.
-    pub(super) fn many(&mut self, first: usize, count: usize) -> &mut [T] {
-        &mut self.0[first * self.1..][..count * self.1]
+        &mut self.0[item * self.1..][..self.1]
     }
 }
 

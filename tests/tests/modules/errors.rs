@@ -252,7 +252,13 @@ fn cross_entropy_refuses_targets_that_do_not_fit() {
 fn ctc_loss_refuses_log_probabilities_with_the_batch_first() {
     let targets = Tensor::from([[1_i64], [2]]);
     let loss = |shape: [usize; 3], times: &[usize]| {
-        ctc_loss(&zeros(shape), &targets, times, [1, 1], &CTCLossConfig::new())
+        ctc_loss(
+            &zeros(shape),
+            &targets,
+            times,
+            [1, 1],
+            &CTCLossConfig::new(),
+        )
     };
     assert_error(
         loss([2, 5, 3], &[5, 4]),

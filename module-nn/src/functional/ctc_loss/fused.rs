@@ -42,7 +42,7 @@ impl CtcLosses {
 
 impl Function for CtcLosses {
     fn name(&self) -> &'static str {
-        super::NAME
+        "ctc_loss"
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {

@@ -118,12 +118,11 @@ impl MaxPool {
             if let Some(passes) = &self.side_by_side {
                 let mut small = SideBySide::<T, O>::new(passes)?;
                 while planes.len() - done >= SIDE_BY_SIDE {
-                    let (values, maxima) = (
-                        &values[(planes.start + done) * self.input..][..SIDE_BY_SIDE * self.input],
-                        &mut out.0.0[done * self.output..][..SIDE_BY_SIDE * self.output],
-                    );
+                    let (first, count) = (planes.start + done, SIDE_BY_SIDE);
+                    let values = &values[first * self.input..][..count * self.input];
+                    let maxima = &mut out.0.0[done * self.output..][..count * self.output];
                     let positions = &mut out.1.0[done * places_of_plane..];
-                    let positions = &mut positions[..SIDE_BY_SIDE * places_of_plane];
+                    let positions = &mut positions[..count * places_of_plane];
                     small.run(values, maxima, positions);
                     done += SIDE_BY_SIDE;
                 }

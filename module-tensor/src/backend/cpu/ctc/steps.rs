@@ -125,7 +125,10 @@ impl<'a> Steps<'a> {
         let end = self.target.len();
         let total = log_add(last[end], last[end + self.width + GAP - 1]);
         // A NaN is a sum.
-        (!(total < LOG_ZERO / 2.0)).then_some(total)
+        match total < LOG_ZERO / 2.0 {
+            true => None,
+            false => Some(total),
+        }
     }
 
     /// Calls `write` with the share of each label of the target, and of the blank, at the step that was read, from the sums

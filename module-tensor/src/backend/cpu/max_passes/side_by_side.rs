@@ -14,37 +14,39 @@ use crate::Result;
 pub(in super::super) const SIDE_BY_SIDE: usize = 16;
 
 impl Passes {
-    /// The passes of [`SIDE_BY_SIDE`] planes whose elements lie side by side: rows of columns, and no columns in a row.
+    /// The passes of [`SIDE_BY_SIDE`] planes whose elements lie side by side: the last dimension is one of rows too, whose
+    /// columns are the planes.
     pub(in super::super) fn side_by_side(
         depths: &Windows,
         heights: &Windows,
         widths: &Windows,
     ) -> Self {
-        let mut one = Self::new(depths, heights, widths);
+        let mut passes = Self::new(depths, heights, widths);
         let (rows, columns) = (depths.size * heights.size, widths.ranges.len());
-        let slice = heights.ranges.len() * columns * SIDE_BY_SIDE;
-        let slices = depths.size.max(depths.ranges.len());
         let width = columns * SIDE_BY_SIDE;
-        let rows_of = |blocks, windows, pitch, distance| {
+        let slice = heights.ranges.len() * width;
+        let slices = depths.size.max(depths.ranges.len());
+        let along = |blocks, windows, pitch, distance| {
             Pass::Rows(Rows::new(blocks, windows, pitch, pitch, distance))
         };
-        one.passes = vec![rows_of(rows, widths, SIDE_BY_SIDE, 1)];
+        passes.passes = vec![along(rows, widths, SIDE_BY_SIDE, 1)];
         if !heights.are_single() {
-            one.passes
-                .push(rows_of(depths.size, heights, width, widths.size));
+            let of_heights = along(depths.size, heights, width, widths.size);
+            passes.passes.push(of_heights);
         }
         if !depths.are_single() {
             let distance = heights.size * widths.size;
-            one.passes.push(rows_of(1, depths, slice, distance));
+            passes.passes.push(along(1, depths, slice, distance));
         }
-        one.largest = (rows * widths.size.max(columns) * SIDE_BY_SIDE).max(slice * slices);
-        let starts = one.rows.iter().flat_map(|&row| {
-            let columns = one.columns.iter();
+        let widest = widths.size.max(columns) * SIDE_BY_SIDE;
+        passes.largest = (rows * widest).max(slice * slices);
+        let starts = passes.rows.iter().flat_map(|&row| {
+            let columns = passes.columns.iter();
             columns.map(move |&column| row + column as usize)
         });
-        one.rows = starts.collect();
-        one.columns = vec![0; SIDE_BY_SIDE];
-        one
+        passes.rows = starts.collect();
+        passes.columns = vec![0; SIDE_BY_SIDE];
+        passes
     }
 }
 

@@ -93,6 +93,13 @@ fn pooling(rows: &mut Rows) {
         &[&[1, 64, 112, 112]],
         |x| x[0].max_pool2d(PoolOptions::new([3, 3]).stride([2, 2]).padding([1, 1])),
     );
+    for stride in [1, 2] {
+        let name = format!("max_pool2d 3, stride {stride}, [128, 64, 7, 7]");
+        rows.both(&name, &[&[128, 64, 7, 7]], move |x| {
+            let options = PoolOptions::new([3, 3]).stride([stride, stride]);
+            x[0].max_pool2d(options.padding([1, 1]))
+        });
+    }
     let image: &[usize] = &[8, 64, 56, 56];
     rows.both("max_pool2d 2, [8, 64, 56, 56]", &[image], |x| {
         x[0].max_pool2d(PoolOptions::new([2, 2]))

@@ -101,9 +101,16 @@ def losses(rows):
         name = f"cross_entropy {list(shape)}"
         rows.both(name, [shape], lambda x, count=count, target=target: F.cross_entropy(x, indices(count, *target)))
     rows.both("mse_loss [128, 3072]", [(128, 3072), (128, 3072)], F.mse_loss)
+    for batch in [1, 8]:
+        rows.both(f"ctc_loss [499, {batch}, 32], 60 labels", [(499, batch, 32)], ctc_loss)
     name = "embedding of 30000x256, 32x128 tokens"
     rows.add(name, lambda: forward(nn.Embedding(30000, 256), [indices(30000, 32, 128)]))
     rows.add(f"{name}, and backward", embedding)
+
+
+def ctc_loss(x):
+    batch = x.shape[1]
+    return F.ctc_loss(x, indices(31, batch, 60) + 1, [499] * batch, [60] * batch)
 
 
 def embedding():
@@ -156,6 +163,9 @@ def convolutions(rows):
     name = "conv_transpose2d 4x4, stride 2, [8, 64, 28, 28] to 32"
     both_layouts(rows, name, (8, 64, 28, 28), (64, 32, 4, 4), lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1))
     both_layouts(rows, "max_pool2d 3, stride 2, [1, 64, 112, 112]", (1, 64, 112, 112), None, lambda x: F.max_pool2d(x, 3, 2, 1))
+    for stride in (1, 2):
+        name = f"max_pool2d 3, stride {stride}, [128, 64, 7, 7]"
+        both_layouts(rows, name, (128, 64, 7, 7), None, lambda x, stride=stride: F.max_pool2d(x, 3, stride, 1))
     image = (8, 64, 56, 56)
     for name, f in [
         ("max_pool2d 2", lambda x: F.max_pool2d(x, 2)),

@@ -1,20 +1,19 @@
 //! Connectionist temporal classification: the probability of a sequence of labels, given those of each time
 //! step, at whichever time steps its labels appear.
 
+mod composed;
+mod fused;
+
+use module_core::backend::CtcGeometry;
 use module_core::{
-    DType, Error, Integers, Lengths, PadMode, Result, Shape, Tensor, is_autocast_enabled,
-    no_autocast,
+    Error, Integers, Lengths, Result, Shape, Tensor, is_autocast_enabled, no_autocast,
 };
 
 use super::Reduction;
-use super::loss::{check_floating, widen};
+use super::loss::{check_floating, compute_dtype, widen};
 use crate::CTCLossConfig;
 
 const NAME: &str = "ctc_loss";
-
-/// The logarithm of the probability of an impossible path. It is finite, so that differences of two are numbers, and sums
-/// of many stay finite in `F32`.
-const LOG_ZERO: f64 = -1e30;
 
 /// The negative log-probability of each target, summed over all paths of labels that produce it: repeated labels count
 /// once, and blanks are dropped.
@@ -88,31 +87,42 @@ fn loss(
         let problem = format!("must be one of the {labels} label(s)");
         return Err(Error::argument(NAME, "blank", blank, problem));
     }
-    let input_lengths = lengths("input_lengths", input_lengths, batch, time)?;
-    let target_lengths = lengths("target_lengths", target_lengths, batch, usize::MAX)?;
-    let targets = split_targets(targets, &target_lengths, log_probs.rank() == 2)?;
-    for &label in targets.iter().flatten() {
-        if usize::try_from(label).is_ok_and(|l| l < labels && l != blank) {
-            continue;
-        }
-        let problem = format!("must be a label below {labels} that is not the blank, {blank}");
-        return Err(Error::argument(NAME, "targets", label, problem));
+    let input_lengths = input_lengths.get(NAME, "input_lengths")?;
+    if input_lengths.len() == time && time != batch && log_probs.rank() == 3 {
+        let expected = format!(
+            "log-probabilities [time, batch, labels] of {time} sequence(s), as many as input_lengths (`transpose(0, 1)` turns [batch, time, labels] into this)"
+        );
+        return Err(log_probs.shape().error(NAME, expected));
     }
-    let x = widen(&x)?;
-    let losses =
-        Paths::new(&targets, &input_lengths, blank, &x)?.compute_losses(&x, &input_lengths)?;
-    let losses = if log_probs.rank() == 2 {
-        losses.squeeze(0)?
-    } else {
-        losses
+    let target_lengths = target_lengths.get(NAME, "target_lengths")?;
+    check_lengths("input_lengths", &input_lengths, batch, time)?;
+    check_lengths("target_lengths", &target_lengths, batch, usize::MAX)?;
+    let targets = split_targets(targets, &target_lengths, log_probs.rank() == 2)?;
+    let checked = |label: i64| match usize::try_from(label) {
+        Ok(label) if label < labels && label != blank => Ok(label),
+        _ => {
+            let problem = format!("must be a label below {labels} that is not the blank, {blank}");
+            Err(Error::argument(NAME, "targets", label, problem))
+        }
     };
-    let impossible = losses.ge(-LOG_ZERO / 2.0)?;
-    let instead = if options.zero_infinity {
-        0.0
-    } else {
-        f64::INFINITY
+    let targets = targets
+        .into_iter()
+        .map(|target| target.into_iter().map(checked).collect());
+    let geometry = CtcGeometry {
+        time,
+        labels,
+        blank,
+        input_lengths: input_lengths.into_owned(),
+        targets: targets.collect::<Result<_>>()?,
+        compute: compute_dtype(&x),
     };
-    let losses = losses.masked_fill(&impossible, instead)?;
+    let mut losses = fused::losses(&x, geometry)?;
+    if log_probs.rank() == 2 {
+        losses = losses.squeeze(0)?;
+    }
+    if options.zero_infinity {
+        losses = losses.masked_fill(&losses.eq(f64::INFINITY)?, 0.0)?;
+    }
     let losses = match options.reduction {
         Reduction::None => losses,
         Reduction::Sum => losses.sum(..)?,
@@ -128,14 +138,8 @@ fn loss(
     losses.to_dtype(log_probs.dtype())
 }
 
-/// The lengths of the sequences, each at most `most`.
-fn lengths(
-    name: &'static str,
-    given: Lengths<'_>,
-    batch: usize,
-    most: usize,
-) -> Result<Vec<usize>> {
-    let lengths = given.get(NAME, name)?;
+/// Checks that there is a length for each sequence, at most `most`.
+fn check_lengths(name: &'static str, lengths: &[usize], batch: usize, most: usize) -> Result<()> {
     if lengths.len() != batch {
         let expected = format!("{name} of shape [{batch}]");
         return Err(Shape::from(lengths.len()).error(NAME, expected));
@@ -144,7 +148,7 @@ fn lengths(
         let problem = format!("must be between 0 and the {most} time step(s) of the input");
         return Err(Error::argument(NAME, name, length, problem));
     }
-    Ok(lengths.into_owned())
+    Ok(())
 }
 
 /// The labels of each target.
@@ -178,104 +182,10 @@ fn split_targets(targets: &Tensor, lengths: &[usize], alone: bool) -> Result<Vec
     }
 }
 
-/// The states that a path runs through: each label of the target, and a blank around each.
-struct Paths {
-    /// The label of each state, `[batch, states]`; short targets are filled with blanks.
-    labels: Tensor,
-    /// [`LOG_ZERO`] if a path must not come from that state, else 0: for the states two before, one before and the same,
-    /// `[batch, states, 3]`.
-    barred: Tensor,
-    /// Whether no path can start there, `[batch, states]`.
-    no_start: Tensor,
-    /// The last two states of each target, `[batch, 2]`; the same one twice for an empty target.
-    ends: Tensor,
-    /// Whether the second of the two is the same, `[batch, 2]`.
-    no_end: Tensor,
-}
-
-impl Paths {
-    fn new(
-        targets: &[Vec<i64>],
-        input_lengths: &[usize],
-        blank: usize,
-        x: &Tensor,
-    ) -> Result<Self> {
-        let longest = targets.iter().map(Vec::len).max().unwrap_or(0);
-        // The labels are elements of a tensor, so that twice as many can be counted.
-        let (batch, states) = (targets.len(), 2 * longest + 1);
-        // Whether the states of all fit in memory; one long target makes many.
-        Tensor::zeros([batch, states, 3], DType::F64)?;
-        let (mut labels, mut barred, mut no_start) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut ends, mut no_end) = (Vec::new(), Vec::new());
-        for (target, &length) in targets.iter().zip(input_lengths) {
-            for state in 0..states {
-                let label = |state: usize| target.get(state / 2).filter(|_| state % 2 == 1);
-                labels.push(label(state).copied().unwrap_or(blank as i64));
-                let before = state.checked_sub(2).and_then(label);
-                let skips = label(state).is_some() && before.is_some() && before != label(state);
-                barred.extend([if skips { 0.0 } else { LOG_ZERO }, 0.0, 0.0]);
-                // Without a time step, a path has no labels.
-                let label_first = !target.is_empty() && length > 0;
-                no_start.push(state > usize::from(label_first));
-            }
-            let last = 2 * target.len();
-            ends.extend([last as i64, last.saturating_sub(1) as i64]);
-            no_end.extend([false, target.is_empty()]);
-        }
-        let device = x.device();
-        let barred = Tensor::from_vec::<f64>(barred, [batch, states, 3])?;
-        let barred = barred.to_dtype(x.dtype())?;
-        let flags = |flags| Tensor::from_vec(flags, [batch, states])?.to_device(&device);
-        Ok(Self {
-            labels: Tensor::from_vec(labels, [batch, states])?.to_device(&device)?,
-            barred: barred.to_device(&device)?,
-            no_start: flags(no_start)?,
-            ends: Tensor::from_vec(ends, [batch, 2])?.to_device(&device)?,
-            no_end: Tensor::from_vec(no_end, [batch, 2])?.to_device(&device)?,
-        })
-    }
-
-    /// The loss of each sequence, `[batch]`; about `-LOG_ZERO` for an impossible one.
-    fn compute_losses(&self, x: &Tensor, input_lengths: &[usize]) -> Result<Tensor> {
-        let time = x.shape()[0];
-        let index = self.labels.unsqueeze(0)?;
-        let index = index.expand([time as isize, -1, -1])?;
-        let emitted = x.gather(2, &index)?.clamp_min(LOG_ZERO)?;
-        let zero = emitted.sum(0)?.zeros_like()?;
-        // Before the first time step, only the initial states are possible.
-        let mut paths = zero.masked_fill(&self.no_start, LOG_ZERO)?;
-        for (t, now) in emitted.unbind(0)?.iter().enumerate() {
-            let next = match t {
-                0 => paths.add(now)?,
-                _ => self.step(&paths)?.add(now)?,
-            };
-            let over: Vec<bool> = input_lengths.iter().map(|&n| n <= t).collect();
-            paths = match over.contains(&true) {
-                false => next,
-                true => {
-                    let over = Tensor::from_vec(over, [input_lengths.len(), 1])?;
-                    let over = over.to_device(&x.device())?.expand(next.shape())?;
-                    over.where_(&paths, &next)?
-                }
-            };
-        }
-        let ends = paths.gather(1, &self.ends)?;
-        ends.masked_fill(&self.no_end, LOG_ZERO)?
-            .logsumexp(1)?
-            .neg()
-    }
-
-    /// The probabilities of the paths to each state, from the states one time step before.
-    fn step(&self, paths: &Tensor) -> Result<Tensor> {
-        let before = paths.pad([2, 0], PadMode::Constant(LOG_ZERO.into()))?;
-        let before = before.unfold(1, 3, 1)?;
-        before.add(&self.barred)?.logsumexp(-1)
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use module_core::DType;
     use module_core::autograd::{gradcheck, gradgradcheck};
 
     use super::*;
@@ -302,6 +212,51 @@ mod tests {
         let options = CTCLossConfig::new();
         let loss = |x: &[Tensor]| ctc_loss(&x[0], &empty, [3], &none, &options);
         gradcheck(loss, &[Tensor::randn([3, 3], DType::F64)?])
+    }
+
+    #[test]
+    fn the_kernel_agrees_with_the_composed_losses() -> Result<()> {
+        // Empty and impossible targets, repeated labels, sequences without steps, and more states than a vector has.
+        let targets = [vec![], vec![], vec![2], vec![1, 1], vec![2; 9], vec![1, 2]];
+        let mut targets = targets.to_vec();
+        targets.push((0..23).map(|i| 1 + i * i % 2).collect());
+        targets.push(vec![2, 1, 1]);
+        let geometry = CtcGeometry {
+            time: 40,
+            labels: 4,
+            blank: 3,
+            input_lengths: vec![40, 0, 0, 3, 16, 2, 40, 33],
+            targets,
+            compute: DType::F64,
+        };
+        let x = Tensor::randn([40, 8, 4], DType::F64)?.mul(5.0)?;
+        // Some labels are impossible at some steps.
+        let barred = Tensor::rand([40, 8, 4], DType::F64)?.lt(0.03)?;
+        for x in [x.clone(), x.masked_fill(&barred, f64::NEG_INFINITY)?] {
+            let run = |kernel: bool| {
+                let x = x.detach().with_grad()?;
+                let losses = match kernel {
+                    true => fused::losses(&x, geometry.clone())?,
+                    false => composed::losses(&x, &geometry)?,
+                };
+                losses.backward_with(
+                    &Tensor::linspace(1.0, 2.0, 8, DType::F64)?,
+                    Default::default(),
+                )?;
+                let grad = x.grad().map_or_else(|| x.zeros_like(), Ok)?;
+                let mut numbers = losses.detach().to_vec::<f64>()?;
+                numbers.extend(grad.to_vec::<f64>()?);
+                Ok::<_, Error>(numbers)
+            };
+            let (kernel, composed) = (run(true)?, run(false)?);
+            let finite = kernel[..8].iter().filter(|loss| loss.is_finite()).count();
+            assert!(finite > 2, "{kernel:?}");
+            assert_eq!(kernel[1..3], [0.0, f64::INFINITY]);
+            for (i, (a, b)) in kernel.iter().zip(&composed).enumerate() {
+                assert!(a == b || (a - b).abs() < 1e-9, "{i}: {a} and {b}");
+            }
+        }
+        Ok(())
     }
 
     #[test]

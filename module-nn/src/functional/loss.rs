@@ -107,12 +107,17 @@ pub(super) fn check_floating(op: &'static str, input: &Tensor) -> Result<()> {
     Err(DTypeError::Unsupported { op, dtype, needs }.into())
 }
 
+/// The dtype to compute in: `F32` for half precision.
+pub(super) fn compute_dtype(x: &Tensor) -> DType {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => DType::F32,
+        dtype => dtype,
+    }
+}
+
 /// Half precision widened to `F32`; other dtypes as they are.
 pub(super) fn widen(x: &Tensor) -> Result<Tensor> {
-    match x.dtype() {
-        DType::F16 | DType::BF16 => x.to_dtype(DType::F32),
-        _ => Ok(x.clone()),
-    }
+    x.to_dtype(compute_dtype(x))
 }
 
 /// A target of signs, 1 and -1, in the dtype of the input that it multiplies.

@@ -1,5 +1,9 @@
 //! Kernels that do several steps at once, family by family: what a device may implement, and what they read and return.
 
+mod ctc;
+
+pub use ctc::CtcKernels;
+
 use super::{
     AttentionGeometry, CrossEntropyGeometry, Formula, NormGeometry, Operand, RecurrentGeometry,
     Saved, SoftmaxOp, Storage,

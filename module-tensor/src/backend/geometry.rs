@@ -1,9 +1,11 @@
+mod ctc;
 mod gather_along;
 mod norm;
 mod pool;
 mod recurrent;
 mod resample;
 
+pub use ctc::CtcGeometry;
 pub use gather_along::{GatherAlongGeometry, GatherDim};
 pub use norm::{NormGeometry, NormOver};
 pub use pool::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};

@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use super::composed;
 use super::{
     ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
-    DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,
-    PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry, SampleGeometry,
-    SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp,
-    UpdateKernels,
+    CtcKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels,
+    Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
+    SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    UnfoldGeometry, UnfoldOp, UpdateKernels,
 };
 use crate::layout::Layout;
 use crate::{DType, Result, Scalar};
@@ -100,17 +100,9 @@ pub trait Backend: Any + Send + Sync {
     fn full(&self, numel: usize, dtype: DType, value: Scalar) -> Result<Storage>;
 
     /// The same elements in row-major order.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`full`](Self::full).
     fn contiguous(&self, x: Operand) -> Result<Storage>;
 
     /// The same elements as another dtype; for a complex number, which is only cast to booleans, the real part.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`full`](Self::full).
     fn cast(&self, x: Operand, dtype: DType) -> Result<Storage>;
 
     /// A function of one element.
@@ -379,6 +371,11 @@ pub trait Backend: Any + Send + Sync {
 
     /// The cross-entropy of classes.
     fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        None
+    }
+
+    /// Connectionist temporal classification.
+    fn ctc(&self) -> Option<&dyn CtcKernels> {
         None
     }
 

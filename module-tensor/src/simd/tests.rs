@@ -33,4 +33,5 @@ fn check<T: Transpose + PartialEq + std::fmt::Debug>(number: impl Fn(usize) -> T
 fn lines_become_columns_and_nothing_beside_them_is_written() {
     check(|i| i as f32);
     check(|i| i as f64);
+    check(|i| i as i64);
 }

@@ -40,6 +40,7 @@ macro_rules! transpose {
 
 transpose!(f32, 8, transpose_wide_f32, transpose_f32, square_f32);
 transpose!(f64, 4, transpose_f64, transpose_f64, square_f64);
+transpose!(i64, 4, transpose_i64, transpose_i64, square_i64);
 
 /// Large squares of as many lines as there are, and small ones of the rest.
 #[cfg(target_arch = "x86_64")]
@@ -177,4 +178,10 @@ fn square_f64(x: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
         halves::<0x31>(a, c),
         halves::<0x31>(b, d),
     ])
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn square_i64(x: [[i64; 4]; 4]) -> [[i64; 4]; 4] {
+    bytemuck::cast(square_f64(bytemuck::cast(x)))
 }

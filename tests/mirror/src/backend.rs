@@ -4,10 +4,10 @@ use std::sync::PoisonError;
 
 use module_tensor::backend::{
     ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
-    CrossEntropyKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp,
-    NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
-    SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry,
-    UnfoldOp, UpdateKernels,
+    CrossEntropyKernels, CtcKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData,
+    LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
+    ResampleGeometry, SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
+    UnfoldGeometry, UnfoldOp, UpdateKernels,
 };
 use module_tensor::{DType, Device, DeviceError, Error, Layout, Result, Scalar, Tensor};
 
@@ -308,6 +308,10 @@ impl Backend for Mirror {
 
     fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
         self.has(Family::CrossEntropy).then_some(self)
+    }
+
+    fn ctc(&self) -> Option<&dyn CtcKernels> {
+        self.has(Family::Ctc).then_some(self)
     }
 
     fn attention(&self) -> Option<&dyn AttentionKernels> {

@@ -7,6 +7,8 @@ pub enum Family {
     Norm,
     /// `cross_entropy` and its gradient.
     CrossEntropy,
+    /// `ctc` and its gradient.
+    Ctc,
     /// `attention` and its gradient.
     Attention,
     /// `recurrent` and its gradient.
@@ -17,10 +19,11 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Softmax,
         Self::Norm,
         Self::CrossEntropy,
+        Self::Ctc,
         Self::Attention,
         Self::Recurrent,
         Self::Updates,

@@ -2,9 +2,10 @@
 
 use module_tensor::backend::{
     AttentionGeometry, AttentionInputs, AttentionKernels, Backend, CrossEntropyGeometry,
-    CrossEntropyInputs, CrossEntropyKernels, NormGeometry, NormGradients, NormInputs, NormKernels,
-    Normalized, Operand, RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels,
-    RecurrentNeeds, RecurrentStates, Saved, SoftmaxKernels, SoftmaxOp, Storage,
+    CrossEntropyInputs, CrossEntropyKernels, CtcGeometry, CtcKernels, NormGeometry, NormGradients,
+    NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry, RecurrentGradients,
+    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved, SoftmaxKernels,
+    SoftmaxOp, Storage,
 };
 use module_tensor::{Device, Result};
 
@@ -103,6 +104,18 @@ impl CrossEntropyKernels for Mirror {
         let (grad, saved) = (self.read(grad)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.cross_entropy())?;
         Ok(self.hide(cpu.backward(grad, inputs, saved, geometry)?))
+    }
+}
+
+impl CtcKernels for Mirror {
+    fn forward(&self, x: Operand, geometry: &CtcGeometry) -> Result<Storage> {
+        let x = self.take(Family::Ctc, x)?;
+        Ok(self.hide(of_cpu(|cpu| cpu.ctc())?.forward(x, geometry)?))
+    }
+
+    fn backward(&self, grad: Operand, x: Operand, geometry: &CtcGeometry) -> Result<Storage> {
+        let (grad, x) = (self.read(grad)?, self.take(Family::Ctc, x)?);
+        Ok(self.hide(of_cpu(|cpu| cpu.ctc())?.backward(grad, x, geometry)?))
     }
 }
 

@@ -5,7 +5,7 @@ mod paths;
 
 use std::sync::Arc;
 
-use module_nn::functional::{CrossEntropyOptions, cross_entropy};
+use module_nn::functional::{CrossEntropyOptions, cross_entropy, ctc_loss};
 use module_nn::optim::{AdamWConfig, SGDConfig};
 use module_nn::prelude::*;
 use module_nn::{IndexMap, PaddingMode};
@@ -245,6 +245,33 @@ fn cross_entropy_refuses_targets_that_do_not_fit() {
     assert_error(
         cross_entropy(&zeros([2, 3]), &Tensor::from([0_i64, 1]), options),
         "cross_entropy: expected a weight [3], got shape [2]",
+    );
+}
+
+#[test]
+fn ctc_loss_refuses_log_probabilities_with_the_batch_first() {
+    let targets = Tensor::from([[1_i64], [2]]);
+    let loss = |shape: [usize; 3], times: &[usize]| {
+        ctc_loss(
+            &zeros(shape),
+            &targets,
+            times,
+            [1, 1],
+            &CTCLossConfig::new(),
+        )
+    };
+    assert_error(
+        loss([2, 5, 3], &[5, 4]),
+        "ctc_loss: expected log-probabilities [time, batch, labels] of 2 sequence(s), as many as input_lengths \
+         (`transpose(0, 1)` turns [batch, time, labels] into this), got shape [2, 5, 3]",
+    );
+    assert_error(
+        loss([5, 2, 3], &[5, 4, 3]),
+        "ctc_loss: expected input_lengths of shape [2], got shape [3]",
+    );
+    assert_error(
+        loss([5, 2, 3], &[5, 6]),
+        "ctc_loss: input_lengths = 6: must be between 0 and the 5 time step(s) of the input",
     );
 }
 

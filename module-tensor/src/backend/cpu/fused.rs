@@ -1,16 +1,18 @@
 //! The families of kernels that do several steps at once.
 
 use super::super::{
-    AttentionKernels, CrossEntropyKernels, NormKernels, RecurrentKernels, SoftmaxKernels,
+    AttentionKernels, CrossEntropyKernels, CtcKernels, NormKernels, RecurrentKernels,
+    SoftmaxKernels,
 };
 use super::backend::CpuBackend;
 use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
-    AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, NormGeometry,
-    NormGradients, NormInputs, Normalized, Operand, RecurrentGeometry, RecurrentGradients,
-    RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved, SoftmaxOp, Storage,
+    AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, CtcGeometry,
+    NormGeometry, NormGradients, NormInputs, Normalized, Operand, RecurrentGeometry,
+    RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved, SoftmaxOp,
+    Storage,
 };
-use super::{attention, cross_entropy, logsumexp, map, normalize, recurrent, softmax};
+use super::{attention, cross_entropy, ctc, logsumexp, map, normalize, recurrent, softmax};
 use crate::Result;
 use crate::layout::Layout;
 
@@ -105,6 +107,19 @@ impl CrossEntropyKernels for CpuBackend {
         let inputs = inputs.computed_in(geometry.compute)?;
         let slope = cross_entropy::cross_entropy_backward(&grad, &inputs, saved, geometry)?;
         rounded(slope, dtype)
+    }
+}
+
+impl CtcKernels for CpuBackend {
+    fn forward(&self, x: Operand, geometry: &CtcGeometry) -> Result<Storage> {
+        ctc::ctc(&x.computed_in(geometry.compute)?, geometry)
+    }
+
+    fn backward(&self, grad: Operand, x: Operand, geometry: &CtcGeometry) -> Result<Storage> {
+        let dtype = x.storage.dtype();
+        let grad = grad.computed_in(geometry.compute)?;
+        let x = x.computed_in(geometry.compute)?;
+        rounded(ctc::ctc_backward(&grad, &x, geometry)?, dtype)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Max pooling as passes along one dimension after the other. The last dimension comes first, which keeps the order
 //! in which the elements of a window meet.
 
+mod side_by_side;
+
+pub(super) use side_by_side::{SIDE_BY_SIDE, SideBySide};
+
 use super::aligned_vec::Workspace;
 use super::interleave::split_pairs;
 use super::max_lines::Line;
@@ -14,7 +18,7 @@ use super::regular_windows::RegularWindows;
 use super::simd::run_at_best_level;
 use crate::Result;
 
-/// The passes from a plane of the input to one of the output.
+/// The passes from a plane of the input to one of the output, or from several planes side by side.
 pub(super) struct Passes {
     passes: Vec<Pass>,
     /// The number of elements of the largest plane on the way.
@@ -22,7 +26,7 @@ pub(super) struct Passes {
     /// The most by which a maximum lies behind the start of its window.
     reach: usize,
     /// Where the windows of each row of the output start, and those of each column; the sum is a position in the
-    /// plane.
+    /// plane. Of planes side by side, where each window starts, and a zero for each plane.
     rows: Vec<usize>,
     columns: Vec<i64>,
 }

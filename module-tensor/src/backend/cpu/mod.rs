@@ -28,6 +28,7 @@ mod conv_windows;
 mod copy;
 mod count;
 mod cross_entropy;
+mod ctc;
 mod division;
 mod each;
 mod elementwise;
@@ -118,13 +119,13 @@ use super::dispatch;
 use super::unary::unary_ops;
 use super::{
     ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CodeOrder, CodedRows, CompareOp,
-    ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, Device, Element, FillRange,
-    GatherAlongGeometry, GatherDim, HostData, Int8Rows, LinearOp, NormGeometry, NormGradients,
-    NormInputs, NormOver, Normalized, Operand, Outside, PackedRuns, PoolDivisor, PoolGeometry,
-    PoolWindow, PoolWindows, Real, RecurrentGeometry, RecurrentGradients, RecurrentInputs,
-    RecurrentNeeds, RecurrentOp, RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode,
-    SampleGeometry, SampleOp, Saved, SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp,
-    UnfoldGeometry, UnfoldOp, UpdateFormula,
+    ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, CtcGeometry, Device, Element,
+    FillRange, GatherAlongGeometry, GatherDim, HostData, Int8Rows, LinearOp, NormGeometry,
+    NormGradients, NormInputs, NormOver, Normalized, Operand, Outside, PackedRuns, PoolDivisor,
+    PoolGeometry, PoolWindow, PoolWindows, Real, RecurrentGeometry, RecurrentGradients,
+    RecurrentInputs, RecurrentNeeds, RecurrentOp, RecurrentStates, ReduceOp, ResampleGeometry,
+    ResampleMode, SampleGeometry, SampleOp, Saved, SharedBytes, SoftmaxOp, Storage, StorageData,
+    UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
 };
 use crate::simd;
 use memory::{check_allocatable, scratch};

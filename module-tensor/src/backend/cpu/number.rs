@@ -7,6 +7,7 @@ use super::Element;
 use super::fmod;
 use super::gemm::{Matrix, MatrixMut, multiply};
 use super::narrow::Widened;
+use super::simd::Transpose;
 use crate::{Complex, F8E4M3, F8E5M2, Scalar};
 
 /// Elements of one number.
@@ -103,7 +104,7 @@ impl Convert for i64 {
 }
 
 /// The types in which the CPU computes; half precision goes through `f32`.
-pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar {
+pub(super) trait Number: Convert + Widened + PartialOrd + LinalgScalar + Transpose {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;

@@ -9,7 +9,7 @@ use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::map::{self, FloatKernel, run_float};
 use super::max_loops::Offset;
-use super::max_passes::Passes;
+use super::max_passes::{Passes, SIDE_BY_SIDE, SideBySide};
 use super::memory::scratch;
 use super::number::Number;
 use super::pool_windows::{self, Windows};
@@ -62,6 +62,8 @@ fn narrowed(maxima: Storage, dtype: DType) -> Result<Storage> {
 
 struct MaxPool {
     passes: Passes,
+    /// Those of small planes, side by side.
+    side_by_side: Option<Passes>,
     /// The number of planes, and those of their elements before and after.
     planes: usize,
     input: usize,
@@ -83,11 +85,16 @@ impl MaxPool {
             }
         }
         let [depths, heights, widths] = three;
+        let planes = count(&geometry.output, 0..2);
+        let input = count(&geometry.input, 2..geometry.input.rank());
+        let output = count(&geometry.output, 2..geometry.output.rank());
+        let small = planes >= SIDE_BY_SIDE && input.max(output) <= SMALL;
         Ok(Self {
             passes: Passes::new(depths, heights, widths),
-            planes: count(&geometry.output, 0..2),
-            input: count(&geometry.input, 2..geometry.input.rank()),
-            output: count(&geometry.output, 2..geometry.output.rank()),
+            side_by_side: small.then(|| Passes::side_by_side(depths, heights, widths)),
+            planes,
+            input,
+            output,
         })
     }
 
@@ -107,8 +114,21 @@ impl MaxPool {
         );
         let plane_ns = self.input / 2 + self.output;
         parallel_for(self.planes, plane_ns, out, &|planes, mut out| {
+            let mut done = 0;
+            if let Some(passes) = &self.side_by_side {
+                let mut small = SideBySide::<T, O>::new(passes)?;
+                while planes.len() - done >= SIDE_BY_SIDE {
+                    let (first, count) = (planes.start + done, SIDE_BY_SIDE);
+                    let values = &values[first * self.input..][..count * self.input];
+                    let maxima = &mut out.0.0[done * self.output..][..count * self.output];
+                    let positions = &mut out.1.0[done * places_of_plane..];
+                    let positions = &mut positions[..count * places_of_plane];
+                    small.run(values, maxima, positions);
+                    done += SIDE_BY_SIDE;
+                }
+            }
             let mut scratch = self.passes.scratch::<T, O>()?;
-            for (i, plane) in planes.enumerate() {
+            for (i, plane) in planes.enumerate().skip(done) {
                 let plane = &values[plane * self.input..][..self.input];
                 let (maxima, positions) = (out.0.at(i), out.1.at(i));
                 self.passes.run(plane, &mut scratch, maxima, positions);
@@ -118,6 +138,9 @@ impl MaxPool {
         Ok((CpuStorage::wrap(maxima), positions))
     }
 }
+
+/// Planes of at most so many elements are processed side by side.
+const SMALL: usize = 256;
 
 /// The number of elements along some dimensions, or 0 if there is none in the whole shape.
 fn count(shape: &Shape, dims: Range<usize>) -> usize {

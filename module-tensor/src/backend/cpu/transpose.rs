@@ -1,13 +1,12 @@
 //! Lines of memory as columns, and columns as lines.
 
-use super::float::Float;
-use super::simd::Level;
+use super::simd::{Level, Transpose};
 
 /// The lines that are transposed together.
 const TOGETHER: usize = 16;
 
 /// Writes lines of one length as columns of `out`, whose lines have `pitch` elements.
-pub(super) fn columns_of_lines<'a, T: Float + 'a>(
+pub(super) fn columns_of_lines<'a, T: Transpose + 'a>(
     lines: impl IntoIterator<Item = &'a [T]>,
     out: &mut [T],
     pitch: usize,
@@ -34,7 +33,7 @@ pub(super) fn columns_of_lines<'a, T: Float + 'a>(
 }
 
 /// Writes the first columns of `x`, whose lines have `pitch` elements, one after the other, as many as fill `out`.
-pub(super) fn lines_of_columns<T: Float>(x: &[T], pitch: usize, out: &mut [T]) {
+pub(super) fn lines_of_columns<T: Transpose>(x: &[T], pitch: usize, out: &mut [T]) {
     let height = x.len() / pitch;
     let count = out.len() / height;
     columns_of_lines(

@@ -1,10 +1,10 @@
 //! Losses of logits and of distances, embeddings and sums of rows by index.
 
-use module_nn::functional::{Reduction, binary_cross_entropy_with_logits, mse_loss};
-use module_nn::{CrossEntropyOptions, DType, Tensor};
+use module_nn::functional::{Reduction, binary_cross_entropy_with_logits, ctc_loss, mse_loss};
+use module_nn::{CTCLossConfig, CrossEntropyOptions, DType, Tensor};
 
-use super::case::{Case, draw};
-use super::tape::formula;
+use super::case::{Case, Element, draw};
+use super::tape::{Tape, Var, formula};
 use super::terms::{Bound, Weighted, linear};
 
 /// A class for each row, in no order.
@@ -85,6 +85,72 @@ fn binary(count: usize) -> Case {
     Case::new(name, vec![draw(&[count], 5)], operation, reference)
 }
 
+/// Sequences of some time steps, with targets of some lengths: the blank is label 0.
+fn ctc(labels: usize, sequences: &[(usize, usize)]) -> Case {
+    let (times, lengths): (Vec<_>, Vec<_>) = sequences.iter().copied().unzip();
+    let (time, batch) = (times.iter().max().copied().unwrap_or(0), times.len());
+    let targets = lengths.iter().map(|&length| indices(length, labels - 1));
+    let targets: Vec<Vec<_>> = targets
+        .map(|target| target.iter().map(|label| label + 1).collect())
+        .collect();
+    let given = index_tensor(&targets.concat());
+    let of_steps = times.clone();
+    let steps = formula(
+        0.0,
+        0,
+        Box::new(move |tape, x| {
+            let at = |step, sequence, label| x[0][(step * batch + sequence) * labels + label];
+            let sequences = of_steps.iter().zip(&targets).enumerate();
+            let loss = |(sequence, (&time, target)): (usize, (&usize, &Vec<usize>))| {
+                ctc_of(tape, time, target, |step, label| at(step, sequence, label))
+            };
+            sequences.map(loss).collect()
+        }),
+    );
+    // Everything is computed in `f64`, and rounded once.
+    let once = |element: Element| Element::near(element.value, element.value, 0.501);
+    let reference = move |operands: &[Vec<f64>], grad: &[f64]| {
+        let results = steps(operands, grad).into_iter();
+        results
+            .map(|elements| elements.into_iter().map(once).collect())
+            .collect()
+    };
+    let operation = move |x: &[Tensor]| {
+        let options = CTCLossConfig::new().reduction(Reduction::None);
+        ctc_loss(&x[0], &given, &times[..], &lengths[..], &options)
+    };
+    let operands = vec![draw(&[time, batch, labels], 8).mul(3.0).unwrap()];
+    let name = format!("ctc_loss {labels} labels, {sequences:?}");
+    Case::new(name, operands, operation, Box::new(reference))
+}
+
+/// The loss of one sequence that can give its target.
+fn ctc_of<'t>(
+    tape: &'t Tape,
+    time: usize,
+    target: &[usize],
+    x: impl Fn(usize, usize) -> Var<'t>,
+) -> Var<'t> {
+    let states: Vec<usize> = target.iter().flat_map(|&label| [0, label]).collect();
+    let states: Vec<usize> = states.into_iter().chain([0]).collect();
+    let mut paths: Vec<Option<Var<'t>>> = vec![None; states.len()];
+    for step in 0..time {
+        let next = states.iter().enumerate().map(|(state, &label)| {
+            let emitted = x(step, label);
+            if step == 0 {
+                return (state < 2).then_some(emitted);
+            }
+            let skips = state > 1 && label != 0 && label != states[state - 2];
+            let first = state.saturating_sub(if skips { 2 } else { 1 });
+            let before: Vec<_> = paths[first..=state].iter().filter_map(|x| *x).collect();
+            (!before.is_empty()).then(|| tape.logsumexp(&before) + emitted)
+        });
+        paths = next.collect();
+    }
+    let ends: Vec<_> = paths.iter().rev().take(2).filter_map(|x| *x).collect();
+    tape.number(0.0) - tape.logsumexp(&ends)
+}
+
 fn embedding([count, width, rows]: [usize; 3]) -> Case {
     let chosen = indices(rows, count);
     let given = index_tensor(&chosen);
@@ -125,6 +191,8 @@ pub(crate) fn cases() -> Vec<Case> {
     for count in [1, 17, 1025, 131_085] {
         cases.extend([squares(count), binary(count)]);
     }
+    let long = [(90, 33), (71, 15), (90, 16), (40, 17), (90, 0), (12, 6)];
+    cases.extend([ctc(2, &[(1, 1)]), ctc(3, &[(5, 2), (1, 0)]), ctc(9, &long)]);
     for sizes in [[3, 1, 5], [7, 17, 33], [1000, 31, 1025], [17, 1025, 1025]] {
         cases.extend([embedding(sizes), index_add(sizes)]);
     }

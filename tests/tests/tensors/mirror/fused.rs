@@ -2,6 +2,7 @@
 
 use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use module_mirror::{Family, Mirror, mirror};
+use module_nn::functional::{Reduction, ctc_loss};
 use module_nn::prelude::*;
 use module_nn::{AttentionOptions, BackwardOptions, CrossEntropyOptions};
 
@@ -20,6 +21,8 @@ fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec
         let (normal, of_mean, of_var) = x.batch_norm_train(weight, bias, 1e-5)?;
         let target = Tensor::from([[0_i64, 5, 2, 1], [3, 3, 4, 0]]).to_device(device)?;
         let options = CrossEntropyOptions::new().weight(&var).label_smoothing(0.1);
+        let labels = Tensor::from([1_i64, 2, 3, 1, 2, 3]).to_device(device)?;
+        let unreduced = CTCLossConfig::new().reduction(Reduction::None);
         let mut outputs = vec![
             x.layer_norm([4], Some(&last), Some(&last), 1e-5)?,
             x.batch_norm(&mean, &var, weight, bias, 1e-5)?,
@@ -28,6 +31,7 @@ fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec
             of_var,
             x.cross_entropy(&target, options)?,
             x.logsumexp(1)?,
+            ctc_loss(&x, &labels, [2, 1, 2, 2, 0, 1], [1; 6], &unreduced)?,
             x.scaled_dot_product_attention(&x, &x, AttentionOptions::default())?,
         ];
         let mut inputs = vec![x, channels, last];
@@ -80,6 +84,7 @@ fn fused_kernels_are_given_half_precision_and_their_own_memory() -> Result<()> {
             Family::Softmax,
             Family::Norm,
             Family::CrossEntropy,
+            Family::Ctc,
             Family::Attention,
             Family::Recurrent,
         ];

@@ -184,15 +184,39 @@ fn all_windows_along_a_line() {
     }
 }
 
-#[test]
-fn windows_over_two_and_three_dimensions() {
-    let (few, many) = ([1, 2, 3, 7, 8], [4, 15, 16, 20, 33]);
+/// Windows of a dimension, others at each call.
+fn picks() -> impl FnMut(usize) -> (usize, (PoolWindow, usize)) {
     let mut seed = 0;
-    let mut pick = |size: usize| {
+    move |size| {
         let all = windows(size);
         seed += 7;
         (size, all[seed * seed % all.len()])
-    };
+    }
+}
+
+#[test]
+fn small_planes_side_by_side() {
+    let mut pick = picks();
+    for planes in [15, 16, 35] {
+        for (height, width) in [(1, 9), (2, 2), (3, 5), (7, 7), (8, 13), (16, 16)] {
+            for _ in 0..4 {
+                check(&geometry(planes, &[pick(height), pick(width)]));
+                check(&geometry(planes, &[pick(2), pick(height), pick(width)]));
+            }
+        }
+        check(&geometry(planes, &[pick(30)]));
+        check(&PoolGeometry {
+            input: [1, planes, 5, 6].into(),
+            output: [1, planes, 2, 9].into(),
+            windows: PoolWindows::Adaptive,
+        });
+    }
+}
+
+#[test]
+fn windows_over_two_and_three_dimensions() {
+    let (few, many) = ([1, 2, 3, 7, 8], [4, 15, 16, 20, 33]);
+    let mut pick = picks();
     for height in few {
         for width in many {
             for _ in 0..6 {

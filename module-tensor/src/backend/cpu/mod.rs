@@ -91,6 +91,8 @@ mod strided_lines;
 mod sum_columns;
 mod sum_loops;
 mod sum_passes;
+#[cfg(test)]
+mod test_operands;
 #[cfg(feature = "threads")]
 mod thread_pool;
 mod threads;

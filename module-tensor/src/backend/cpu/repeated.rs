@@ -120,35 +120,22 @@ pub(super) fn each_line<T: Element>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BinaryOp, CpuStorage, elements_of, elementwise};
+    use super::super::test_operands::strided;
+    use super::super::{BinaryOp, elements_of, elementwise};
     use super::{Operand, are_lines_and_numbers};
     use crate::backend::cpu::joined_runs::BLOCK;
     use crate::layout::{Layout, Shape};
     use crate::set_num_threads;
 
-    /// Numbers behind three others, some of them NaN, infinite or zeros of both signs, and those that a layout shows.
+    /// Numbers, some of them NaN, infinite or zeros of both signs, and those that a layout shows.
     fn operand(sizes: [usize; 3], strides: [usize; 3]) -> (Operand, Vec<f32>) {
-        let mut at = Vec::new();
-        for i in 0..sizes[0] {
-            for j in 0..sizes[1] {
-                let start = 3 + i * strides[0] + j * strides[1];
-                at.extend((0..sizes[2]).map(|k| start + k * strides[2]));
-            }
-        }
-        let len = at.iter().max().map_or(0, |last| last + 1);
-        let number = |i: usize| match i % 61 {
+        strided(sizes, strides, |i| match i % 61 {
             7 => f32::NAN,
             11 => f32::INFINITY,
             17 => -0.0,
             23 => 0.0,
             other => other as f32 / 7.0 - 3.0,
-        };
-        let memory: Vec<f32> = (0..len).map(number).collect();
-        let values = at.iter().map(|&at| memory[at]).collect();
-        let shape = Shape::from(&sizes[..]);
-        let layout = Layout::within(shape, &strides, 3, len).unwrap();
-        let storage = CpuStorage::wrap(memory);
-        (Operand { storage, layout }, values)
+        })
     }
 
     type Operation = (BinaryOp, fn(f32, f32) -> f32);

@@ -153,26 +153,14 @@ fn compute<T: Element, const W: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BinaryOp, CpuStorage, elements_of, elementwise};
+    use super::super::test_operands::strided;
+    use super::super::{BinaryOp, elements_of, elementwise};
     use super::{Operand, are_short_lines};
-    use crate::layout::{Layout, Shape};
     use crate::set_num_threads;
 
-    /// Numbers behind three others, and those that a layout shows.
+    /// Numbers, and those that a layout shows.
     fn operand(sizes: [usize; 3], strides: [usize; 3]) -> (Operand, Vec<f32>) {
-        let mut at = Vec::new();
-        for i in 0..sizes[0] {
-            for j in 0..sizes[1] {
-                let start = 3 + i * strides[0] + j * strides[1];
-                at.extend((0..sizes[2]).map(|k| start + k * strides[2]));
-            }
-        }
-        let len = at.iter().max().map_or(0, |last| last + 1);
-        let memory: Vec<f32> = (0..len).map(|i| (i % 61) as f32 / 7.0 - 3.0).collect();
-        let values = at.iter().map(|&at| memory[at]).collect();
-        let layout = Layout::within(Shape::from(&sizes[..]), &strides, 3, len).unwrap();
-        let storage = CpuStorage::wrap(memory);
-        (Operand { storage, layout }, values)
+        strided(sizes, strides, |i| (i % 61) as f32 / 7.0 - 3.0)
     }
 
     type Operation = (BinaryOp, fn(f32, f32) -> f32);

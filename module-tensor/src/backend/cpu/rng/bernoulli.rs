@@ -1,5 +1,7 @@
 use super::float::sealed::{Float, Wide};
+use super::mt19937::join;
 use super::{CpuGenerator, RandomFloat, RngError};
+use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 
 /// The number of uniforms that are drawn at a time on the stack.
@@ -108,14 +110,50 @@ impl CpuGenerator {
 
     /// Fills `out` with `yes` with probability `p` and with `no` otherwise.
     fn choose<T: Copy>(&mut self, out: &mut [T], p: f64, yes: T, no: T) {
+        // A uniform is an integer times 2^-53. Both products with powers of two are exact, and integers are compared faster.
+        let below = (p * (1_u64 << BITS) as f64).ceil() as u64;
         let mut words = [[0; 2]; BLOCK];
-        for chunk in out.chunks_mut(BLOCK) {
-            if let Some(words) = words.get_mut(..chunk.len()) {
-                f64::fill_words(&mut self.engine, words);
-            }
-            for (slot, &words) in zip_mut(chunk, &words) {
-                *slot = if f64::unit(words) < p { yes } else { no };
-            }
+        for out in out.chunks_mut(BLOCK) {
+            let Some(words) = words.get_mut(..out.len()) else {
+                continue;
+            };
+            f64::fill_words(&mut self.engine, words);
+            run_at_best_level(Choose {
+                words,
+                out,
+                below,
+                yes,
+                no,
+            });
+        }
+    }
+}
+
+/// The bits of a uniform in `f64`.
+const BITS: u32 = 53;
+
+/// Chooses `yes` where the uniform of two words is less than `below`, times 2^-53.
+struct Choose<'a, T> {
+    words: &'a [[u32; 2]],
+    out: &'a mut [T],
+    below: u64,
+    yes: T,
+    no: T,
+}
+
+impl<T: Copy> Loop for Choose<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (slot, &words) in zip_mut(self.out, self.words) {
+            let uniform = join(words) & ((1 << BITS) - 1);
+            *slot = if uniform < self.below {
+                self.yes
+            } else {
+                self.no
+            };
         }
     }
 }

@@ -16,8 +16,20 @@ pub(crate) type BuildStep = fn(Device) -> Result<Step>;
 /// Their names, and the functions that build them.
 pub(crate) const STEPS: [(&str, BuildStep); 3] = [
     ("digits network, 8 channels, 32 images", digits),
-    ("GPT-2 with one block, 2 × 16 tokens", gpt2_block),
-    ("ResNet-18, 2 images of 32 × 32", resnet_18),
+    ("GPT-2 with one block, 2 × 16 tokens", |device| {
+        let small = GPT2Config {
+            vocab_size: 100,
+            n_positions: 32,
+            n_embd: 64,
+            n_layer: 1,
+            n_head: 4,
+            ..GPT2Config::default()
+        };
+        gpt2(device, small, [2, 16])
+    }),
+    ("ResNet-18, 2 images of 32 × 32", |device| {
+        resnet_18(device, [2, 32])
+    }),
 ];
 
 /// Moves the parameters by the gradient of a loss, which it returns.
@@ -46,22 +58,19 @@ fn digits(device: Device) -> Result<Step> {
     }))
 }
 
-fn gpt2_block(device: Device) -> Result<Step> {
-    let config = GPT2Config {
-        vocab_size: 100,
-        n_positions: 32,
-        n_embd: 64,
-        n_layer: 1,
-        n_head: 4,
-        ..GPT2Config::default()
-    };
+/// A step of a model that continues texts, with so many texts of so many tokens.
+pub(crate) fn gpt2(
+    device: Device,
+    config: GPT2Config,
+    [texts, length]: [usize; 2],
+) -> Result<Step> {
     manual_seed(0);
     let model = GPT2::new(&config)?;
     model.to_device(&device)?;
     model.train();
     let mut optimizer = AdamW::new(&model, 1e-3)?;
-    let ids = Tensor::randint(0, 100, [2, 17], ())?.to_device(&device)?;
-    let (inputs, targets) = (ids.narrow(1, 0..16)?, ids.narrow(1, 1..17)?);
+    let ids = Tensor::randint(0, 100, [texts, length + 1], ())?.to_device(&device)?;
+    let (inputs, targets) = (ids.narrow(1, 0..length)?, ids.narrow(1, 1..length + 1)?);
     let criterion = CrossEntropyLoss::new();
     Ok(Box::new(move || {
         with_default_device(device, || {
@@ -72,7 +81,8 @@ fn gpt2_block(device: Device) -> Result<Step> {
     }))
 }
 
-fn resnet_18(device: Device) -> Result<Step> {
+/// A step with so many images of so many pixels a side.
+pub(crate) fn resnet_18(device: Device, [images, size]: [usize; 2]) -> Result<Step> {
     let config: ResNetConfig = serde_json::from_value(serde_json::json!({
         "architecture": "resnet18",
         "num_classes": 10,
@@ -83,8 +93,8 @@ fn resnet_18(device: Device) -> Result<Step> {
     model.to_device(&device)?;
     model.train();
     let mut optimizer = SGDConfig::new(0.01).momentum(0.9).build(&model)?;
-    let images = Tensor::randn([2, 3, 32, 32], (DType::F32, device))?;
-    let labels = Tensor::from([3_i64, 7]).to_device(&device)?;
+    let labels = Tensor::randint(0, 10, [images], ())?.to_device(&device)?;
+    let images = Tensor::randn([images, 3, size, size], (DType::F32, device))?;
     let criterion = CrossEntropyLoss::new();
     Ok(Box::new(move || {
         let loss = criterion.loss(&model.call(images.clone())?, &labels)?;

@@ -6,7 +6,7 @@ use module_tensor::backend::{
     PoolDivisor, PoolGeometry, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SharedBytes,
     SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels,
 };
-use module_tensor::{DType, Layout, Result, Scalar};
+use module_tensor::{DType, Layout, Result, Scalar, Tensor};
 
 use crate::gpu::{Gpu, KIND};
 use crate::kernels::Scatter;
@@ -26,10 +26,17 @@ impl Backend for Gpu {
 
     fn empty_cache(&self) {
         self.pool.empty();
+        self.staging.empty();
     }
 
     fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
-        self.copy_packed(x)
+        if let Some(packed) = self.copy_packed(x)? {
+            return Ok(Some(packed));
+        }
+        // Elements in the memory of the host are copied once.
+        let x = Tensor::from_storage(x.storage.clone(), x.layout.clone());
+        let bytes = x.as_le_bytes();
+        bytes.map(|bytes| self.send(x.dtype(), bytes)).transpose()
     }
 
     fn upload(&self, data: HostData) -> Result<Storage> {

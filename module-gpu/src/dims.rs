@@ -70,7 +70,7 @@ impl Dims {
     }
 
     /// Whether an operand has its elements one after another.
-    fn is_contiguous(&self, operand: usize) -> bool {
+    pub(crate) fn is_contiguous(&self, operand: usize) -> bool {
         match self.operands[operand].steps.as_slice() {
             [] => true,
             [step] => *step == 1,

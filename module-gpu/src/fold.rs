@@ -10,15 +10,22 @@ use crate::pool::Memory;
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
 
-/// Up to this many values, one invocation combines all of an element; beyond, a workgroup does.
+/// Up to this many values, one invocation combines all of an element; beyond, a workgroup does, or several invocations do.
 const FEW: usize = 32;
 
-/// So many elements keep the device busy with one invocation for each, if each combines at most [`SOME`] values.
-const MANY: usize = 8192;
-const SOME: usize = 1024;
+/// From this many elements on, an invocation for each reads values side by side with its neighbors, if those of an element do
+/// not lie side by side. There are up to [`COLUMN_PARTS`] invocations for an element, until there are [`INVOCATIONS`], and each
+/// combines at least [`COLUMN_PART`] values.
+const COLUMNS: usize = 64;
+const COLUMN_PARTS: usize = 64;
+const COLUMN_PART: usize = 16;
+const INVOCATIONS: usize = 1 << 17;
 
-/// Beyond this many values of an element, they are combined in parts first.
-const PART: usize = 16384;
+/// Beyond this many values of an element, they are combined in parts of at least [`PART`] values first, if there are fewer
+/// workgroups than [`GROUPS`] otherwise.
+const MOST: usize = 8192;
+const PART: usize = 1024;
+const GROUPS: usize = 4096;
 
 /// A kernel that combines `count` values to each element of the result.
 pub(crate) struct Fold<'a> {
@@ -29,6 +36,9 @@ pub(crate) struct Fold<'a> {
     pub(crate) dtype: DType,
     pub(crate) numel: usize,
     pub(crate) count: usize,
+    /// Whether the values of an element lie side by side in memory, and not those of neighboring elements. It changes the speed
+    /// only.
+    pub(crate) adjacent_values: bool,
     /// Parameters from number [`FOLD_FIRST`] on.
     pub(crate) parameters: Vec<u32>,
     /// The type of the values, and the dtype in which intermediate ones are kept.
@@ -45,21 +55,27 @@ pub(crate) const FOLD_FIRST: usize = FIRST + 2;
 impl Gpu {
     /// The result of a kernel.
     pub(crate) fn fold(&self, fold: Fold<'_>) -> Result<Storage> {
-        let few = fold.count <= FEW || fold.numel >= MANY && fold.count <= SOME;
-        if few || fold.numel == 0 {
-            return self.fold_alone(fold);
-        }
-        if fold.count > PART && fold.numel < 256 {
-            return self.fold_in_parts(fold);
-        }
         let count = fold.count;
+        if count <= FEW || fold.numel == 0 {
+            return self.fold_alone(fold, count);
+        }
+        if !fold.adjacent_values && fold.numel >= COLUMNS {
+            let parts = (INVOCATIONS / fold.numel).min(count / COLUMN_PART);
+            return match parts.min(COLUMN_PARTS) {
+                0 | 1 => self.fold_alone(fold, count),
+                parts => self.fold_in_parts(fold, parts),
+            };
+        }
+        let parts = (GROUPS / fold.numel).min(count / PART);
+        if count > MOST && parts >= 4 {
+            return self.fold_in_parts(fold, parts);
+        }
         self.fold_together(fold, count)
     }
 
-    /// One invocation for each element.
-    fn fold_alone(&self, fold: Fold<'_>) -> Result<Storage> {
-        let count = word(fold.op, fold.count)?;
-        let mut parameters = vec![count, count];
+    /// One invocation for each element; `all` is the number of values of which those of the fold are combined.
+    fn fold_alone(&self, fold: Fold<'_>, all: usize) -> Result<Storage> {
+        let mut parameters = vec![word(fold.op, fold.count)?, word(fold.op, all)?];
         parameters.extend(fold.parameters);
         let value = fold.value;
         let code = || {
@@ -93,7 +109,7 @@ fn element(o: u32) -> {} {{
         })
     }
 
-    /// A workgroup for each word of the result; `all` is the number of values of which those of the fold are combined.
+    /// A workgroup for each word of the result.
     fn fold_together(&self, fold: Fold<'_>, all: usize) -> Result<Storage> {
         let to = self.allocate(fold.numel, fold.dtype)?;
         let mut parameters = vec![
@@ -129,13 +145,17 @@ fn element(o: u32) -> {} {{
         Ok(Storage::new(to))
     }
 
-    /// Parts of the values first, then what they were combined to.
-    fn fold_in_parts(&self, fold: Fold<'_>) -> Result<Storage> {
-        let parts = fold.count.div_ceil(PART / 4);
+    /// Parts of the values first, then what they were combined to. What lies side by side in the operands does so in between.
+    fn fold_in_parts(&self, fold: Fold<'_>, parts: usize) -> Result<Storage> {
+        let adjacent_values = fold.adjacent_values;
+        let combine = |part: Fold<'_>, all| match adjacent_values {
+            true => self.fold_together(part, all),
+            false => self.fold_alone(part, all),
+        };
         let each = fold.count.div_ceil(parts);
         let Some(kept) = Elem::of(fold.kept) else {
             let count = fold.count;
-            return self.fold_together(fold, count);
+            return combine(fold, count);
         };
         let mut parameters = fold.parameters.clone();
         let first = FOLD_FIRST + parameters.len();
@@ -143,7 +163,22 @@ fn element(o: u32) -> {} {{
             word(fold.op, parts)?,
             word(fold.op, each)?,
             word(fold.op, fold.count)?,
+            word(fold.op, fold.numel)?,
         ]);
+        let [of_parts, numel] = [format!("${first}"), format!("${}", first + 3)];
+        // The part and the element that `o` stands for, and where element `o` of part `j` is.
+        let (part, element, place) = match adjacent_values {
+            true => (
+                format!("o % {of_parts}"),
+                format!("o / {of_parts}"),
+                format!("o * {of_parts} + j"),
+            ),
+            false => (
+                format!("o / {numel}"),
+                format!("o % {numel}"),
+                format!("j * {numel} + o"),
+            ),
+        };
         let value = fold.value;
         let code = || {
             let whole = (fold.code)()
@@ -152,9 +187,9 @@ fn element(o: u32) -> {} {{
             format!(
                 "{whole}
 fn value(o: u32, j: u32) -> {value} {{
-    let at = (o % ${first}) * ${each} + j;
+    let at = ({part}) * ${each} + j;
     if at >= ${count} {{ return start(); }}
-    return whole_value(o / ${first}, at);
+    return whole_value({element}, at);
 }}
 fn finish(o: u32, x: {value}) -> {value} {{ return x; }}
 ",
@@ -164,18 +199,19 @@ fn finish(o: u32, x: {value}) -> {value} {{ return x; }}
         };
         let partial = Fold {
             op: fold.op,
-            key: format!("parts {first} {}", fold.key),
+            key: format!("parts {first} {adjacent_values} {}", fold.key),
             reads: fold.reads,
             out: kept,
             dtype: fold.kept,
             numel: fold.numel * parts,
             count: each,
-            parameters,
+            adjacent_values,
+            parameters: parameters.clone(),
             value,
             kept: fold.kept,
             code: &code,
         };
-        let partial = self.fold_together(partial, fold.count)?;
+        let partial = combine(partial, fold.count)?;
         let layout = Layout::contiguous((fold.numel * parts).into());
         let partial = module_tensor::backend::Operand {
             storage: partial,
@@ -184,33 +220,32 @@ fn finish(o: u32, x: {value}) -> {value} {{ return x; }}
         let data = self.data(fold.op, &partial)?;
         let mut reads = vec![(data, kept)];
         reads.extend(fold.reads);
-        let mut parameters = fold.parameters;
-        parameters.push(word(fold.op, parts)?);
         let code = || {
             // The code reads its operands by name; the partial results come after them.
             let whole = (fold.code)().replace("fn value(", "fn whole_value(");
             let name = crate::map::NAMES[fold.reads.len()];
             format!(
                 "{whole}
-fn value(o: u32, j: u32) -> {value} {{ return {name}(o * ${first} + j); }}
+fn value(o: u32, j: u32) -> {value} {{ return {name}({place}); }}
 "
             )
         };
         reads.rotate_left(1);
         let joined = Fold {
             op: fold.op,
-            key: format!("joined {first} {}", fold.key),
+            key: format!("joined {first} {adjacent_values} {}", fold.key),
             reads: &reads,
             out: fold.out,
             dtype: fold.dtype,
             numel: fold.numel,
             count: parts,
+            adjacent_values,
             parameters,
             value,
             kept: fold.kept,
             code: &code,
         };
-        self.fold_together(joined, fold.count)
+        combine(joined, fold.count)
     }
 }
 
@@ -243,11 +278,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }}
         partial[local] = sum;
         workgroupBarrier();
+        // In pairs, which rounds less than one after another.
+        for (var width = {GROUP}u / 2u; width > 0u; width = width / 2u) {{
+            if local < width {{ partial[local] = join(partial[local], partial[local + width]); }}
+            workgroupBarrier();
+        }}
         if local == 0u && is_inside {{
-            // In pairs, which rounds less than one after another.
-            for (var width = {GROUP}u / 2u; width > 0u; width = width / 2u) {{
-                for (var i = 0u; i < width; i++) {{ partial[i] = join(partial[i], partial[i + width]); }}
-            }}
             sum = partial[0];
             {write}
         }}

@@ -10,6 +10,7 @@ use crate::index_checks::{self, CLEAR, IndexChecks};
 use crate::pipelines::{Pipeline, Pipelines, Signature};
 use crate::pool::{Memory, Pool};
 use crate::recorder::Recorder;
+use crate::staging::Staging;
 use crate::stats::{Counters, Stats, add};
 use crate::storage::GpuStorage;
 use crate::wait::wait_for;
@@ -37,12 +38,16 @@ pub struct Gpu {
     device: OnceLock<Device>,
     pub(crate) wgpu: wgpu::Device,
     pub(crate) pool: Arc<Pool>,
+    pub(crate) staging: Staging,
     pub(crate) pipelines: Pipelines,
     recorder: Mutex<Recorder>,
     pub(crate) failures: Arc<Failures>,
     pub(crate) index_checks: IndexChecks,
     pub(crate) counters: Counters,
 }
+
+/// The bytes of memory that are kept for reuse at most, on a processor that shares the memory of the system.
+const KEPT: u64 = 512 << 20;
 
 /// A kernel to launch.
 pub(crate) struct Launch<'a> {
@@ -88,16 +93,30 @@ impl Gpu {
                 kept.keep(&format!("the device was lost: {message}"));
             }
         });
-        let pool = Arc::new(Pool::new(device.clone(), about.max_storage_bytes));
+        // A processor with memory of its own keeps all that it was given, as asking the driver for memory takes milliseconds.
+        let most_kept = match adapter.get_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => u64::MAX,
+            _ => KEPT,
+        };
+        let pool = Pool::new(device.clone(), about.max_storage_bytes, most_kept);
+        let pool = Arc::new(pool);
         let index_checks =
             IndexChecks::new(&pool).ok_or_else(|| memory_error(index, index_checks::BYTES))?;
         queue.write_buffer(index_checks.memory.buffer(), 0, &CLEAR);
+        let staging = Staging::default();
+        let recorder = Recorder::new(
+            device.clone(),
+            queue,
+            staging.clone(),
+            Arc::clone(&failures),
+        );
         Ok(Self {
             about,
             device: OnceLock::new(),
             pool,
             pipelines: Pipelines::new(device.clone()),
-            recorder: Mutex::new(Recorder::new(device.clone(), queue, Arc::clone(&failures))),
+            staging,
+            recorder: Mutex::new(recorder),
             wgpu: device,
             failures,
             index_checks,
@@ -176,7 +195,15 @@ impl Gpu {
     /// New memory for this many elements.
     pub(crate) fn allocate(&self, numel: usize, dtype: DType) -> Result<GpuStorage> {
         let bytes = numel.checked_mul(dtype.size_in_bytes());
-        let taken = bytes.and_then(|bytes| self.pool.take(bytes as u64));
+        let take = || bytes.and_then(|bytes| self.pool.take(bytes as u64));
+        let taken = take().or_else(|| {
+            // What is kept may be all that there is; the driver has it back when the work that used it is done.
+            self.recorder().submit(&self.counters);
+            self.pool.empty();
+            self.staging.empty();
+            let _ = self.wgpu.poll(wgpu::PollType::wait_indefinitely());
+            take()
+        });
         let index = self.about.index;
         let memory = taken.ok_or_else(|| memory_error(index, bytes.unwrap_or(usize::MAX)))?;
         let device = self.device();

@@ -39,10 +39,13 @@ mod pipelines;
 mod pool;
 mod product;
 mod recorder;
+mod spread;
+mod staging;
 mod stats;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod transfer;
 mod wait;
 

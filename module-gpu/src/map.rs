@@ -7,7 +7,7 @@ use crate::elem::Elem;
 use crate::gpu::{Gpu, Launch, word};
 use crate::index_checks::CHECKED;
 use crate::pool::Memory;
-use crate::recorder::MAX_GROUPS;
+use crate::spread::Spread;
 use crate::storage::GpuStorage;
 
 /// Invocations of a workgroup.
@@ -54,13 +54,16 @@ impl Gpu {
         let mut writes = vec![&to.memory];
         writes.extend(is_checked.then_some(&self.index_checks.memory));
         let is_small = is_small(map.reads, map.numel);
-        let key = typed_key(map.key, map.out, map.reads, is_small);
-        let words = map.numel.div_ceil(map.out.per_word()) as u64;
+        let mut key = typed_key(map.key, map.out, map.reads, is_small);
+        let words = map.numel.div_ceil(map.out.per_word());
+        let spread = Spread::new(words);
+        key.push_str(spread.key());
         let source = || {
             let reads: Vec<Elem> = map.reads.iter().map(|&(_, elem)| elem).collect();
             let mut source = declarations(&reads, map.out, is_checked, is_small);
             source.push_str(&(map.code)());
-            source.push_str(&main(map.out));
+            source.push_str(&visit(map.out));
+            source.push_str(&spread.entry());
             source
         };
         self.launch(Launch {
@@ -69,7 +72,7 @@ impl Gpu {
             reads: &memory,
             writes: &writes,
             parameters: &parameters,
-            groups: words.div_ceil(GROUP),
+            groups: spread.groups(words),
             source: &source,
         })?;
         if is_checked {
@@ -165,36 +168,27 @@ pub(crate) fn library() -> &'static str {
     )
 }
 
-/// The entry point: each invocation computes and writes a word of the result.
-fn main(out: Elem) -> String {
-    format!(
-        "
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
-    let place = (group.y * {MAX_GROUPS}u + group.x) * {GROUP}u + local;
-    {}
-}}
-",
-        written(out, "$0", |i| format!("element({i})"))
-    )
-}
-
-/// Statements that write the word `place` of the result, whose elements are `element` of their numbers below `count`.
-pub(crate) fn written(out: Elem, count: &str, element: impl Fn(&str) -> String) -> String {
+/// The function that computes and writes the word `place` of the result.
+fn visit(out: Elem) -> String {
     let per_word = out.per_word();
     if per_word == 1 {
-        let value = out.encoded(&element("place"));
-        return format!("if place < {count} {{ out_memory[place] = {value}; }}");
+        let value = out.encoded("element(place)");
+        return format!(
+            "fn visit(place: u32) {{ if place < $0 {{ out_memory[place] = {value}; }} }}\n"
+        );
     }
     let width = 32 / per_word;
-    let value = out.encoded(&element("i"));
+    let value = out.encoded("element(i)");
     format!(
-        "if place * {per_word}u >= {count} {{ return; }}
+        "fn visit(place: u32) {{
+    if place * {per_word}u >= $0 {{ return; }}
     var bits = 0u;
     for (var part = 0u; part < {per_word}u; part++) {{
         let i = place * {per_word}u + part;
-        if i < {count} {{ bits |= {value} << (part * {width}u); }}
+        if i < $0 {{ bits |= {value} << (part * {width}u); }}
     }}
-    out_memory[place] = bits;"
+    out_memory[place] = bits;
+}}
+"
     )
 }

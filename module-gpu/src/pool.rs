@@ -2,14 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wgpu::{BufferDescriptor, BufferUsages, ErrorFilter};
 
 use crate::wait::wait_for;
-
-/// The maximum number of bytes that are kept for reuse.
-const KEPT: u64 = 512 << 20;
 
 const USAGE: BufferUsages = BufferUsages::STORAGE
     .union(BufferUsages::COPY_SRC)
@@ -20,14 +17,32 @@ const USAGE: BufferUsages = BufferUsages::STORAGE
 /// A buffer is used again at once, because the device runs everything in the order in which it was recorded.
 pub(crate) struct Pool {
     device: wgpu::Device,
-    free: Mutex<HashMap<u64, Vec<wgpu::Buffer>>>,
+    free: Mutex<Free>,
     /// Bytes of all buffers, and of those that are free.
     allocated: AtomicU64,
     kept: AtomicU64,
     /// The maximum of `allocated`.
     limit: AtomicU64,
+    /// The maximum of `kept`.
+    most_kept: u64,
     /// The maximum size of a buffer.
     largest: u64,
+}
+
+/// Free buffers by size, each with the number of buffers that had been given back before it.
+#[derive(Default)]
+struct Free {
+    by_size: HashMap<u64, Vec<(u64, wgpu::Buffer)>>,
+    given: u64,
+}
+
+impl Free {
+    /// Takes out the buffer that has not been used for the longest time.
+    fn oldest(&mut self) -> Option<wgpu::Buffer> {
+        let all = self.by_size.values_mut().filter(|all| !all.is_empty());
+        let all = all.min_by_key(|all| all.first().map(|(since, _)| *since))?;
+        Some(all.remove(0).1)
+    }
 }
 
 /// Memory of a storage; given back to the pool with the last handle.
@@ -52,19 +67,21 @@ impl Drop for Block {
 }
 
 /// The size of the buffer for this many bytes: at most an eighth larger, so that similar requests share buffers.
-fn class(bytes: u64) -> u64 {
+pub(crate) fn class(bytes: u64) -> u64 {
     let step = (bytes.next_power_of_two() / 16).max(256);
     bytes.max(1).next_multiple_of(step)
 }
 
 impl Pool {
-    pub(crate) fn new(device: wgpu::Device, largest: u64) -> Self {
+    /// Keeps `most_kept` bytes at most, in buffers of `largest` bytes at most.
+    pub(crate) fn new(device: wgpu::Device, largest: u64, most_kept: u64) -> Self {
         Self {
             device,
             free: Mutex::default(),
             allocated: AtomicU64::new(0),
             kept: AtomicU64::new(0),
             limit: AtomicU64::new(u64::MAX),
+            most_kept,
             largest,
         }
     }
@@ -77,19 +94,15 @@ impl Pool {
         let size = class(bytes).min(self.largest);
         let buffer = match self.taken(size) {
             Some(buffer) => buffer,
-            None => self.create(size).or_else(|| {
-                // What is kept may be all that there is.
-                self.empty();
-                self.create(size)
-            })?,
+            None => self.create(size)?,
         };
         let pool = Arc::clone(self);
         Some(Memory(Arc::new(Block { buffer, pool })))
     }
 
     fn taken(&self, size: u64) -> Option<wgpu::Buffer> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let buffer = free.get_mut(&size)?.pop()?;
+        let mut free = self.free();
+        let (_, buffer) = free.by_size.get_mut(&size)?.pop()?;
         self.kept.fetch_sub(size, Ordering::Relaxed);
         Some(buffer)
     }
@@ -116,22 +129,32 @@ impl Pool {
         }
     }
 
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn give(&self, buffer: &wgpu::Buffer) {
         let size = buffer.size();
-        if self.kept.load(Ordering::Relaxed).saturating_add(size) > KEPT {
-            self.allocated.fetch_sub(size, Ordering::Relaxed);
-            return;
+        let mut free = self.free();
+        let since = free.given;
+        free.given += 1;
+        let all = free.by_size.entry(size).or_default();
+        all.push((since, buffer.clone()));
+        let mut kept = self.kept.fetch_add(size, Ordering::Relaxed) + size;
+        while kept > self.most_kept
+            && let Some(oldest) = free.oldest()
+        {
+            self.kept.fetch_sub(oldest.size(), Ordering::Relaxed);
+            self.allocated.fetch_sub(oldest.size(), Ordering::Relaxed);
+            kept = kept.saturating_sub(oldest.size());
         }
-        self.kept.fetch_add(size, Ordering::Relaxed);
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.entry(size).or_default().push(buffer.clone());
     }
 
     /// Returns everything that is free to the system.
     pub(crate) fn empty(&self) {
-        let free = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
-        let sizes = free.values().flatten().map(wgpu::Buffer::size);
-        let bytes: u64 = sizes.sum();
+        let free = std::mem::take(&mut self.free().by_size);
+        let buffers = free.values().flatten();
+        let bytes: u64 = buffers.map(|(_, buffer)| buffer.size()).sum();
         self.kept.fetch_sub(bytes, Ordering::Relaxed);
         self.allocated.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -6,50 +6,18 @@ use module_tensor::{DType, Layout, Result};
 use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, Map, NAMES, declarations, is_small, typed_key};
+use crate::map::{Map, NAMES, declarations, is_small, typed_key};
 use crate::pool::Memory;
-use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
+use crate::tiles::Tile;
 
-/// Rows and columns of the invocations of a workgroup.
-const SIDE: usize = 8;
-
-/// Terms of the sums that a workgroup reads at once.
-const STEP: usize = 16;
-
-/// The rows and columns of a tile, which a workgroup computes, that each invocation has.
-#[derive(Clone, Copy)]
-struct Tile {
-    rows: usize,
-    columns: usize,
-}
-
-impl Tile {
-    /// The tile for a matrix: up to 8 × 8 elements for each invocation, as what it reads is then used most often, and fewer
-    /// where the matrix is small.
-    fn new(rows: usize, columns: usize) -> Self {
-        let each = |size: usize| match size.div_ceil(SIDE) {
-            0..=2 => 2,
-            3..=4 => 4,
-            _ => 8,
-        };
-        Self {
-            rows: each(rows),
-            columns: each(columns),
-        }
-    }
-
-    /// The number of tiles of a matrix.
-    fn count(self, rows: usize, columns: usize) -> usize {
-        rows.div_ceil(SIDE * self.rows) * columns.div_ceil(SIDE * self.columns)
-    }
-}
-
-/// Up to this many rows or columns, there are no tiles.
+/// Up to this many rows or columns, or terms, there are no tiles, unless there are more than [`FEW`] elements of so few rows or
+/// columns: these are worth reading factors together.
 const NARROW: usize = 4;
+const FEW: usize = 1 << 18;
 
-/// With fewer tiles, the sums are computed in parts.
-const TILES: usize = 64;
+/// With fewer invocations, the sums are computed in parts.
+const INVOCATIONS: usize = 1 << 16;
 
 /// Terms of such a part at least.
 const PART: usize = 256;
@@ -65,13 +33,17 @@ pub(crate) struct Product<'a> {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) terms: usize,
+    /// Whether the terms of a row of the left factor lie side by side in memory, and those of a column of the right one. It
+    /// changes the speed only.
+    pub(crate) adjacent_terms: [bool; 2],
     /// Parameters from number [`PRODUCT_FIRST`] on.
     pub(crate) parameters: Vec<u32>,
     /// The type in which sums are computed, and its dtype.
     pub(crate) value: &'static str,
     pub(crate) kept: DType,
-    /// Functions: `lhs(b, m, k)` and `rhs(b, k, n)`, the factors of term `k`; and `finish(b, m, n, x)`, the element from the
-    /// sum.
+    /// Functions: `lhs(row, term)` and `rhs(column, term)`, the factors of a term, from four numbers each that depend on the
+    /// row, the column and the term only: `row_of(b, m)`, `column_of(b, n)`, `left_term(b, k)` and `right_term(b, k)`; and
+    /// `finish(b, m, n, x)`, the element from the sum.
     pub(crate) code: &'a dyn Fn() -> String,
 }
 
@@ -81,6 +53,12 @@ pub(crate) const PRODUCT_FIRST: usize = FOLD_FIRST + 5;
 impl Product<'_> {
     fn numel(&self) -> usize {
         self.batch * self.rows * self.columns
+    }
+
+    /// The shape of its tiles.
+    fn tile(&self) -> Tile {
+        let is_wide = matches!(self.value, "f64" | "i64");
+        Tile::new(self.batch, self.rows, self.columns, is_wide)
     }
 
     /// Its functions, and those of a fold that adds numbers up and finishes each sum.
@@ -113,26 +91,74 @@ fn finish(o: u32, x: {value}) -> {of} {{
     }
 }
 
+/// The factors of a product: expressions of the numbers of a row, a column and a term, and of the factors in these numbers.
+pub(crate) struct Factors<'a> {
+    pub(crate) row: &'a str,
+    pub(crate) left_term: &'a str,
+    pub(crate) left: &'a str,
+    pub(crate) column: &'a str,
+    pub(crate) right_term: &'a str,
+    pub(crate) right: &'a str,
+}
+
+impl Default for Factors<'_> {
+    fn default() -> Self {
+        Self {
+            row: "m",
+            left_term: "k",
+            left: "a(row.x + term.x)",
+            column: "n",
+            right_term: "k",
+            right: "b(column.x + term.x)",
+        }
+    }
+}
+
+impl Factors<'_> {
+    /// The functions of [`Product`], for factors of the type `of`.
+    pub(crate) fn code(&self, of: &str) -> String {
+        let Self {
+            row,
+            left_term,
+            left,
+            column,
+            right_term,
+            right,
+        } = self;
+        format!(
+            "fn row_of(matrix: u32, m: u32) -> vec4<u32> {{ return vec4<u32>({row}); }}
+fn left_term(matrix: u32, k: u32) -> vec4<u32> {{ return vec4<u32>({left_term}); }}
+fn lhs(row: vec4<u32>, term: vec4<u32>) -> {of} {{ return {left}; }}
+fn column_of(matrix: u32, n: u32) -> vec4<u32> {{ return vec4<u32>({column}); }}
+fn right_term(matrix: u32, k: u32) -> vec4<u32> {{ return vec4<u32>({right_term}); }}
+fn rhs(column: vec4<u32>, term: vec4<u32>) -> {of} {{ return {right}; }}
+"
+        )
+    }
+}
+
 /// The sizes among the parameters.
-const ROWS: usize = FOLD_FIRST;
-const COLUMNS: usize = FOLD_FIRST + 1;
+pub(crate) const ROWS: usize = FOLD_FIRST;
+pub(crate) const COLUMNS: usize = FOLD_FIRST + 1;
 pub(crate) const TERMS: usize = FOLD_FIRST + 2;
-const PARTS: usize = FOLD_FIRST + 3;
-const EACH: usize = FOLD_FIRST + 4;
+pub(crate) const PARTS: usize = FOLD_FIRST + 3;
+pub(crate) const EACH: usize = FOLD_FIRST + 4;
 
 impl Gpu {
     /// The result of a kernel.
     pub(crate) fn product(&self, product: Product<'_>) -> Result<Storage> {
         let (rows, columns, terms) = (product.rows, product.columns, product.terms);
-        if rows <= NARROW || columns <= NARROW || terms <= NARROW || product.numel() == 0 {
+        let is_narrow = rows.min(columns) <= NARROW && product.numel() <= FEW;
+        if is_narrow || terms <= NARROW || product.numel() == 0 {
             return self.product_narrow(product);
         }
         if product.out.per_word() > 1 {
             // Tiles write whole words.
             return self.product_and_cast(product);
         }
-        let tiles = Tile::new(rows, columns).count(rows, columns) * product.batch;
-        let parts = (TILES / tiles).min(terms / PART);
+        let tile = product.tile();
+        let invocations = tile.count(rows, columns) * tile.invocations() * product.batch;
+        let parts = (INVOCATIONS / invocations).min(terms / PART);
         if parts > 1 {
             return self.product_in_parts(product, parts);
         }
@@ -141,6 +167,11 @@ impl Gpu {
 
     /// Each element on its own.
     fn product_narrow(&self, product: Product<'_>) -> Result<Storage> {
+        // Those of the larger factor decide.
+        let adjacent_values = match product.rows <= product.columns {
+            true => product.adjacent_terms[1],
+            false => product.adjacent_terms[0],
+        };
         let parameters = product.sizes(1)?;
         let value = product.value;
         let code = || {
@@ -150,7 +181,7 @@ fn value(o: u32, j: u32) -> {value} {{
     let n = o % ${COLUMNS};
     let m = (o / ${COLUMNS}) % ${ROWS};
     let b = o / (${COLUMNS} * ${ROWS});
-    return lhs(b, m, j) * rhs(b, j, n);
+    return lhs(row_of(b, m), left_term(b, j)) * rhs(column_of(b, n), right_term(b, j));
 }}
 ",
                 product.functions_of_sums()
@@ -164,6 +195,7 @@ fn value(o: u32, j: u32) -> {value} {{
             dtype: product.dtype,
             numel: product.numel(),
             count: product.terms,
+            adjacent_values,
             parameters,
             value,
             kept: product.kept,
@@ -244,6 +276,7 @@ fn value(o: u32, j: u32) -> {value} {{
             dtype: product.dtype,
             numel,
             count: parts,
+            adjacent_values: false,
             parameters,
             value,
             kept: product.kept,
@@ -264,16 +297,15 @@ fn value(o: u32, j: u32) -> {value} {{
         parameters.extend(product.sizes(parts)?);
         let memory: Vec<&Memory> = product.reads.iter().map(|(data, _)| &data.memory).collect();
         let whole = if partial.is_some() { "parts" } else { "tiles" };
-        let tile = Tile::new(product.rows, product.columns);
-        let (down, across) = (tile.rows, tile.columns);
-        let key = format!("{whole} {down} {across} {}", product.key);
+        let (tile, adjacent_terms) = (product.tile(), product.adjacent_terms);
+        let key = format!("{whole} {} {}", tile.key(adjacent_terms), product.key);
         let is_small = is_small(product.reads, product.numel() * parts);
         let key = typed_key(key, out, product.reads, is_small);
         let reads: Vec<Elem> = product.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
             declarations(&reads, out, false, is_small)
                 + &(product.code)()
-                + &tiles(tile, out, product.value, partial.is_some())
+                + &tile.code(out, product.value, adjacent_terms, partial.is_some())
         };
         let tiles = tile.count(product.rows, product.columns) * product.batch * parts;
         self.launch(Launch {
@@ -287,85 +319,4 @@ fn value(o: u32, j: u32) -> {value} {{
         })?;
         Ok(Storage::new(to))
     }
-}
-
-/// The entry point of a product in tiles.
-fn tiles(tile: Tile, out: Elem, value: &str, is_partial: bool) -> String {
-    let Tile { rows, columns } = tile;
-    let pairs = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
-    let sums: String = pairs()
-        .map(|(i, j)| format!("    var c{i}_{j} = {value}(0);\n"))
-        .collect();
-    let (height, width) = (SIDE * rows, SIDE * columns);
-    let left = (0..rows)
-        .map(|i| format!("            let x{i} = left[k * {height}u + row * {rows}u + {i}u];\n"));
-    let right = (0..columns).map(|j| {
-        format!("            let y{j} = right[k * {width}u + column * {columns}u + {j}u];\n")
-    });
-    let factors: String = left.chain(right).collect();
-    let terms: String = pairs()
-        .map(|(i, j)| format!("            c{i}_{j} += x{i} * y{j};\n"))
-        .collect();
-    let writes: String = pairs()
-        .map(|(i, j)| format!("    write(b, m + {i}u, n + {j}u, c{i}_{j});\n"))
-        .collect();
-    let finished = if is_partial {
-        "x"
-    } else {
-        "finish(b, m, n, x)"
-    };
-    let encoded = out.encoded(finished);
-    format!(
-        "
-var<workgroup> left: array<{value}, {left_size}>;
-var<workgroup> right: array<{value}, {right_size}>;
-
-fn write(b: u32, m: u32, n: u32, x: {value}) {{
-    if m < ${ROWS} && n < ${COLUMNS} {{
-        out_memory[(b * ${ROWS} + m) * ${COLUMNS} + n] = {encoded};
-    }}
-}}
-
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
-    let place = group.y * {MAX_GROUPS}u + group.x;
-    let across = (${COLUMNS} + {width}u - 1u) / {width}u;
-    let down = (${ROWS} + {height}u - 1u) / {height}u;
-    let b = place / (across * down);
-    if b * ${ROWS} * ${COLUMNS} >= $0 {{ return; }}
-    let first_row = (place / across) % down * {height}u;
-    let first_column = place % across * {width}u;
-    let matrix = b / ${PARTS};
-    let begin = b % ${PARTS} * ${EACH};
-    let end = min(begin + ${EACH}, ${TERMS});
-    let row = local / {SIDE}u;
-    let column = local % {SIDE}u;
-{sums}
-    for (var step = begin; step < end; step += {STEP}u) {{
-        for (var at = local; at < {left_size}u; at += {GROUP}u) {{
-            let m = first_row + at / {STEP}u;
-            let k = step + at % {STEP}u;
-            var x = {value}(0);
-            if m < ${ROWS} && k < end {{ x = lhs(matrix, m, k); }}
-            left[at % {STEP}u * {height}u + at / {STEP}u] = x;
-        }}
-        for (var at = local; at < {right_size}u; at += {GROUP}u) {{
-            let n = first_column + at % {width}u;
-            let k = step + at / {width}u;
-            var y = {value}(0);
-            if n < ${COLUMNS} && k < end {{ y = rhs(matrix, k, n); }}
-            right[at] = y;
-        }}
-        workgroupBarrier();
-        for (var k = 0u; k < {STEP}u; k++) {{
-{factors}{terms}        }}
-        workgroupBarrier();
-    }}
-    let m = first_row + row * {rows}u;
-    let n = first_column + column * {columns}u;
-{writes}}}
-",
-        left_size = height * STEP,
-        right_size = width * STEP,
-    )
 }

@@ -11,6 +11,7 @@ use wgpu::{
 
 use crate::failures::{Failures, Operations, asks_for, asks_for_all};
 use crate::pipelines::Pipeline;
+use crate::staging::Staging;
 use crate::stats::{Counters, add};
 use crate::wait::wait_for;
 
@@ -41,11 +42,19 @@ pub(crate) struct Recorder {
     /// The operations of this group, for errors that the driver finds when it gets the group.
     operations: Operations,
     submitted: VecDeque<SubmissionIndex>,
+    /// The memory that this group copies from.
+    uploads: Vec<Buffer>,
+    staging: Staging,
     failures: Arc<Failures>,
 }
 
 impl Recorder {
-    pub(crate) fn new(device: Device, queue: Queue, failures: Arc<Failures>) -> Self {
+    pub(crate) fn new(
+        device: Device,
+        queue: Queue,
+        staging: Staging,
+        failures: Arc<Failures>,
+    ) -> Self {
         let buffer = device.create_buffer(&BufferDescriptor {
             label: Some("parameters"),
             size: PARAMETERS,
@@ -65,6 +74,8 @@ impl Recorder {
             group_size: GROUP,
             operations: Operations::default(),
             submitted: VecDeque::new(),
+            uploads: Vec::new(),
+            staging,
             failures,
         }
     }
@@ -164,6 +175,12 @@ impl Recorder {
             .copy_buffer_to_buffer(from, start, to, 0, Some(bytes));
     }
 
+    /// Records a copy of the first bytes of memory that the host has written to.
+    pub(crate) fn upload(&mut self, from: Buffer, to: &Buffer, bytes: u64) {
+        self.copy("upload", &from, 0, to, bytes);
+        self.uploads.push(from);
+    }
+
     /// Writes to the start of a buffer, after everything that was recorded.
     pub(crate) fn write(&mut self, to: &Buffer, bytes: &[u8], counters: &Counters) {
         self.submit(counters);
@@ -191,6 +208,9 @@ impl Recorder {
         ];
         let scopes = filters.map(|filter| self.device.push_error_scope(filter));
         let group = self.queue.submit([encoder.finish()]);
+        for buffer in self.uploads.drain(..) {
+            self.staging.give(buffer);
+        }
         let found = scopes.into_iter().rev();
         let found = found.filter_map(|scope| wait_for(scope.pop())).last();
         match found {

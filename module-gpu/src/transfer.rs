@@ -24,20 +24,14 @@ impl Gpu {
             return Ok(Storage::new(to));
         }
         let size = (bytes.len() as u64).next_multiple_of(WORD);
-        let staging = self.wgpu.create_buffer(&BufferDescriptor {
-            label: None,
-            size,
-            usage: BufferUsages::COPY_SRC,
-            mapped_at_creation: true,
-        });
+        let staging = self.staging.take(&self.wgpu, size);
         {
             let mapped = staging.slice(..).get_mapped_range_mut();
             let mut mapped = mapped.map_err(|error| self.failed(error))?;
             mapped.slice(..bytes.len()).copy_from_slice(bytes);
         }
         staging.unmap();
-        let mut recorder = self.recorder();
-        recorder.copy("upload", &staging, 0, to.memory.buffer(), size);
+        self.recorder().upload(staging, to.memory.buffer(), size);
         add(&self.counters.uploaded, bytes.len() as u64);
         Ok(Storage::new(to))
     }

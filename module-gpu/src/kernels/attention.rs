@@ -11,7 +11,7 @@ use crate::dims::Dims;
 use crate::elem::Elem;
 use crate::fold::Fold;
 use crate::gpu::{Gpu, word};
-use crate::product::{PRODUCT_FIRST, Product};
+use crate::product::{Factors, PRODUCT_FIRST, Product};
 use crate::storage::GpuStorage;
 
 pub(crate) const NAME: &str = "scaled_dot_product_attention";
@@ -22,6 +22,7 @@ struct Step<'a> {
     reads: &'a [(&'a GpuStorage, Elem)],
     out: (Elem, DType),
     sizes: [usize; 4],
+    adjacent_terms: [bool; 2],
     parameters: Vec<u32>,
 }
 
@@ -39,6 +40,7 @@ impl Gpu {
             rows,
             columns,
             terms,
+            adjacent_terms: step.adjacent_terms,
             parameters: step.parameters,
             value: "f32",
             kept: DType::F32,
@@ -113,19 +115,20 @@ impl Gpu {
             reads: &reads,
             out: (Elem::F32, DType::F32),
             sizes: [sizes.batch, sizes.length, sizes.keys, sizes.width],
+            adjacent_terms: [true, true],
             parameters,
         };
         let code = format!(
-            "{functions}fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{
-    return a((matrix * ${LENGTH} + m) * ${WIDTH} + k);
-}}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
-    return b((matrix / ${REPEATS} * ${KEYS} + n) * ${WIDTH} + k);
-}}
-fn finish(matrix: u32, m: u32, n: u32, x: f32) -> f32 {{
+            "{functions}{}fn finish(matrix: u32, m: u32, n: u32, x: f32) -> f32 {{
 {finish}    return y;
 }}
-"
+",
+            Factors {
+                row: &format!("(matrix * ${LENGTH} + m) * ${WIDTH}"),
+                column: &format!("(matrix / ${REPEATS} * ${KEYS} + n) * ${WIDTH}"),
+                ..Factors::default()
+            }
+            .code("f32")
         );
         self.attention_step(step, &code)
     }
@@ -178,16 +181,18 @@ impl AttentionKernels for Gpu {
             reads: &reads,
             out: (of_query, inputs.query.storage.dtype()),
             sizes: [sizes.batch, sizes.length, sizes.value_width, sizes.keys],
+            adjacent_terms: [true, false],
             parameters: sizes.parameters()?,
         };
         let code = share()
-            + &format!(
-                "fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{ return share(matrix * ${LENGTH} + m, k); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
-    return d((matrix / ${REPEATS} * ${KEYS} + k) * ${VALUES} + n);
-}}
-"
-            );
+            + &Factors {
+                row: &format!("matrix * ${LENGTH} + m"),
+                left: "share(row.x, term.x)",
+                right_term: &format!("(matrix / ${REPEATS} * ${KEYS} + k) * ${VALUES}"),
+                right: "d(column.x + term.x)",
+                ..Factors::default()
+            }
+            .code("f32");
         let out = self.attention_step(step, &code)?;
         let saved = [scores.storage, sums.most.storage, sums.total.storage];
         Ok((out.storage, Saved::new(saved)))
@@ -244,15 +249,15 @@ fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
             reads: &[of_grad, value],
             out: (Elem::F32, DType::F32),
             sizes: [batch, length, keys, value_width],
+            adjacent_terms: [true, true],
             parameters: parameters.clone(),
         };
-        let code = format!(
-            "fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{ return a((matrix * ${LENGTH} + m) * ${VALUES} + k); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
-    return b((matrix / ${REPEATS} * ${KEYS} + n) * ${VALUES} + k);
-}}
-"
-        );
+        let code = Factors {
+            row: &format!("(matrix * ${LENGTH} + m) * ${VALUES}"),
+            column: &format!("(matrix / ${REPEATS} * ${KEYS} + n) * ${VALUES}"),
+            ..Factors::default()
+        }
+        .code("f32");
         let pulls = self.attention_step(step, &code)?;
         let pulls_data = (self.data(NAME, &pulls)?, Elem::F32);
         let sums = self.pulls_summed(&shares, &pulls, &sizes)?;
@@ -274,16 +279,18 @@ fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
                 reads: &with(key),
                 out: (of_query, inputs.query.storage.dtype()),
                 sizes: [batch, length, width, keys],
+                adjacent_terms: [true, false],
                 parameters: parameters.clone(),
             },
             &(slope()
-                + &format!(
-                    "fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{ return slope(matrix * ${LENGTH} + m, k); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
-    return f((matrix / ${REPEATS} * ${KEYS} + k) * ${WIDTH} + n);
-}}
-"
-                )),
+                + &Factors {
+                    row: &format!("matrix * ${LENGTH} + m"),
+                    left: "slope(row.x, term.x)",
+                    right_term: &format!("(matrix / ${REPEATS} * ${KEYS} + k) * ${WIDTH}"),
+                    right: "f(column.x + term.x)",
+                    ..Factors::default()
+                }
+                .code("f32")),
         )?;
         // Keys and values are shared by several elements of the batch, whose gradients are summed.
         let row = format!("((matrix * ${REPEATS} + k / ${LENGTH}) * ${LENGTH} + k % ${LENGTH})");
@@ -293,14 +300,18 @@ fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{
                 reads: &with(query),
                 out: (of_key, inputs.key.storage.dtype()),
                 sizes: [batch / repeats, keys, width, repeats * length],
+                adjacent_terms: [false, false],
                 parameters: parameters.clone(),
             },
             &(slope()
-                + &format!(
-                    "fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{ return slope({row}, m); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{ return f({row} * ${WIDTH} + n); }}
-"
-                )),
+                + &Factors {
+                    left_term: &row,
+                    left: "slope(term.x, row.x)",
+                    right_term: &format!("{row} * ${WIDTH}"),
+                    right: "f(column.x + term.x)",
+                    ..Factors::default()
+                }
+                .code("f32")),
         )?;
         let of_value = self.attention_step(
             Step {
@@ -308,14 +319,18 @@ fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{ return f({row} * ${WIDTH} + n); }}
                 reads: &[shares[0], shares[1], shares[2], of_grad],
                 out: (of_value, inputs.value.storage.dtype()),
                 sizes: [batch / repeats, keys, value_width, repeats * length],
+                adjacent_terms: [false, false],
                 parameters,
             },
             &(share()
-                + &format!(
-                    "fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{ return share({row}, m); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{ return d({row} * ${VALUES} + n); }}
-"
-                )),
+                + &Factors {
+                    left_term: &row,
+                    left: "share(term.x, row.x)",
+                    right_term: &format!("{row} * ${VALUES}"),
+                    right: "d(column.x + term.x)",
+                    ..Factors::default()
+                }
+                .code("f32")),
         )?;
         Ok([of_query.storage, of_key.storage, of_value.storage])
     }
@@ -346,6 +361,7 @@ impl Gpu {
             dtype: DType::F32,
             numel,
             count: sizes.keys,
+            adjacent_values: true,
             parameters,
             value: "f32",
             kept: DType::F32,

@@ -20,6 +20,7 @@ fn code(op: CompareOp, of: &str) -> Option<String> {
     };
     let (x, y) = match of {
         "bool" => ("select(0u, 1u, x)", "select(0u, 1u, y)"),
+        "f32" => ("in_order(x)", "in_order(y)"),
         _ => ("x", "y"),
     };
     let compared = format!("({x} {sign} {y})");
@@ -34,9 +35,18 @@ fn code(op: CompareOp, of: &str) -> Option<String> {
     })
 }
 
-/// Functions of numbers of 64 bits.
+/// Functions that the comparisons call.
 fn functions(of: &str) -> &'static str {
     match of {
+        // Drivers may take subnormal numbers for 0.
+        "f32" => {
+            "
+fn in_order(x: f32) -> i32 {
+    let bits = bitcast<i32>(x);
+    return select(bits, -(bits & 0x7fffffff), bits < 0);
+}
+"
+        }
         "f64" => {
             "
 fn is_nan64(x: f64) -> bool {

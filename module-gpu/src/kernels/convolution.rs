@@ -61,126 +61,151 @@ fn apart(from: &str, name: &str, rank: usize, size: Size) -> String {
     (0..rank).rev().map(step).collect()
 }
 
-/// The expression of a number of indices `{name}0`, … after those of `before`.
-fn together(before: &str, name: &str, rank: usize, size: Size) -> String {
-    (0..rank).fold(before.to_owned(), |all, dim| {
-        format!("({all}) * {} + {name}{dim}", at(dim, size))
+/// The product of the sizes of the spatial dimensions.
+fn all(rank: usize, size: Size) -> String {
+    let sizes: Vec<String> = (0..rank).map(|dim| at(dim, size)).collect();
+    format!("({})", sizes.join(" * "))
+}
+
+/// A vector of a number and one of each spatial dimension, which `of` gives for its sizes.
+fn vector(first: &str, rank: usize, of: impl Fn(usize) -> String) -> String {
+    let mut numbers = vec![first.to_owned()];
+    numbers.extend((0..3).map(|dim| if dim < rank { of(dim) } else { "0u".to_owned() }));
+    format!("vec4<u32>({})", numbers.join(", "))
+}
+
+/// The component of a vector for a spatial dimension.
+fn component(dim: usize) -> &'static str {
+    ["y", "z", "w"][dim]
+}
+
+/// The place of indices `{name}0`, … within a channel.
+fn within(name: &str, rank: usize, size: Size) -> String {
+    (1..rank).fold(format!("{name}0"), |place, dim| {
+        format!("(({place}) * {} + {name}{dim})", at(dim, size))
     })
 }
 
-/// Statements that find the place `p0`, … in the input of element `k` of the window of output `o`, or return 0 where that is
-/// outside.
-fn input_place(rank: usize, of: &str) -> String {
+/// The element of the input in the window of an output, or 0 where that is outside. The first vector of an output is `o ×
+/// stride − padding` of each dimension, that of an element of the window is `k × dilation`.
+fn of_input(rank: usize, of: &str) -> String {
     let step = |dim: usize| {
-        let [input, stride, padding, dilation] =
-            [Size::Input, Size::Stride, Size::Padding, Size::Dilation].map(|size| at(dim, size));
-        // A number below 0 becomes a large one.
+        let (part, input) = (component(dim), at(dim, Size::Input));
+        // A number below 0 is a large one.
         format!(
-            "    let p{dim} = o{dim} * {stride} + k{dim} * {dilation} - {padding};
+            "    let p{dim} = column.{part} + term.{part};
     if p{dim} >= {input} {{ return {of}(0); }}\n"
         )
     };
-    (0..rank).map(step).collect()
+    let steps: String = (0..rank).map(step).collect();
+    let place = within("p", rank, Size::Input);
+    format!("{steps}    return a(column.x + term.x + {place});\n")
 }
 
-/// Statements that find the place `o0`, … in the output whose window has input `p` as element `k`, or return 0 where there is
-/// none.
-fn output_place(rank: usize, of: &str) -> String {
+/// The element of the output whose window has an input as one of its elements, or 0 where there is none. The vector of an input
+/// is `p + padding` of each dimension, that of an element of the window is `k × dilation`.
+fn of_output(rank: usize, of: &str) -> String {
     let step = |dim: usize| {
-        let [output, stride, padding, dilation] =
-            [Size::Output, Size::Stride, Size::Padding, Size::Dilation].map(|size| at(dim, size));
+        let part = component(dim);
+        let [output, stride] = [Size::Output, Size::Stride].map(|size| at(dim, size));
         format!(
-            "    let far{dim} = p{dim} + {padding};
-    let near{dim} = k{dim} * {dilation};
-    if far{dim} < near{dim} {{ return {of}(0); }}
-    let o{dim} = quotient(far{dim} - near{dim}, {stride});
-    if o{dim} * {stride} != far{dim} - near{dim} {{ return {of}(0); }}
-    if o{dim} >= {output} {{ return {of}(0); }}\n"
+            "    if column.{part} < term.{part} {{ return {of}(0); }}
+    let far{dim} = column.{part} - term.{part};
+    let o{dim} = quotient(far{dim}, {stride});
+    if o{dim} * {stride} != far{dim} || o{dim} >= {output} {{ return {of}(0); }}\n"
         )
     };
-    (0..rank).map(step).collect()
+    let steps: String = (0..rank).map(step).collect();
+    let place = within("o", rank, Size::Output);
+    format!("{steps}    return a(column.x + term.x + {place});\n")
 }
 
 /// The functions of the factors.
 fn factors(op: ConvOp, rank: usize, of: &str) -> String {
     let [groups, outs, ins] = [0, 1, 2].map(|i| format!("${}", PRODUCT_FIRST + i));
-    let kernel = |from: &str| apart(from, "k", rank, Size::Kernel);
+    let [window, output, input] =
+        [Size::Kernel, Size::Output, Size::Input].map(|size| all(rank, size));
+    let group = format!("(matrix - quotient(matrix, {groups}) * {groups})");
+    let kernels = |from: &str| apart(from, "k", rank, Size::Kernel);
     let outputs = |from: &str| apart(from, "o", rank, Size::Output);
     let inputs = |from: &str| apart(from, "p", rank, Size::Input);
-    match op {
+    let of_kernel = |dim| format!("k{dim} * {}", at(dim, Size::Dilation));
+    let of_window = |dim| {
+        let (stride, padding) = (at(dim, Size::Stride), at(dim, Size::Padding));
+        format!("o{dim} * {stride} - {padding}")
+    };
+    let padded = |dim| format!("p{dim} + {}", at(dim, Size::Padding));
+    // The number of an element in a row of the left factor, whose lines of `size` elements are `distance` apart.
+    let in_lines = |size: &str, distance: &str| {
+        format!(
+            "let line = quotient(k, {size}); return vec4<u32>(line * {distance} + k - line * {size});"
+        )
+    };
+    let (row, left_term, column, right_term, factor) = match op {
         // The matrix of an image and a group has a row for each of its output channels, and a column for each output.
-        ConvOp::Forward => format!(
-            "fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
-    var size = 1u;
-{size}    return b(((matrix - quotient(matrix, {groups}) * {groups}) * {outs} + m) * {ins} * size + k);
-}}
-fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
-    var term = k;
-    var place = n;
-{}{}{}    return a({});
-}}
-",
-            kernel("term"),
-            outputs("place"),
-            input_place(rank, of),
-            together(&format!("matrix * {ins} + term"), "p", rank, Size::Input),
-            size = window_size(rank),
+        ConvOp::Forward => (
+            format!("({group} * {outs} + m) * {ins} * {window}"),
+            "return vec4<u32>(k);".to_owned(),
+            outputs("rest")
+                + &returned(&vector(
+                    &format!("matrix * {ins} * {input}"),
+                    rank,
+                    of_window,
+                )),
+            kernels("rest") + &returned(&vector(&format!("rest * {input}"), rank, of_kernel)),
+            of_input(rank, of),
         ),
         // A row for each of its input channels, and a column for each input.
-        ConvOp::Input => format!(
-            "fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
-    var size = 1u;
-{size}    return b((((matrix - quotient(matrix, {groups}) * {groups}) * {outs} + quotient(k, size)) * {ins} + m) * size + k - quotient(k, size) * size);
-}}
-fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
-    var term = k;
-    var place = n;
-{}{}{}    return a({});
-}}
-",
-            kernel("term"),
-            inputs("place"),
-            output_place(rank, of),
-            together(&format!("matrix * {outs} + term"), "o", rank, Size::Output),
-            size = window_size(rank),
+        ConvOp::Input => (
+            format!("({group} * {outs} * {ins} + m) * {window}"),
+            in_lines(&window, &format!("{ins} * {window}")),
+            inputs("rest")
+                + &returned(&vector(
+                    &format!("matrix * {outs} * {output}"),
+                    rank,
+                    padded,
+                )),
+            kernels("rest") + &returned(&vector(&format!("rest * {output}"), rank, of_kernel)),
+            of_output(rank, of),
         ),
         // A matrix for each group: a row for each output channel, a column for each element of the window in each channel; the
         // terms are the outputs of all images.
-        ConvOp::Weight => format!(
-            "fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
-    var size = 1u;
-{outs_size}    return b(((quotient(k, size) * {groups} + matrix) * {outs} + m) * size + k - quotient(k, size) * size);
-}}
-fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
-    var place = k;
-    var term = n;
-{}{}{}    return a({});
-}}
-",
-            outputs("place"),
-            kernel("term"),
-            input_place(rank, of),
-            together(
-                &format!("(place * {groups} + matrix) * {ins} + term"),
-                "p",
-                rank,
-                Size::Input
-            ),
-            outs_size = output_size(rank),
+        ConvOp::Weight => (
+            format!("(matrix * {outs} + m) * {output}"),
+            in_lines(&output, &format!("{groups} * {outs} * {output}")),
+            kernels("rest")
+                + &returned(&vector(
+                    &format!("(matrix * {ins} + rest) * {input}"),
+                    rank,
+                    of_kernel,
+                )),
+            outputs("rest")
+                + &returned(&vector(
+                    &format!("rest * {groups} * {ins} * {input}"),
+                    rank,
+                    of_window,
+                )),
+            of_input(rank, of),
         ),
-    }
+    };
+    format!(
+        "fn row_of(matrix: u32, m: u32) -> vec4<u32> {{ return vec4<u32>({row}); }}
+fn left_term(matrix: u32, k: u32) -> vec4<u32> {{ {left_term} }}
+fn lhs(row: vec4<u32>, term: vec4<u32>) -> {of} {{ return b(row.x + term.x); }}
+fn column_of(matrix: u32, n: u32) -> vec4<u32> {{
+    var rest = n;
+{column}}}
+fn right_term(matrix: u32, k: u32) -> vec4<u32> {{
+    var rest = k;
+{right_term}}}
+fn rhs(column: vec4<u32>, term: vec4<u32>) -> {of} {{
+{factor}}}
+"
+    )
 }
 
-/// Statements that multiply `size` by the sizes of the window.
-fn window_size(rank: usize) -> String {
-    let step = |dim| format!("    size = size * {};\n", at(dim, Size::Kernel));
-    (0..rank).map(step).collect()
-}
-
-/// Statements that multiply `size` by the sizes of the output.
-fn output_size(rank: usize) -> String {
-    let step = |dim| format!("    size = size * {};\n", at(dim, Size::Output));
-    (0..rank).map(step).collect()
+fn returned(value: &str) -> String {
+    format!("    return {value};\n")
 }
 
 impl Gpu {
@@ -227,6 +252,7 @@ impl Gpu {
             rows,
             columns,
             terms,
+            adjacent_terms: [true, op == ConvOp::Weight],
             parameters: parameters(geometry)?,
             value: of,
             kept: computed(elem),

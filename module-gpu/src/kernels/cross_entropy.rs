@@ -166,6 +166,7 @@ fn element(o: u32) -> f32 {{
                     dtype: DType::F32,
                     numel: 1,
                     count: geometry.classes,
+                    adjacent_values: true,
                     parameters: Vec::new(),
                     value: "f32",
                     kept: DType::F32,

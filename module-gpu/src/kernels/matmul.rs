@@ -7,8 +7,13 @@ use super::number::computed;
 use crate::dims::Dims;
 use crate::elem::Elem;
 use crate::gpu::{Gpu, word};
-use crate::product::{PRODUCT_FIRST, Product};
+use crate::product::{Factors, PRODUCT_FIRST, Product};
 use crate::storage::GpuStorage;
+
+/// Whether neighbors in dimension `dim` of a matrix are not farther from each other than those in the other.
+pub(super) fn are_adjacent(strides: &[usize], dim: usize) -> bool {
+    strides[dim] <= strides[1 - dim]
+}
 
 impl Gpu {
     /// `[…, m, k]` times `[…, k, n]`, plus a row of `n` if there is one.
@@ -63,29 +68,31 @@ impl Gpu {
             rows,
             columns,
             terms,
+            adjacent_terms: [
+                are_adjacent(&a.layout.strides()[leading..], 1),
+                are_adjacent(&b.layout.strides()[leading..], 0),
+            ],
             parameters,
             value: of,
             kept: computed(elem),
             code: &|| {
                 const P: usize = PRODUCT_FIRST;
+                let factors = Factors {
+                    row: &format!("of_a(matrix) + m * ${P}"),
+                    left_term: &format!("k * ${}", P + 1),
+                    right_term: &format!("k * ${}", P + 2),
+                    column: &format!("of_b(matrix) + n * ${}", P + 3),
+                    ..Factors::default()
+                };
                 let finished = match added {
                     Some(_) => format!("x + c(${} + n * ${})", P + 4, P + 5),
                     None => "x".to_owned(),
                 };
                 format!(
-                    "{}fn lhs(matrix: u32, m: u32, k: u32) -> {of} {{
-    return a(of_a(matrix) + m * ${} + k * ${});
-}}
-fn rhs(matrix: u32, k: u32, n: u32) -> {of} {{
-    return b(of_b(matrix) + k * ${} + n * ${});
-}}
-fn finish(matrix: u32, m: u32, n: u32, x: {of}) -> {of} {{ return {finished}; }}
+                    "{}{}fn finish(matrix: u32, m: u32, n: u32, x: {of}) -> {of} {{ return {finished}; }}
 ",
                     of_batch.code(P + 6, &["of_a", "of_b"]),
-                    P,
-                    P + 1,
-                    P + 2,
-                    P + 3
+                    factors.code(of),
                 )
             },
         })

@@ -15,6 +15,9 @@ use crate::storage::GpuStorage;
 
 const NAME: &str = "normalization";
 
+/// The elements of a channel from which on invocations side by side read these.
+const WIDE: usize = 16;
+
 /// The parameters that say where elements lie: the groups, channels and elements of a channel, then `eps`.
 fn parameters(geometry: &NormGeometry) -> Result<Vec<u32>> {
     Ok(vec![
@@ -98,6 +101,7 @@ impl Gpu {
             dtype: DType::F32,
             numel,
             count: count(geometry),
+            adjacent_values: over == NormOver::Row || geometry.inner >= WIDE,
             parameters: parameters(geometry)?,
             value: "f32",
             kept: DType::F32,
@@ -205,6 +209,7 @@ fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
             dtype: like.storage.dtype(),
             numel: geometry.groups * geometry.channels,
             count: geometry.batch * geometry.inner,
+            adjacent_values: geometry.inner >= WIDE,
             parameters: parameters(geometry)?,
             value: "f32",
             kept: DType::F32,

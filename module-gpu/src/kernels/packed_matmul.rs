@@ -3,11 +3,12 @@
 use module_tensor::backend::{Backend, Operand, Storage};
 use module_tensor::{DType, Result};
 
+use super::matmul::are_adjacent;
 use crate::elem::Elem;
 use crate::gpu::{Gpu, word};
 use crate::map::{FIRST, Map};
 use crate::packed::PackedStorage;
-use crate::product::{PRODUCT_FIRST, Product};
+use crate::product::{Factors, PRODUCT_FIRST, Product};
 use crate::storage::GpuStorage;
 
 const NAME: &str = "packed_matmul";
@@ -74,26 +75,32 @@ impl Gpu {
             rows,
             columns: b.layout.shape()[1],
             terms,
+            adjacent_terms: [
+                are_adjacent(a.layout.strides(), 1),
+                are_adjacent(b.layout.strides(), 0),
+            ],
             parameters,
             value: "f32",
             kept: DType::F32,
             code: &|| {
                 const P: usize = PRODUCT_FIRST;
+                let factors = Factors {
+                    row: &format!("${P} + m * ${}", P + 1),
+                    left_term: &format!("k * ${}", P + 2),
+                    right_term: &format!("${} + k * ${}", P + 3, P + 4),
+                    column: &format!("n * ${}", P + 5),
+                    right: "unpacked(column.x + term.x)",
+                    ..Factors::default()
+                };
                 let finished = match added {
                     Some(_) => format!("x + c(${} + n * ${})", P + 6, P + 7),
                     None => "x".to_owned(),
                 };
                 format!(
-                    "{}fn lhs(matrix: u32, m: u32, k: u32) -> f32 {{ return a(${P} + m * ${} + k * ${}); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> f32 {{ return unpacked(${} + k * ${} + n * ${}); }}
-fn finish(matrix: u32, m: u32, n: u32, x: f32) -> f32 {{ return {finished}; }}
+                    "{}{}fn finish(matrix: u32, m: u32, n: u32, x: f32) -> f32 {{ return {finished}; }}
 ",
                     packed.code("b", P + LAYOUTS),
-                    P + 1,
-                    P + 2,
-                    P + 3,
-                    P + 4,
-                    P + 5,
+                    factors.code("f32"),
                 )
             },
         })

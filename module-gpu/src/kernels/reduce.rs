@@ -50,6 +50,11 @@ impl Split {
         })
     }
 
+    /// Whether the values of an element lie side by side.
+    pub(crate) fn has_adjacent_values(&self) -> bool {
+        self.combined.is_contiguous(0)
+    }
+
     pub(crate) fn key(&self) -> String {
         format!("{} {}", self.kept.key(), self.combined.key())
     }
@@ -140,6 +145,7 @@ fn join(x: {of}, y: {of}) -> {of} {{ return x + y; }}
             dtype: x.storage.dtype(),
             numel: split.numel,
             count: split.count,
+            adjacent_values: split.has_adjacent_values(),
             parameters,
             value: of,
             kept: computed(elem),

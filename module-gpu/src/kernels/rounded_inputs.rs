@@ -8,7 +8,7 @@ use crate::elementwise::{Code, Elementwise};
 use crate::gpu::{Gpu, word};
 use crate::map::FIRST;
 use crate::packed::{PackedStorage, Scheme};
-use crate::product::{PRODUCT_FIRST, Product};
+use crate::product::{Factors, PRODUCT_FIRST, Product};
 use crate::storage::GpuStorage;
 
 const NAME: &str = "packed_matmul";
@@ -115,6 +115,7 @@ impl Gpu {
             rows,
             columns,
             terms,
+            adjacent_terms: [true, true],
             parameters,
             value: "i32",
             kept: DType::I32,
@@ -126,15 +127,21 @@ impl Gpu {
                     None => String::new(),
                 };
                 let integers = PackedStorage::integer_code("b", first);
+                let terms = crate::product::TERMS;
+                let factors = Factors {
+                    row: &format!("m * ${terms}"),
+                    right_term: &format!("${P} + k"),
+                    column: &format!("n * ${terms}"),
+                    right: "code(column.x + term.x)",
+                    ..Factors::default()
+                };
+                let factors = factors.code("i32");
                 format!(
                     "{ROUNDING}{integers}
-fn lhs(matrix: u32, m: u32, k: u32) -> i32 {{ return a(m * ${terms} + k); }}
-fn rhs(matrix: u32, k: u32, n: u32) -> i32 {{ return code(${P} + k + n * ${terms}); }}
-fn finish(matrix: u32, m: u32, n: u32, x: i32) -> f32 {{
+{factors}fn finish(matrix: u32, m: u32, n: u32, x: i32) -> f32 {{
     return f32(x) * (rounding(c(m), d(m)).x * scale(${P} / ${terms} + n)){plus};
 }}
 ",
-                    terms = crate::product::TERMS,
                 )
             },
         })?;

@@ -124,6 +124,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             dtype: DType::I64,
             numel: split.numel,
             count: split.count,
+            adjacent_values: split.has_adjacent_values(),
             parameters,
             value: "Best",
             // Which is not a number, so that there are no parts.

@@ -5,9 +5,9 @@ use module_tensor::{DType, Layout, Result};
 
 use crate::elem::Elem;
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, NAMES, library};
+use crate::map::{NAMES, library};
 use crate::pool::Memory;
-use crate::recorder::MAX_GROUPS;
+use crate::spread::Spread;
 use crate::storage::GpuStorage;
 
 const NAME: &str = "update_elements";
@@ -136,14 +136,15 @@ impl Gpu {
         let writes: Vec<&Memory> = targets.iter().map(|(memory, _)| memory).collect();
         let mut parameters = vec![word(op, count)?, 0];
         parameters.extend(numbers);
-        let source = || source(formula, &code);
+        let spread = Spread::new(count);
+        let source = || source(formula, &code) + &spread.entry();
         self.launch(Launch {
             op,
-            key: key(formula),
+            key: key(formula) + spread.key(),
             reads: &reads,
             writes: &writes,
             parameters: &parameters,
-            groups: (count as u64).div_ceil(GROUP),
+            groups: spread.groups(count),
             source: &source,
         })?;
         for (to, (_, copy)) in written.iter_mut().zip(targets) {
@@ -180,9 +181,7 @@ fn source(formula: &Formula, code: &str) -> String {
         + library()
         + &format!(
             "
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
-    let i = (group.y * {MAX_GROUPS}u + group.x) * {GROUP}u + local;
+fn visit(i: u32) {{
     if i >= $0 {{ return; }}
 {loads}{code}{stores}}}
 "

@@ -9,7 +9,8 @@ fn rounded(x: f32, to: f32) -> f32 {
 // Only values below zero are replaced: -0.0 and NaN stay.
 fn relu_(x: f32) -> f32 {
     if is_nan(x) { return x; }
-    return select(x, 0.0, x < 0.0);
+    // Bits, because a compiler may make a maximum of a comparison, which loses the sign of zero.
+    return select(x, 0.0, is_negative(x) && !is_zero(x));
 }
 
 const SQRT_HALF = 0.7071067811865476;

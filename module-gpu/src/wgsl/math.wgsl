@@ -113,7 +113,9 @@ fn log10_(x: f32) -> f32 { return log_(x) * 0.4342944819032518; }
 fn tanh_(x: f32) -> f32 {
     if is_nan(x) { return x; }
     let e = expm1_(2.0 * min(abs(x), 10.0));
-    return with_sign(e / (e + 2.0), x);
+    // The second loses less to the rounding of the quotient.
+    let y = select(e / (e + 2.0), 1.0 - 2.0 / (e + 2.0), e > 2.0);
+    return with_sign(y, x);
 }
 
 fn sigmoid_(x: f32) -> f32 { return 1.0 / (1.0 + exp_(-x)); }
@@ -247,14 +249,14 @@ fn floor_divided(x: f32, y: f32) -> f32 {
     if y == 0.0 { return divided(x, y); }
     let rest = fmod_(x, y);
     if is_nan(rest) { return rest; }
-    var quotient = (x - rest) / y;
+    var quotient = divided(x - rest, y);
     if rest != 0.0 && (is_negative(rest) != is_negative(y)) { quotient = quotient - 1.0; }
     if quotient == 0.0 { return with_sign(0.0, x / y); }
     let whole = floor(quotient);
     return select(whole, whole + 1.0, quotient - whole > 0.5);
 }
 
-// A quotient whose zeros and infinities do not depend on the driver.
+// A quotient that does not depend on the driver: WGSL lets one be off by 2.5 units in the last place.
 fn divided(x: f32, y: f32) -> f32 {
     if is_nan(x) { return x; }
     if is_nan(y) { return y; }
@@ -262,7 +264,25 @@ fn divided(x: f32, y: f32) -> f32 {
         if x == 0.0 { return nan(); }
         return bitcast<f32>(bits_of_inf | ((bitcast<u32>(x) ^ bitcast<u32>(y)) & 0x80000000u));
     }
-    return x / y;
+    let quotient = x / y;
+    if abs(x) < 1e-20 || abs(y) < 1e-30 || abs(quotient) < 1e-30 || abs(quotient) > 1e38 { return quotient; }
+    let near = quotient + rest_of(x, quotient, y) / y;
+    // That may still be the neighbor, where a quotient is almost halfway between two numbers. A step is 2^-23 of the exponent.
+    let rest = rest_of(x, near, y);
+    let half_step = bitcast<f32>((bitcast<u32>(near) & 0x7f800000u) - (24u << 23u));
+    if abs(rest) <= abs(y) * half_step { return near; }
+    let is_larger = is_negative(rest) == is_negative(x);
+    return bitcast<f32>(bitcast<u32>(near) + select(0xffffffffu, 1u, is_larger));
+}
+
+// What x is more than a product of about the same value. The products of halves are exact, so it makes no difference whether a
+// compiler joins them with the differences.
+fn rest_of(x: f32, a: f32, b: f32) -> f32 {
+    let a_high = upper(a);
+    let b_high = upper(b);
+    let a_low = a - a_high;
+    let b_low = b - b_high;
+    return (((x - a_high * b_high) - a_high * b_low) - a_low * b_high) - a_low * b_low;
 }
 
 // A number without the lower half of its mantissa, so that products of two such numbers are exact.

@@ -17,6 +17,7 @@ mod join;
 mod links;
 mod matmul;
 mod normalize;
+mod normalize_code;
 mod number;
 mod packed_matmul;
 mod pool;

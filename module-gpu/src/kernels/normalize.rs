@@ -7,59 +7,15 @@ use module_tensor::backend::{
 use module_tensor::{DType, Layout, Result};
 
 use super::binary::whole;
+use super::normalize_code::{NAME, SUM, parameters, places};
 use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
-use crate::gpu::{Gpu, word};
+use crate::gpu::Gpu;
 use crate::map::{FIRST, Map};
 use crate::storage::GpuStorage;
 
-const NAME: &str = "normalization";
-
 /// The elements of a channel from which on invocations side by side read these.
 const WIDE: usize = 16;
-
-/// The parameters that say where elements lie: the groups, channels and elements of a channel, then `eps`.
-fn parameters(geometry: &NormGeometry) -> Result<Vec<u32>> {
-    Ok(vec![
-        word(NAME, geometry.groups)?,
-        word(NAME, geometry.channels)?,
-        word(NAME, geometry.inner)?,
-        (geometry.eps as f32).to_bits(),
-    ])
-}
-
-/// Functions of places: `place(o, j)`, that of value `j` of statistics `o`; `of_statistics(i)` and `channel(i)`, the numbers of
-/// the statistics and of the channel of place `i`; `of_channel(o, j)`, the place of value `j` of a channel.
-fn places(over: NormOver, first: usize) -> String {
-    let (groups, channels, inner) = (first, first + 1, first + 2);
-    let row = format!("(${channels} * ${inner})");
-    let (place, statistics) = match over {
-        NormOver::Row => (format!("o * {row} + j"), format!("quotient(i, {row})")),
-        _ => (
-            format!("quotient(j, {row}) * {row} * (${groups} - 1u) + o * {row} + j"),
-            format!("quotient(i, {row}) - quotient(i, {row} * ${groups}) * ${groups}"),
-        ),
-    };
-    format!(
-        "fn place(o: u32, j: u32) -> u32 {{ return {place}; }}
-fn of_statistics(i: u32) -> u32 {{ return {statistics}; }}
-fn channel(i: u32) -> u32 {{
-    let all = ${groups} * ${channels};
-    return quotient(i, ${inner}) - quotient(i, ${inner} * all) * all;
-}}
-fn of_channel(o: u32, j: u32) -> u32 {{
-    let image = quotient(j, ${inner});
-    return (image * (${groups} * ${channels} - 1u) + o) * ${inner} + j;
-}}
-"
-    )
-}
-
-/// The sum of values.
-const SUM: &str = "
-fn start() -> f32 { return 0.0; }
-fn join(x: f32, y: f32) -> f32 { return x + y; }
-";
 
 /// The mean less the first element that it is the mean of, and the variance, as `F32`: elements far from zero keep the digits of
 /// what differs between them. Means that are given are themselves.

@@ -170,3 +170,28 @@ impl Pool {
         [allocated.saturating_sub(kept), kept]
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::gpu::Gpu;
+
+    #[test]
+    fn the_oldest_memory_goes_first_where_little_is_kept() {
+        const MIB: u64 = 1 << 20;
+        let Ok(device) = crate::device(0) else {
+            return;
+        };
+        let gpu: &Gpu = device.backend_as().unwrap();
+        let pool = Arc::new(Pool::new(gpu.wgpu.clone(), u64::MAX, 5 * MIB));
+        let held = [MIB, 3 * MIB, 2 * MIB].map(|bytes| pool.take(bytes).unwrap());
+        assert_eq!(pool.bytes(), [6 * MIB, 0]);
+        held.into_iter().for_each(drop);
+        assert_eq!(pool.bytes(), [0, 5 * MIB]);
+        let _used_again = pool.take(3 * MIB);
+        assert_eq!(pool.bytes(), [3 * MIB, 2 * MIB]);
+        let _new = pool.take(MIB);
+        assert_eq!(pool.bytes(), [4 * MIB, 2 * MIB]);
+    }
+}

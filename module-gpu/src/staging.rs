@@ -53,3 +53,29 @@ impl Staging {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use module_tensor::{Result, Tensor};
+
+    use super::*;
+    use crate::gpu::Gpu;
+
+    #[test]
+    fn the_memory_of_an_upload_is_used_again() -> Result<()> {
+        let Ok(device) = crate::device(0) else {
+            return Ok(());
+        };
+        let gpu: &Gpu = device.backend_as().unwrap();
+        let size = class(4 * 12_345);
+        for i in 0..3 {
+            let x = Tensor::from(vec![i as f32; 12_345]).to_device(&device)?;
+            assert_eq!(x.sum(..)?.item::<f32>()?, 12_345.0 * i as f32);
+            let free = gpu.staging.free();
+            let own = free.iter().filter(|buffer| buffer.size() == size);
+            assert_eq!(own.count(), 1);
+        }
+        Ok(())
+    }
+}

@@ -176,11 +176,12 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::gpu::Gpu;
+    use crate::tests::alone;
 
     #[test]
     fn the_oldest_memory_goes_first_where_little_is_kept() {
         const MIB: u64 = 1 << 20;
-        let Ok(device) = crate::device(0) else {
+        let Some((_alone, device)) = alone() else {
             return;
         };
         let gpu: &Gpu = device.backend_as().unwrap();

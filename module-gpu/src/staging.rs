@@ -61,10 +61,11 @@ mod tests {
 
     use super::*;
     use crate::gpu::Gpu;
+    use crate::tests::alone;
 
     #[test]
     fn the_memory_of_an_upload_is_used_again() -> Result<()> {
-        let Ok(device) = crate::device(0) else {
+        let Some((_alone, device)) = alone() else {
             return Ok(());
         };
         let gpu: &Gpu = device.backend_as().unwrap();

@@ -10,10 +10,10 @@ use crate::gpu::{Gpu, Launch};
 use crate::recorder::MAX_GROUPS;
 use crate::storage::GpuStorage;
 
-/// Held by each test, as an error is told to the first who waits.
+/// Held by each test of the crate, as an error is told to the first who waits.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn alone() -> Option<(MutexGuard<'static, ()>, Device)> {
+pub(crate) fn alone() -> Option<(MutexGuard<'static, ()>, Device)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     match crate::device(0) {
         Ok(device) => Some((alone, device)),

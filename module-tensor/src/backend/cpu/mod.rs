@@ -92,7 +92,7 @@ mod sum_columns;
 mod sum_loops;
 mod sum_passes;
 #[cfg(test)]
-mod test_operands;
+mod tests;
 #[cfg(feature = "threads")]
 mod thread_pool;
 mod threads;

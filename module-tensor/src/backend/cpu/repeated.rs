@@ -120,7 +120,7 @@ pub(super) fn each_line<T: Element>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_operands::strided;
+    use super::super::tests::strided;
     use super::super::{BinaryOp, elements_of, elementwise};
     use super::{Operand, are_lines_and_numbers};
     use crate::backend::cpu::joined_runs::BLOCK;

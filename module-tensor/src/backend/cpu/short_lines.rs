@@ -153,7 +153,7 @@ fn compute<T: Element, const W: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_operands::strided;
+    use super::super::tests::strided;
     use super::super::{BinaryOp, elements_of, elementwise};
     use super::{Operand, are_short_lines};
     use crate::set_num_threads;

@@ -36,8 +36,8 @@ pub(crate) struct Fold<'a> {
     pub(crate) dtype: DType,
     pub(crate) numel: usize,
     pub(crate) count: usize,
-    /// Whether the values of an element lie side by side in memory, and not those of neighboring elements. It changes the speed
-    /// only.
+    /// Whether the values of an element lie side by side in memory, and not those of neighboring elements. It decides which
+    /// invocations combine them, and so the order in which sums are rounded.
     pub(crate) adjacent_values: bool,
     /// Parameters from number [`FOLD_FIRST`] on.
     pub(crate) parameters: Vec<u32>,

@@ -29,7 +29,7 @@ pub(super) fn extreme_of_line<T: Number>(
 ) -> Result<T> {
     let combine = move |v: T, best: T| if is_better(&v, &best) { v } else { best };
     fold_line(line, |line| {
-        let (best, has_nan) = run_at_best_level(FoldLine { line, combine });
+        let (best, has_nan) = run_at_best_level(FoldLine::<_, _, true> { line, combine });
         match has_nan {
             true => line.iter().copied().find(|v| v.is_nan()).unwrap_or(best),
             false => best,
@@ -40,7 +40,9 @@ pub(super) fn extreme_of_line<T: Number>(
 /// The product of at least one element.
 pub(super) fn product_of_line<T: Number>(line: &[T]) -> Result<T> {
     let combine = T::times;
-    fold_line(line, |line| run_at_best_level(FoldLine { line, combine }).0)
+    fold_line(line, |line| {
+        run_at_best_level(FoldLine::<_, _, false> { line, combine }).0
+    })
 }
 
 /// A line of at least one element as one element.
@@ -67,27 +69,64 @@ pub(super) fn fold_rows<T: Number>(
     out: &mut [T],
 ) -> Result<()> {
     let width = out.len();
+    // Whole rows are read fastest; a few rows at a time become a row each, and these rows become one.
+    let height = (LONG / width).max(1);
+    let rows = values.len() / width;
+    if rows < 2 * height || height < LOW {
+        return fold_columns(values, combine, out);
+    }
+    let mut parts = vec![T::zero(); rows.div_ceil(height) * width];
+    let work = |range: Range<usize>, Items(out, _): Items<'_, T>| {
+        let stretches = values[range.start * height * width..].chunks(height * width);
+        for (out, values) in out.chunks_exact_mut(width).zip(stretches) {
+            fold_part(values, width, 0..width, out, combine);
+        }
+        Ok(())
+    };
+    let ns = height * width / PER_NS;
+    parallel_for(rows.div_ceil(height), ns, Items(&mut parts, width), &work)?;
+    fold_columns(&parts, combine, out)
+}
+
+/// The least number of rows of which a part is made.
+const LOW: usize = 8;
+
+/// The same, where threads share the columns.
+fn fold_columns<T: Number>(values: &[T], combine: impl Combine<T>, out: &mut [T]) -> Result<()> {
+    let width = out.len();
     let work = |columns: Range<usize>, Items(out, _): Items<'_, T>| {
-        run_at_best_level(FoldRows {
-            values,
-            width,
-            columns,
-            out,
-            combine,
-        });
+        fold_part(values, width, columns, out, combine);
         Ok(())
     };
     let rows = values.len() / width;
     parallel_for(width, rows.div_ceil(PER_NS), Items(out, 1), &work)
 }
 
-struct FoldLine<'a, T, F> {
+/// Some columns of rows of `width` elements as one row.
+fn fold_part<T: Number>(
+    values: &[T],
+    width: usize,
+    columns: Range<usize>,
+    out: &mut [T],
+    combine: impl Combine<T>,
+) {
+    run_at_best_level(FoldRows {
+        values,
+        width,
+        columns,
+        out,
+        combine,
+    });
+}
+
+/// Looks for NaN if `NAN`.
+struct FoldLine<'a, T, F, const NAN: bool> {
     line: &'a [T],
     combine: F,
 }
 
-impl<T: Number, F: Combine<T>> Loop for FoldLine<'_, T, F> {
-    /// Whether the line has a NaN, besides what the function makes of it.
+impl<T: Number, F: Combine<T>, const NAN: bool> Loop for FoldLine<'_, T, F, NAN> {
+    /// Besides what the function makes of the line, whether a NaN was found.
     type Output = (T, bool);
 
     #[inline(always)]
@@ -95,11 +134,12 @@ impl<T: Number, F: Combine<T>> Loop for FoldLine<'_, T, F> {
     fn run(self) -> (T, bool) {
         let Self { line, combine } = self;
         let (chunks, rest) = line.as_chunks::<LANES>();
-        let mut has_nan = rest.iter().fold(false, |any, v| any | v.is_nan());
+        let is_nan = |v: &T| NAN && v.is_nan();
+        let mut has_nan = rest.iter().fold(false, |any, v| any | is_nan(v));
         let Some((&first, others)) = chunks.split_first() else {
             return (fold_few(line, combine), has_nan);
         };
-        has_nan |= first.iter().fold(false, |any, v| any | v.is_nan());
+        has_nan |= first.iter().fold(false, |any, v| any | is_nan(v));
         let mut lanes = first;
         for chunk in others {
             // New lanes, which stay in registers: the old ones, written where there is a better element, would not.
@@ -107,7 +147,7 @@ impl<T: Number, F: Combine<T>> Loop for FoldLine<'_, T, F> {
             let mut any = false;
             for i in 0..LANES {
                 next[i] = combine(chunk[i], lanes[i]);
-                any |= chunk[i].is_nan();
+                any |= is_nan(&chunk[i]);
             }
             lanes = next;
             has_nan |= any;

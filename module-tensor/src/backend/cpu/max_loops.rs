@@ -10,12 +10,15 @@ use std::ops::Range;
 
 use super::number::Number;
 use super::simd::Loop;
+use super::transpose::lines_of_columns;
 use crate::zip::zip_mut2;
 
 /// How far a maximum lies from the start of its window.
 pub(super) trait Offset: Copy + Default + Send + Sync {
     fn plus(self, distance: usize) -> Self;
     fn to_i64(self) -> i64;
+    /// Writes columns of lines of `pitch` offsets one after the other.
+    fn lines_of_columns(x: &[Self], pitch: usize, out: &mut [Self]);
 }
 
 /// Where only the maxima are asked for.
@@ -27,6 +30,8 @@ impl Offset for () {
     fn to_i64(self) -> i64 {
         0
     }
+
+    fn lines_of_columns(_: &[Self], _: usize, _: &mut [Self]) {}
 }
 
 impl Offset for u32 {
@@ -39,6 +44,12 @@ impl Offset for u32 {
     fn to_i64(self) -> i64 {
         i64::from(self)
     }
+
+    fn lines_of_columns(x: &[Self], pitch: usize, out: &mut [Self]) {
+        // Only their bits are moved.
+        let x: &[f32] = bytemuck::cast_slice(x);
+        lines_of_columns(x, pitch, bytemuck::cast_slice_mut(out));
+    }
 }
 
 impl Offset for i64 {
@@ -50,6 +61,10 @@ impl Offset for i64 {
     #[inline(always)]
     fn to_i64(self) -> i64 {
         self
+    }
+
+    fn lines_of_columns(x: &[Self], pitch: usize, out: &mut [Self]) {
+        lines_of_columns(x, pitch, out);
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod side_by_side;
 
-pub(super) use side_by_side::{SIDE_BY_SIDE, SideBySide};
+pub(super) use side_by_side::{SIDE_BY_SIDE, SideBySide, SmallPasses};
 
 use super::aligned_vec::Workspace;
 use super::interleave::split_pairs;
@@ -26,7 +26,7 @@ pub(super) struct Passes {
     /// The most by which a maximum lies behind the start of its window.
     reach: usize,
     /// Where the windows of each row of the output start, and those of each column; the sum is a position in the
-    /// plane. Of planes side by side, where each window starts, and a zero for each plane.
+    /// plane.
     rows: Vec<usize>,
     columns: Vec<i64>,
 }

@@ -9,7 +9,7 @@ use super::aligned_vec::AlignedVec;
 use super::float::Float;
 use super::map::{self, FloatKernel, run_float};
 use super::max_loops::Offset;
-use super::max_passes::{Passes, SIDE_BY_SIDE, SideBySide};
+use super::max_passes::{Passes, SIDE_BY_SIDE, SideBySide, SmallPasses};
 use super::memory::scratch;
 use super::number::Number;
 use super::pool_windows::{self, Windows};
@@ -63,7 +63,7 @@ fn narrowed(maxima: Storage, dtype: DType) -> Result<Storage> {
 struct MaxPool {
     passes: Passes,
     /// Those of small planes, side by side.
-    side_by_side: Option<Passes>,
+    side_by_side: Option<SmallPasses>,
     /// The number of planes, and those of their elements before and after.
     planes: usize,
     input: usize,
@@ -91,7 +91,7 @@ impl MaxPool {
         let small = planes >= SIDE_BY_SIDE && input.max(output) <= SMALL;
         Ok(Self {
             passes: Passes::new(depths, heights, widths),
-            side_by_side: small.then(|| Passes::side_by_side(depths, heights, widths)),
+            side_by_side: small.then(|| SmallPasses::new(depths, heights, widths)),
             planes,
             input,
             output,

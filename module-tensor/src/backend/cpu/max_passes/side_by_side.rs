@@ -3,85 +3,177 @@
 
 use super::super::Element;
 use super::super::aligned_vec::Workspace;
-use super::super::max_loops::Offset;
+use super::super::max_loops::{Offset, greater};
+use super::super::memory::check_allocatable;
 use super::super::number::Number;
 use super::super::pool_windows::Windows;
+use super::super::simd::{Loop, run_at_best_level};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
-use super::{Pass, Passes, Rows, Scratch};
 use crate::Result;
+use crate::zip::zip_mut;
 
 /// The number of planes that are processed together.
 pub(in super::super) const SIDE_BY_SIDE: usize = 16;
 
-impl Passes {
-    /// The passes of [`SIDE_BY_SIDE`] planes whose elements lie side by side: the last dimension is one of rows too, whose
-    /// columns are the planes.
-    pub(in super::super) fn side_by_side(
-        depths: &Windows,
-        heights: &Windows,
-        widths: &Windows,
-    ) -> Self {
-        let mut passes = Self::new(depths, heights, widths);
-        let (rows, columns) = (depths.size * heights.size, widths.ranges.len());
-        let width = columns * SIDE_BY_SIDE;
-        let slice = heights.ranges.len() * width;
-        let slices = depths.size.max(depths.ranges.len());
-        let along = |blocks, windows, pitch, distance| {
-            Pass::Rows(Rows::new(blocks, windows, pitch, pitch, distance))
-        };
-        passes.passes = vec![along(rows, widths, SIDE_BY_SIDE, 1)];
-        if !heights.are_single() {
-            let of_heights = along(depths.size, heights, width, widths.size);
-            passes.passes.push(of_heights);
+/// An element of each plane.
+type Of<T> = [T; SIDE_BY_SIDE];
+
+/// The passes from planes of the input to planes of the output, along one dimension after the other.
+pub(in super::super) struct SmallPasses {
+    passes: Vec<Pass>,
+    /// The number of elements of a plane of the input, of the output, and of the largest plane on the way.
+    input: usize,
+    output: usize,
+    largest: usize,
+}
+
+/// Maxima along one dimension.
+struct Pass {
+    /// The number of blocks of planes, slices or rows, and how many elements, before the pass, make a block.
+    blocks: usize,
+    size: usize,
+    /// The number of elements that an index along the dimension stands for.
+    inner: usize,
+    /// The first index and the number of indices of each window.
+    windows: Vec<(usize, usize)>,
+    /// The number of elements between those of a window.
+    step: usize,
+}
+
+impl Pass {
+    fn new(blocks: usize, windows: &Windows, inner: usize) -> Option<Self> {
+        (!windows.are_single()).then(|| Self {
+            blocks,
+            size: windows.size * inner,
+            inner,
+            windows: windows.starts_and_counts(),
+            step: windows.distance() * inner,
+        })
+    }
+}
+
+impl SmallPasses {
+    /// The passes along the width, the height and the depth.
+    pub(in super::super) fn new(depths: &Windows, heights: &Windows, widths: &Windows) -> Self {
+        let rows = depths.size * heights.size;
+        let [depth, height, width] = [depths, heights, widths].map(|all| all.ranges.len());
+        let passes = [
+            Pass::new(rows, widths, 1),
+            Pass::new(depths.size, heights, width),
+            Pass::new(1, depths, height * width),
+        ];
+        Self {
+            passes: passes.into_iter().flatten().collect(),
+            input: rows * widths.size,
+            output: depth * height * width,
+            largest: rows.max(depths.size * height).max(depth * height) * widths.size.max(width),
         }
-        if !depths.are_single() {
-            let distance = heights.size * widths.size;
-            passes.passes.push(along(1, depths, slice, distance));
-        }
-        let widest = widths.size.max(columns) * SIDE_BY_SIDE;
-        passes.largest = (rows * widest).max(slice * slices);
-        let starts = passes.rows.iter().flat_map(|&row| {
-            let columns = passes.columns.iter();
-            columns.map(move |&column| row + column as usize)
-        });
-        passes.rows = starts.collect();
-        passes.columns = vec![0; SIDE_BY_SIDE];
-        passes
     }
 }
 
 /// Small planes that are processed side by side, and memory for them.
 pub(in super::super) struct SideBySide<'a, T: Element, O> {
-    passes: &'a Passes,
-    scratch: Scratch<T, O>,
-    values: Workspace<T>,
-    maxima: Workspace<T>,
-    positions: Workspace<i64>,
+    passes: &'a SmallPasses,
+    values: [Workspace<T>; 2],
+    /// The positions of values in their planes; those of the input, and of the maxima on the way.
+    places: Vec<Of<O>>,
+    positions: [Vec<Of<O>>; 2],
+    /// Those of the output, plane by plane.
+    lines: Vec<O>,
 }
 
 impl<'a, T: Number, O: Offset> SideBySide<'a, T, O> {
-    pub(in super::super) fn new(passes: &'a Passes) -> Result<Self> {
+    pub(in super::super) fn new(passes: &'a SmallPasses) -> Result<Self> {
+        check_allocatable::<Of<T>>(passes.largest.saturating_mul(2))?;
+        check_allocatable::<Of<O>>(passes.largest.saturating_mul(4))?;
+        let positions = || vec![Of::<O>::default(); passes.largest];
+        let place = |i| [O::default().plus(i); SIDE_BY_SIDE];
         Ok(Self {
             passes,
-            scratch: passes.scratch()?,
-            values: Workspace::new(),
-            maxima: Workspace::new(),
-            positions: Workspace::new(),
+            values: [Workspace::new(), Workspace::new()],
+            places: (0..passes.input).map(place).collect(),
+            positions: [positions(), positions()],
+            lines: vec![O::default(); SIDE_BY_SIDE * passes.output],
         })
     }
 
     /// The maxima of the planes, and their positions unless `positions` is empty.
     pub(in super::super) fn run(&mut self, planes: &[T], maxima: &mut [T], positions: &mut [i64]) {
-        let values = self.values.of(planes.len());
-        let lines = planes.chunks_exact(planes.len() / SIDE_BY_SIDE);
-        columns_of_lines(lines, values, SIDE_BY_SIDE);
-        let maxima_beside = self.maxima.of(maxima.len());
-        let positions_beside = self.positions.of(positions.len());
-        self.passes
-            .run(values, &mut self.scratch, maxima_beside, positions_beside);
-        lines_of_columns(maxima_beside, SIDE_BY_SIDE, maxima);
-        if !positions.is_empty() {
-            lines_of_columns(positions_beside, SIDE_BY_SIDE, positions);
+        let (passes, output) = (&self.passes.passes, self.passes.output);
+        let [values, next_values] = self.values.each_mut();
+        let mut values = values.of(self.passes.largest * SIDE_BY_SIDE);
+        let mut next_values = next_values.of(self.passes.largest * SIDE_BY_SIDE);
+        let [there, next_there] = self.positions.each_mut();
+        let (mut there, mut next_there) = (&mut there[..], &mut next_there[..]);
+        let lines = planes.chunks_exact(self.passes.input);
+        columns_of_lines(lines, &mut values[..planes.len()], SIDE_BY_SIDE);
+        for (i, pass) in passes.iter().enumerate() {
+            run_at_best_level(MeetAlong {
+                pass,
+                values: values.as_chunks().0,
+                positions: if i == 0 { &self.places } else { there },
+                to_values: next_values.as_chunks_mut().0,
+                to_positions: next_there,
+            });
+            std::mem::swap(&mut values, &mut next_values);
+            std::mem::swap(&mut there, &mut next_there);
+        }
+        lines_of_columns(&values[..output * SIDE_BY_SIDE], SIDE_BY_SIDE, maxima);
+        if positions.is_empty() {
+            return;
+        }
+        let there = match passes.is_empty() {
+            true => &self.places[..output],
+            false => &there[..output],
+        };
+        O::lines_of_columns(there.as_flattened(), SIDE_BY_SIDE, &mut self.lines);
+        for (to, &position) in zip_mut(positions, &self.lines) {
+            *to = position.to_i64();
+        }
+    }
+}
+
+/// The maxima of windows along one dimension.
+struct MeetAlong<'a, T, O> {
+    pass: &'a Pass,
+    values: &'a [Of<T>],
+    positions: &'a [Of<O>],
+    to_values: &'a mut [Of<T>],
+    to_positions: &'a mut [Of<O>],
+}
+
+impl<T: Number, O: Offset> Loop for MeetAlong<'_, T, O> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let Pass {
+            blocks,
+            size,
+            inner,
+            ref windows,
+            step,
+        } = *self.pass;
+        let mut to = self.to_values.iter_mut().zip(self.to_positions);
+        for block in 0..blocks {
+            let values = &self.values[block * size..][..size];
+            let positions = &self.positions[block * size..][..size];
+            for &(first, count) in windows {
+                // The iterator takes one more only if there is an index.
+                for (start, to) in (first * inner..(first + 1) * inner).zip(&mut to) {
+                    let (mut best, mut there) = (values[start], positions[start]);
+                    for k in 1..count {
+                        let at = start + k * step;
+                        let (next, next_there) = (&values[at], &positions[at]);
+                        for i in 0..SIDE_BY_SIDE {
+                            let second = (next[i], next_there[i]);
+                            (best[i], there[i]) = greater((best[i], there[i]), second);
+                        }
+                    }
+                    (*to.0, *to.1) = (best, there);
+                }
+            }
         }
     }
 }

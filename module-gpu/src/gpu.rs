@@ -194,18 +194,21 @@ impl Gpu {
 
     /// New memory for this many elements.
     pub(crate) fn allocate(&self, numel: usize, dtype: DType) -> Result<GpuStorage> {
-        let bytes = numel.checked_mul(dtype.size_in_bytes());
-        let take = || bytes.and_then(|bytes| self.pool.take(bytes as u64));
-        let taken = take().or_else(|| {
+        let bytes = numel.saturating_mul(dtype.size_in_bytes());
+        let take = || self.pool.take(bytes as u64);
+        let take_again = || {
             // What is kept may be all that there is; the driver has it back when the work that used it is done.
             self.recorder().submit(&self.counters);
             self.pool.empty();
             self.staging.empty();
             let _ = self.wgpu.poll(wgpu::PollType::wait_indefinitely());
             take()
-        });
-        let index = self.about.index;
-        let memory = taken.ok_or_else(|| memory_error(index, bytes.unwrap_or(usize::MAX)))?;
+        };
+        let memory = match self.pool.may_hold(bytes as u64) {
+            true => take().or_else(take_again),
+            false => None,
+        };
+        let memory = memory.ok_or_else(|| memory_error(self.about.index, bytes))?;
         let device = self.device();
         Ok(GpuStorage {
             memory,

@@ -86,9 +86,14 @@ impl Pool {
         }
     }
 
+    /// Whether one buffer may have as many bytes, if nothing else is allocated.
+    pub(crate) fn may_hold(&self, bytes: u64) -> bool {
+        bytes <= self.largest && bytes <= self.limit.load(Ordering::Relaxed)
+    }
+
     /// Memory of at least this many bytes, or `None` if there is not as much.
     pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Option<Memory> {
-        if bytes > self.largest {
+        if !self.may_hold(bytes) {
             return None;
         }
         let size = class(bytes).min(self.largest);
@@ -174,6 +179,8 @@ impl Pool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use module_tensor::DType;
+
     use super::*;
     use crate::gpu::Gpu;
     use crate::tests::alone;
@@ -194,5 +201,20 @@ mod tests {
         assert_eq!(pool.bytes(), [3 * MIB, 2 * MIB]);
         let _new = pool.take(MIB);
         assert_eq!(pool.bytes(), [4 * MIB, 2 * MIB]);
+    }
+
+    #[test]
+    fn a_request_beyond_any_memory_leaves_what_is_kept() {
+        let Some((_alone, device)) = alone() else {
+            return;
+        };
+        let gpu: &Gpu = device.backend_as().unwrap();
+        drop(gpu.allocate(1 << 20, DType::F32).unwrap());
+        let [_, kept] = gpu.pool.bytes();
+        assert!(kept >= 4 << 20, "{kept}");
+        for numel in [gpu.pool.largest as usize, usize::MAX] {
+            assert!(gpu.allocate(numel, DType::F32).is_err());
+            assert_eq!(gpu.pool.bytes()[1], kept);
+        }
     }
 }

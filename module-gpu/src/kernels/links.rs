@@ -5,8 +5,8 @@ use module_tensor::{DType, Layout, Result, Scalar};
 
 use crate::elem::Elem;
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, Map};
-use crate::recorder::MAX_GROUPS;
+use crate::map::Map;
+use crate::spread::Spread;
 
 /// The loop over the places that name a row: `j` is each of them, in an order that differs from run to run.
 const EACH_PLACE: &str = "for (var j = b(row); j < $2; j = c(j))";
@@ -82,15 +82,16 @@ impl Gpu {
         let heads = self.fill(size, DType::U32, Scalar::Int(count as i64))?;
         let chain = self.allocate(count, DType::U32)?;
         if count > 0 {
+            let spread = Spread::new(count);
             let to = self.data(op, &operand(heads.clone(), size))?.memory.clone();
             self.launch(Launch {
                 op,
-                key: "chains".to_owned(),
+                key: format!("chains{}", spread.key()),
                 reads: &[&self.data(op, index)?.memory],
                 writes: &[&chain.memory, &to],
                 parameters: &[word(op, count)?, word(op, size)?],
-                groups: (count as u64).div_ceil(GROUP),
-                source: &source,
+                groups: spread.groups(count),
+                source: &|| SOURCE.to_owned() + &spread.entry(),
             })?;
         }
         Ok([operand(heads, size), operand(Storage::new(chain), count)])
@@ -98,22 +99,16 @@ impl Gpu {
 }
 
 /// Each place becomes the head of its row's chain.
-fn source() -> String {
-    format!(
-        "
+const SOURCE: &str = "
 @group(0) @binding(1) var<storage, read> index: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> chain: array<u32>;
 @group(0) @binding(3) var<storage, read_write> heads: array<atomic<u32>>;
 
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
-    let i = (group.y * {MAX_GROUPS}u + group.x) * {GROUP}u + local;
-    if i >= $0 {{ return; }}
+fn visit(i: u32) {
+    if i >= $0 { return; }
     let row = index[i];
     var before = $0;
-    if row.y == 0u && row.x < $1 {{ before = atomicExchange(&heads[row.x], i); }}
+    if row.y == 0u && row.x < $1 { before = atomicExchange(&heads[row.x], i); }
     chain[i] = before;
-}}
-"
-    )
 }
+";

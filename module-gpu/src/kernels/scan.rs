@@ -8,8 +8,8 @@ use super::reduce::Split;
 use crate::elem::Elem;
 use crate::fold::Fold;
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, declarations};
-use crate::recorder::MAX_GROUPS;
+use crate::map::declarations;
+use crate::spread::Spread;
 
 impl Gpu {
     /// The sums or products along `dim` up to each element, or from each on if `reverse`.
@@ -51,6 +51,7 @@ impl Gpu {
             return Ok(Storage::new(to));
         }
         let lines = numel / shape[dim];
+        let spread = Spread::new(lines);
         let parameters = [
             word(name, lines)?,
             0,
@@ -67,9 +68,7 @@ impl Gpu {
             declarations(&[elem], elem, false, false)
                 + &format!(
                     "
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
-    let line = (group.y * {MAX_GROUPS}u + group.x) * {GROUP}u + local;
+fn visit(line: u32) {{
     if line >= $0 {{ return; }}
     let first = line / $3 * $2 * $3 + line % $3;
     var sum = {of}({start});
@@ -82,14 +81,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 ",
                     elem.encoded("sum")
                 )
+                + &spread.entry()
         };
         self.launch(Launch {
             op: name,
-            key: format!("{name} {}", elem.name()),
+            key: format!("{name} {}{}", elem.name(), spread.key()),
             reads: &[&self.data(name, &x)?.memory],
             writes: &[&to.memory],
             parameters: &parameters,
-            groups: (lines as u64).div_ceil(GROUP),
+            groups: spread.groups(lines),
             source: &source,
         })?;
         Ok(Storage::new(to))

@@ -3,8 +3,8 @@ use module_tensor::{DType, Result};
 
 use crate::elem::Elem;
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{GROUP, declarations};
-use crate::recorder::MAX_GROUPS;
+use crate::map::declarations;
+use crate::spread::Spread;
 
 /// The kernel compares every two elements of a line, so the CPU sorts longer lines.
 const LONGEST: usize = 16384;
@@ -50,6 +50,7 @@ impl Gpu {
             "less(own, y)"
         };
         let numel = x.layout.shape().numel();
+        let spread = Spread::new(numel);
         let parameters = [word(op, numel)?, 0, word(op, size)?, word(op, count)?];
         let source = || {
             declarations(&[elem], Elem::Bits8, false, false)
@@ -57,9 +58,7 @@ impl Gpu {
                     "
 fn less(x: {of}, y: {of}) -> bool {{ return {less}; }}
 
-@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
-    let i = (group.y * {MAX_GROUPS}u + group.x) * {GROUP}u + local;
+fn visit(i: u32) {{
     if i >= $0 {{ return; }}
     let first = i / $2 * $2;
     let own = a(i);
@@ -73,14 +72,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }}
 "
                 )
+                + &spread.entry()
         };
         self.launch(Launch {
             op,
-            key: format!("{op} {descending} {}", elem.name()),
+            key: format!("{op} {descending} {}{}", elem.name(), spread.key()),
             reads: &[&self.data(op, &x)?.memory],
             writes: &[&to.memory],
             parameters: &parameters,
-            groups: (numel as u64).div_ceil(GROUP),
+            groups: spread.groups(numel),
             source: &source,
         })?;
         Ok(Storage::new(to))

@@ -11,7 +11,7 @@ use super::lanes::update;
 use super::map::{NumberKernel, run_number, wide};
 use super::number::Number;
 use super::repeated::are_lines_and_numbers;
-use super::short_lines::{are_short_lines, pairs_in_lines};
+use super::short_lines::{pairs_in_lines, short_lines};
 use super::threads::{Items, parallel_for};
 use super::vector::{double, single};
 use super::view::{owned, slice};
@@ -20,6 +20,12 @@ use crate::{DType, Result, Scalar};
 
 pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
     let dtype = wide(a.storage.dtype());
+    if a.storage.dtype() == DType::F32
+        && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)
+        && let Some([a, b]) = short_lines(a, b, op != BinaryOp::Sub)
+    {
+        return pairs_in_short_lines(op, a, b);
+    }
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => map2_steps::<f32>(a, b, Power),
         (BinaryOp::Pow, DType::F64) => map2_steps::<f64>(a, b, Power),
@@ -41,11 +47,6 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
                 DType::F32 => number_and_lines::<f32>(op, a, b),
                 _ => number_and_lines::<f64>(op, a, b),
             }
-        }
-        (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, DType::F32)
-            if a.storage.dtype() == DType::F32 && are_short_lines(a, b) =>
-        {
-            pairs_in_short_lines(op, a, b)
         }
         _ => run_number(dtype, Binary(op, Pair(a, b))),
     }

@@ -1,4 +1,5 @@
-//! Loops over pairs of elements that lie in short lines, such as parts of rows or a row for all rows.
+//! Loops over pairs of elements that lie in short lines, such as parts of rows or a row for all rows, and over such lines with a
+//! number for each.
 //!
 //! Each line is computed where it lies: to copy the lines of both operands into one piece first takes longer than to compute.
 
@@ -11,7 +12,6 @@ use super::strided_lines::StridedLines;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::Runs;
-use crate::zip::zip_mut2;
 
 /// The minimum length of lines for which there is a loop.
 const SHORTEST: usize = 8;
@@ -19,18 +19,28 @@ const SHORTEST: usize = 8;
 /// The length from which lines are not short.
 const LONG: usize = 128;
 
-/// Whether the elements of both operands lie side by side in short lines; the layouts have one shape.
+/// The operands, if the elements of the first lie side by side in short lines, and the second has such a line or one number for
+/// each. `commute` says that they may change places; their layouts have one shape.
 #[inline]
-pub(super) fn are_short_lines(a: &Operand, b: &Operand) -> bool {
+pub(super) fn short_lines<'a>(
+    a: &'a Operand,
+    b: &'a Operand,
+    commute: bool,
+) -> Option<[&'a Operand; 2]> {
     // Most operations end here.
     if a.layout.is_contiguous() && b.layout.is_contiguous() {
-        return false;
+        return None;
     }
     let runs = Runs::new([&a.layout, &b.layout]);
-    (SHORTEST..LONG).contains(&runs.length()) && *runs.steps() == [1, 1]
+    match runs.steps() {
+        _ if !(SHORTEST..LONG).contains(&runs.length()) => None,
+        [1, 0 | 1] => Some([a, b]),
+        [0, 1] if commute => Some([b, a]),
+        _ => None,
+    }
 }
 
-/// `f` of each pair of elements, in row-major order, of operands for which [`are_short_lines`] is true.
+/// `f` of each pair of elements, in row-major order, of operands that [`short_lines`] has returned.
 pub(super) fn pairs_in_lines<T: Element>(
     a: &Operand,
     b: &Operand,
@@ -81,11 +91,16 @@ impl<T: Element, F: Fn(T, T) -> T + Copy> Loop for EachPairOfLines<'_, T, F> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        match self.lines[0].length {
-            8..16 => self.run_by::<8>(),
-            16..32 => self.run_by::<16>(),
-            32..64 => self.run_by::<32>(),
-            64..LONG => self.run_by::<64>(),
+        let [a, b] = self.lines;
+        match (a.length, [a.step, b.step]) {
+            (8..16, [1, 1]) => self.run_by::<8>(),
+            (16..32, [1, 1]) => self.run_by::<16>(),
+            (32..64, [1, 1]) => self.run_by::<32>(),
+            (64..LONG, [1, 1]) => self.run_by::<64>(),
+            (8..16, [1, 0]) => self.run_with_numbers_by::<8>(),
+            (16..32, [1, 0]) => self.run_with_numbers_by::<16>(),
+            (32..64, [1, 0]) => self.run_with_numbers_by::<32>(),
+            (64..LONG, [1, 0]) => self.run_with_numbers_by::<64>(),
             _ => self.run_one_by_one(),
         }
     }
@@ -116,6 +131,29 @@ impl<T: Element, F: Fn(T, T) -> T + Copy> EachPairOfLines<'_, T, F> {
         }
     }
 
+    /// The same for lines of `a` with a number of `b` for each.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run_with_numbers_by<const W: usize>(self) {
+        let Self { lines, out, f } = self;
+        let [a, b] = lines;
+        let rest = a.length - W;
+        let (mut a_start, mut b_start) = (0, 0);
+        for out in out.chunks_exact_mut(a.length) {
+            let x = a.data.get(a_start..).unwrap_or_default();
+            let Some(&number) = b.data.get(b_start) else {
+                return;
+            };
+            compute_with_number::<T, W>(x.first_chunk(), number, out.first_chunk_mut(), f);
+            if rest > 0 {
+                let x = x.get(rest..).unwrap_or_default();
+                compute_with_number::<T, W>(x.first_chunk(), number, out.last_chunk_mut(), f);
+            }
+            a_start += a.stride;
+            b_start += b.stride;
+        }
+    }
+
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run_one_by_one(self) {
@@ -125,8 +163,10 @@ impl<T: Element, F: Fn(T, T) -> T + Copy> EachPairOfLines<'_, T, F> {
         for out in out.chunks_exact_mut(a.length.max(1)) {
             let x = a.data.get(a_start..).unwrap_or_default();
             let y = b.data.get(b_start..).unwrap_or_default();
-            for (out, &x, &y) in zip_mut2(out, x, y) {
-                *out = f(x, y);
+            for (i, out) in out.iter_mut().enumerate() {
+                if let (Some(&x), Some(&y)) = (x.get(i * a.step), y.get(i * b.step)) {
+                    *out = f(x, y);
+                }
             }
             a_start += a.stride;
             b_start += b.stride;
@@ -151,11 +191,29 @@ fn compute<T: Element, const W: usize>(
     }
 }
 
+/// [`compute`] with one number in place of the second of each pair.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn compute_with_number<T: Element, const W: usize>(
+    x: Option<&[T; W]>,
+    number: T,
+    to: Option<&mut [T; W]>,
+    f: impl Fn(T, T) -> T + Copy,
+) {
+    if let (Some(x), Some(to)) = (x, to) {
+        let mut computed = [T::default(); W];
+        for i in 0..W {
+            computed[i] = f(x[i], number);
+        }
+        *to = computed;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::strided;
     use super::super::{BinaryOp, elements_of, elementwise};
-    use super::{Operand, are_short_lines};
+    use super::{Operand, short_lines};
     use crate::set_num_threads;
 
     /// Numbers, and those that a layout shows.
@@ -182,13 +240,15 @@ mod tests {
         for &length in lengths {
             for [n, rows] in [[1, 1], [1, 3], [3, 1], [2, 5], [7, 70]] {
                 let (sizes, wide) = ([n, rows, length], length + 5);
-                // In order, parts of rows, one row for all, and rows in another order.
+                // In order, parts of rows, one row for all, and rows in another order; a number for each row, and for each matrix.
                 let layouts = [
                     [rows * length, length, 1],
                     [rows * wide, wide, 1],
                     [0, 0, 1],
                     [0, wide, 1],
                     [wide, n * wide, 1],
+                    [rows, 1, 0],
+                    [2, 0, 0],
                 ];
                 for threads in [1, 3] {
                     set_num_threads(threads);
@@ -211,12 +271,16 @@ mod tests {
     fn lines_are_short_parts_of_rows() {
         let rows =
             |length: usize, stride: usize| operand([2, 3, length], [3 * stride, stride, 1]).0;
-        assert!(are_short_lines(&rows(16, 32), &rows(16, 32)));
-        assert!(are_short_lines(&rows(16, 16), &rows(16, 0)));
-        assert!(!are_short_lines(&rows(16, 16), &rows(16, 16)));
-        assert!(!are_short_lines(&rows(7, 32), &rows(7, 32)));
-        assert!(!are_short_lines(&rows(128, 130), &rows(128, 130)));
-        let columns = operand([2, 3, 16], [3, 1, 0]).0;
-        assert!(!are_short_lines(&rows(16, 32), &columns));
+        let are_short = |a: &Operand, b: &Operand| short_lines(a, b, false).is_some();
+        assert!(are_short(&rows(16, 32), &rows(16, 32)));
+        assert!(are_short(&rows(16, 16), &rows(16, 0)));
+        assert!(!are_short(&rows(16, 16), &rows(16, 16)));
+        assert!(!are_short(&rows(7, 32), &rows(7, 32)));
+        assert!(!are_short(&rows(128, 130), &rows(128, 130)));
+        let (lines, numbers) = (rows(16, 32), operand([2, 3, 16], [3, 1, 0]).0);
+        assert!(are_short(&lines, &numbers));
+        assert!(!are_short(&numbers, &lines));
+        let [first, second] = short_lines(&numbers, &lines, true).unwrap();
+        assert!(std::ptr::eq(first, &lines) && std::ptr::eq(second, &numbers));
     }
 }

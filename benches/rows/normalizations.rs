@@ -10,6 +10,11 @@ pub(crate) fn add(rows: &mut Rows) {
         &[&[128, 768], &[768], &[768]],
         |x| x[0].layer_norm([768], Some(&x[1]), Some(&x[2]), 1e-5),
     );
+    rows.both(
+        "layer_norm [12544, 96]",
+        &[&[12544, 96], &[96], &[96]],
+        |x| x[0].layer_norm([96], Some(&x[1]), Some(&x[2]), 1e-5),
+    );
     rows.both("rms_norm [256, 1024]", &[&[256, 1024], &[1024]], |x| {
         x[0].rms_norm([1024], Some(&x[1]), Some(1e-6))
     });

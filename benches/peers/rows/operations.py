@@ -70,6 +70,7 @@ def activations(rows):
 
 def normalizations(rows):
     rows.both("layer_norm [128, 768]", [(128, 768), (768,), (768,)], lambda x, w, b: F.layer_norm(x, [768], w, b))
+    rows.both("layer_norm [12544, 96]", [(12544, 96), (96,), (96,)], lambda x, w, b: F.layer_norm(x, [96], w, b))
     rows.both("rms_norm [256, 1024]", [(256, 1024), (1024,)], lambda x, w: F.rms_norm(x, [1024], w, 1e-6))
     image = (8, 64, 32, 32)
     rows.both("group_norm [8, 64, 32, 32], 8 groups", [image, (64,), (64,)], lambda x, w, b: F.group_norm(x, 8, w, b))

@@ -177,77 +177,112 @@ pub(super) fn sum_of_lanes<T: Number>(partial: [T; WIDE_LANES]) -> T {
     sums.into_iter().fold(T::zero(), T::plus)
 }
 
+// Without closures over blocks, which the compiler may leave as functions without vector instructions.
+
 /// `Σ f(xᵢ)`
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn sum_of<T: Float>(x: &[T], f: impl Fn(T) -> T + Copy) -> T {
-    let block = |x: &[T]| {
+    let mut sum = T::zero();
+    for x in x.chunks(BLOCK) {
         let mut partial = [T::zero(); LANES];
         let (chunks, rest) = x.as_chunks::<LANES>();
         for chunk in chunks {
-            for (sum, &v) in zip_mut(&mut partial, chunk) {
-                *sum = sum.plus(f(v));
+            for i in 0..LANES {
+                partial[i] = partial[i].plus(f(chunk[i]));
             }
         }
-        let rest = rest.iter().fold(T::zero(), |sum, &v| sum.plus(f(v)));
-        partial.into_iter().fold(rest, T::plus)
-    };
-    x.chunks(BLOCK).fold(T::zero(), |sum, x| sum.plus(block(x)))
+        let mut of_block = T::zero();
+        for &v in rest {
+            of_block = of_block.plus(f(v));
+        }
+        sum = sum.plus(of_block.plus(sum_in_halves(partial)));
+    }
+    sum
 }
 
 /// `Σ f(aᵢ, bᵢ)`
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
-    let block = |a: &[T], b: &[T]| {
+    let mut sum = T::zero();
+    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let mut partial = [T::zero(); LANES];
         let (a_chunks, a_rest) = a.as_chunks::<LANES>();
         let (b_chunks, b_rest) = b.as_chunks::<LANES>();
         for (a, b) in zip(a_chunks, b_chunks) {
-            for (sum, &a, &b) in zip_mut2(&mut partial, a, b) {
-                *sum = sum.plus(f(a, b));
+            for i in 0..LANES {
+                partial[i] = partial[i].plus(f(a[i], b[i]));
             }
         }
-        let rest = zip(a_rest, b_rest);
-        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(f(a, b)));
-        partial.into_iter().fold(rest, T::plus)
-    };
-    let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK));
-    blocks.fold(T::zero(), |sum, (a, b)| sum.plus(block(a, b)))
+        let mut of_block = T::zero();
+        for (&a, &b) in zip(a_rest, b_rest) {
+            of_block = of_block.plus(f(a, b));
+        }
+        sum = sum.plus(of_block.plus(sum_in_halves(partial)));
+    }
+    sum
 }
 
 /// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²` of at most [`BLOCK`] elements.
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
-    let [sum, squares] = run_at_best_level(Deviations(x, shift));
-    (sum.to_f64(), squares.to_f64())
+    let (mut sums, mut squares) = ([T::zero(); LANES], [T::zero(); LANES]);
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for chunk in chunks {
+        for i in 0..LANES {
+            let distance = chunk[i].minus(shift);
+            sums[i] = sums[i].plus(distance);
+            squares[i] = squares[i].plus(distance.times(distance));
+        }
+    }
+    let (mut sum, mut square) = (T::zero(), T::zero());
+    for &v in rest {
+        let distance = v.minus(shift);
+        sum = sum.plus(distance);
+        square = square.plus(distance.times(distance));
+    }
+    let sum = sum.plus(sum_in_halves(sums));
+    (sum.to_f64(), square.plus(sum_in_halves(squares)).to_f64())
 }
 
-struct Deviations<'a, T>(&'a [T], T);
-
-impl<T: Float> Loop for Deviations<'_, T> {
-    type Output = [T; 2];
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> [T; 2] {
-        let Self(x, shift) = self;
-        let (mut sums, mut squares) = ([T::zero(); LANES], [T::zero(); LANES]);
-        let (chunks, rest) = x.as_chunks::<LANES>();
-        for chunk in chunks {
-            for i in 0..LANES {
-                let distance = chunk[i].minus(shift);
-                sums[i] = sums[i].plus(distance);
-                squares[i] = squares[i].plus(distance.times(distance));
-            }
+/// The mean of the first elements, of which at most so many count.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(super) fn mean_of_first<T: Float, const COUNT: usize>(x: &[T]) -> f64 {
+    let Some(few) = x.first_chunk::<COUNT>() else {
+        let sum = x.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        return sum.to_f64() / x.len() as f64;
+    };
+    let mut sums = [T::zero(); LANES];
+    for chunk in few.as_chunks::<LANES>().0 {
+        for (sum, &v) in zip_mut(&mut sums, chunk) {
+            *sum = sum.plus(v);
         }
-        let (mut sum, mut square) = (T::zero(), T::zero());
-        for &v in rest {
-            let distance = v.minus(shift);
-            sum = sum.plus(distance);
-            square = square.plus(distance.times(distance));
-        }
-        for i in 0..LANES {
-            sum = sum.plus(sums[i]);
-            square = square.plus(squares[i]);
-        }
-        [sum, square]
     }
+    sum_in_halves(sums).to_f64() / COUNT as f64
+}
+
+/// The sum of partial sums: of each half and the other, until there is one.
+///
+/// Inlined, the compiler would make pairs of sums that are computed side by side, and no vectors of each.
+#[inline(never)]
+fn sum_in_halves<T: Number>(sums: [T; LANES]) -> T {
+    let four = halved::<T, 4>(&halved::<T, 8>(&sums));
+    let [sum] = halved(&halved::<T, 2>(&four));
+    sum
+}
+
+/// The sums of each number of the first half and one of the second.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn halved<T: Number, const HALF: usize>(sums: &[T]) -> [T; HALF] {
+    let mut halved = [T::zero(); HALF];
+    for i in 0..HALF {
+        halved[i] = sums[i].plus(sums[i + HALF]);
+    }
+    halved
 }
 
 /// The greatest element that is not NaN, `-∞` of none.
@@ -278,6 +313,8 @@ impl<T: Float> Loop for Max<'_, T> {
 }
 
 /// `outᵢ = f(xᵢ)`
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn map<T: Float>(out: &mut [T], x: &[T], f: impl Fn(T) -> T) {
     for (out, &x) in zip_mut(out, x) {
         *out = f(x);
@@ -285,6 +322,8 @@ pub(super) fn map<T: Float>(out: &mut [T], x: &[T], f: impl Fn(T) -> T) {
 }
 
 /// `outᵢ = f(aᵢ, bᵢ)`
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
     for (out, &a, &b) in zip_mut2(out, a, b) {
         *out = f(a, b);
@@ -292,6 +331,8 @@ pub(super) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -
 }
 
 /// `aᵢ = f(aᵢ, bᵢ)`
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn update<T: Number>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
     for (a, &b) in zip_mut(a, b) {
         *a = f(*a, b);
@@ -299,6 +340,8 @@ pub(super) fn update<T: Number>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
 }
 
 /// `aᵢ = f(aᵢ, bᵢ, cᵢ)`
+#[inline(always)]
+#[allow(clippy::inline_always)]
 pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, T) -> T) {
     for (a, &b, &c) in zip_mut2(a, b, c) {
         *a = f(*a, b, c);

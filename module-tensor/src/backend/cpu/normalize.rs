@@ -6,10 +6,12 @@
 
 mod columns;
 mod gradient;
+mod moments;
 mod planes;
+mod rows;
 
 use super::float::Float;
-use super::lanes::{BLOCK, deviations, number, split, sum, sum_of};
+use super::lanes::{number, split};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
@@ -20,16 +22,14 @@ use super::{
     check_allocatable,
 };
 use crate::Result;
-use crate::zip::{zip, zip_mut, zip_mut3};
+use crate::zip::{zip, zip_mut};
 
 pub(super) use gradient::normalize_backward;
 
-use columns::{Rows, not_negative};
+use columns::Rows;
+use rows::NormalizeRows;
 
 const NAME: &str = "normalization";
-
-/// The number of elements that give the first estimate of the mean.
-const FEW: usize = 32;
 
 pub(super) fn normalize(inputs: &NormInputs, geometry: &NormGeometry) -> Result<Normalized> {
     run_float(inputs.x.storage.dtype(), Normalize(inputs, geometry))
@@ -77,14 +77,15 @@ impl FloatKernel for Normalize<'_> {
                 Items(&mut statistics.var, 1),
             );
             let items = (Items(&mut out, row), moments);
-            parallel_for(count, row, items, &|rows, (mut out, (mean, var))| {
-                for (at, i) in rows.enumerate() {
-                    let x = &x[i * row..][..row];
-                    let mut moments = Moments::default();
-                    moments.add(x, geometry.centered);
-                    (mean.0[at], var.0[at]) = (moments.mean, moments.var());
-                    affine.row(out.at(at), x, i, moments.mean, moments.var());
-                }
+            parallel_for(count, row, items, &|rows, (out, (mean, var))| {
+                run_at_best_level(NormalizeRows {
+                    affine: &affine,
+                    x: &x[rows.start * row..rows.end * row],
+                    first: rows.start,
+                    out: out.0,
+                    mean: mean.0,
+                    var: var.0,
+                });
                 Ok(())
             })?;
         } else {
@@ -165,47 +166,6 @@ fn scale(var: f64, eps: f64) -> f64 {
     (var + eps).sqrt().recip()
 }
 
-/// The mean and the squared distances from it of the numbers seen so far.
-#[derive(Clone, Copy, Default)]
-struct Moments {
-    count: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    /// Squares of the distances from a number near the mean are right however far the numbers lie
-    /// from zero. The mean of the first few mostly is near; a block of which it is not is read once
-    /// more.
-    fn add<T: Float>(&mut self, x: &[T], centered: bool) {
-        for block in x.chunks(BLOCK) {
-            let count = block.len() as f64;
-            let (mean, squares) = if centered {
-                let few = &block[..block.len().min(FEW)];
-                let mut shift = number::<T>(sum(few).to_f64() / few.len() as f64);
-                let (mut offset, mut squares) = deviations(block, shift);
-                if offset * offset / count > squares / 2.0 {
-                    shift = number(shift.to_f64() + offset / count);
-                    (offset, squares) = deviations(block, shift);
-                }
-                let mean = shift.to_f64() + offset / count;
-                (mean, squares - offset * offset / count)
-            } else {
-                (0.0, sum_of(block, |v| v.times(v)).to_f64())
-            };
-            let total = self.count + count;
-            let distance = mean - self.mean;
-            self.mean += distance * count / total;
-            self.squares += squares + distance * distance * self.count * count / total;
-            self.count = total;
-        }
-    }
-
-    fn var(&self) -> f64 {
-        not_negative(self.squares / self.count)
-    }
-}
-
 /// The weight and the bias that are applied to normalized elements.
 struct Affine<'a, T> {
     weight: &'a [T],
@@ -214,30 +174,6 @@ struct Affine<'a, T> {
 }
 
 impl<T: Float> Affine<'_, T> {
-    /// Row `i`, all of whose elements share statistics.
-    fn row(&self, out: &mut [T], x: &[T], i: usize, mean: f64, var: f64) {
-        let &NormGeometry {
-            groups,
-            channels,
-            inner,
-            eps,
-            ..
-        } = self.geometry;
-        let (high, low) = split::<T>(mean);
-        let scale = number::<T>(scale(var, eps));
-        let group = i % groups * channels..(i % groups + 1) * channels;
-        let (weight, bias) = (&self.weight[group.clone()], &self.bias[group]);
-        run_at_best_level(Row {
-            out,
-            x,
-            inner,
-            mean: (high, low),
-            scale,
-            weight,
-            bias,
-        });
-    }
-
     /// Planes of one channel each, whose statistics repeat from one element of the batch to the next.
     fn planes(&self, out: &mut [T], x: &[T], statistics: &Statistics) -> Result<()> {
         let inner = self.geometry.inner;
@@ -304,44 +240,6 @@ impl<T: Float> Loop for Planes<'_, T> {
             group += 1;
             if group == means.len() {
                 group = 0;
-            }
-        }
-    }
-}
-
-/// A row that is normalized, then scaled and shifted plane by plane of `inner` elements.
-struct Row<'a, T> {
-    out: &'a mut [T],
-    x: &'a [T],
-    inner: usize,
-    mean: (T, T),
-    scale: T,
-    weight: &'a [T],
-    bias: &'a [T],
-}
-
-impl<T: Float> Loop for Row<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        let Self { out, x, inner, .. } = self;
-        let (high, low) = self.mean;
-        if inner == 1 {
-            for (out, &x, &weight, &bias) in zip_mut3(out, x, self.weight, self.bias) {
-                let normal = x.minus(high).minus(low).times(self.scale);
-                *out = normal.times(weight).plus(bias);
-            }
-            return;
-        }
-        let planes = out.chunks_exact_mut(inner).zip(x.chunks_exact(inner));
-        for ((out, x), (&weight, &bias)) in planes.zip(zip(self.weight, self.bias)) {
-            // What is left of the mean is in the shift.
-            let scale = self.scale.times(weight);
-            let shift = bias.minus(low.times(scale));
-            for (out, &x) in zip_mut(out, x) {
-                *out = x.minus(high).times(scale).plus(shift);
             }
         }
     }

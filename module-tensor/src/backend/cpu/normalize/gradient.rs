@@ -11,9 +11,10 @@
 use super::super::aligned_vec::AlignedVec;
 use super::super::compute::saved_elements;
 use super::super::float::Float;
-use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
+use super::super::lanes::{map, map2, number, split, sum, sum_of, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::scratch;
+use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_row_major;
 use super::super::{
@@ -150,9 +151,13 @@ impl<T: Float> Work<'_, T> {
             let out = out.0.chunks_mut(block * channels);
             let partial = partial.0.chunks_exact_mut(2 * width);
             for ((i, out), partial) in range.zip(out).zip(partial) {
-                for (row, out) in out.chunks_exact_mut(channels).enumerate() {
-                    work.row(i * block + row, &mut buffers, partial, out);
-                }
+                run_at_best_level(GradientOfRows {
+                    work,
+                    first: i * block,
+                    buffers: &mut buffers,
+                    partial,
+                    out,
+                });
             }
             Ok(())
         })?;
@@ -168,6 +173,8 @@ impl<T: Float> Work<'_, T> {
     }
 
     /// The gradient of row `i`, which is added to the gradients of weight and bias.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     fn row(
         &self,
         i: usize,
@@ -180,7 +187,8 @@ impl<T: Float> Work<'_, T> {
         } = self.geometry;
         let count = channels as f64;
         let at = i * channels..(i + 1) * channels;
-        let group = i % groups * channels..(i % groups + 1) * channels;
+        let group = if groups == 1 { 0 } else { i % groups };
+        let group = group * channels..(group + 1) * channels;
         let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
         let (high, low) = split::<T>(self.statistics.mean[i]);
         let scale = number::<T>(self.scales[i]);
@@ -196,7 +204,7 @@ impl<T: Float> Work<'_, T> {
         update(&mut bias_grad[group], grad, T::plus);
         let along = sum_of2(weighted, normal, T::times).to_f64() / count;
         let center = match self.geometry.centered {
-            true => sum(weighted).to_f64() / count,
+            true => sum_of(weighted, |v| v).to_f64() / count,
             false => 0.0,
         };
         let (along, center) = (number::<T>(along), number::<T>(center));
@@ -323,5 +331,29 @@ impl<T: Float> Work<'_, T> {
         columns::gradient(&mut self.out, rows, [&mean, &slopes, &pulls, &rests])?;
         self.sums = [along, total];
         Ok(())
+    }
+}
+
+/// The gradients of a block of rows, added to the gradients of weight and bias.
+struct GradientOfRows<'a, T: Float> {
+    work: &'a Work<'a, T>,
+    /// The index of the first row.
+    first: usize,
+    /// For the numbers of a row.
+    buffers: &'a mut [Vec<T>; 2],
+    partial: &'a mut [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for GradientOfRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let rows = self.out.chunks_exact_mut(self.work.geometry.channels);
+        for (i, out) in (self.first..).zip(rows) {
+            self.work.row(i, self.buffers, self.partial, out);
+        }
     }
 }

@@ -4,7 +4,8 @@ use super::super::float::Float;
 use super::super::lanes::{BLOCK, split, sum, sum_of2};
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
-use super::{Moments, NormGeometry, NormOver};
+use super::moments::Moments;
+use super::{NormGeometry, NormOver};
 use crate::Result;
 
 /// Planes of at most so many elements are copied together: a sum of few elements takes as long as that of many.

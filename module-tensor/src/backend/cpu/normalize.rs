@@ -27,6 +27,7 @@ use crate::zip::{zip, zip_mut};
 pub(super) use gradient::normalize_backward;
 
 use columns::Rows;
+use moments::scale;
 use rows::NormalizeRows;
 
 const NAME: &str = "normalization";
@@ -79,7 +80,9 @@ impl FloatKernel for Normalize<'_> {
             let items = (Items(&mut out, row), moments);
             parallel_for(count, row, items, &|rows, (out, (mean, var))| {
                 run_at_best_level(NormalizeRows {
-                    affine: &affine,
+                    geometry,
+                    weight: &weight,
+                    bias: &bias,
                     x: &x[rows.start * row..rows.end * row],
                     first: rows.start,
                     out: out.0,
@@ -160,10 +163,6 @@ impl Statistics {
     fn scales(&self, eps: f64) -> Vec<f64> {
         self.var.iter().map(|&var| scale(var, eps)).collect()
     }
-}
-
-fn scale(var: f64, eps: f64) -> f64 {
-    (var + eps).sqrt().recip()
 }
 
 /// The weight and the bias that are applied to normalized elements.

@@ -79,3 +79,8 @@ impl<T: Float> Loop for OfBlock<'_, T> {
         }
     }
 }
+
+/// What distances from the mean are multiplied by: `1 / √(var + eps)`.
+pub(super) fn scale(var: f64, eps: f64) -> f64 {
+    (var + eps).sqrt().recip()
+}

@@ -4,13 +4,14 @@ use super::super::NormGeometry;
 use super::super::float::Float;
 use super::super::lanes::{BLOCK, number, split};
 use super::super::simd::Loop;
-use super::moments::{Moments, OfBlock};
-use super::{Affine, scale};
+use super::moments::{Moments, OfBlock, scale};
 use crate::zip::{zip, zip_mut, zip_mut3};
 
 /// Rows, each of which is normalized while it is near.
 pub(super) struct NormalizeRows<'a, T> {
-    pub(super) affine: &'a Affine<'a, T>,
+    pub(super) geometry: &'a NormGeometry,
+    pub(super) weight: &'a [T],
+    pub(super) bias: &'a [T],
     pub(super) x: &'a [T],
     /// The index of the first row.
     pub(super) first: usize,
@@ -25,8 +26,15 @@ impl<T: Float> Loop for NormalizeRows<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        let geometry = self.affine.geometry;
-        let (row, centered) = (geometry.row(), geometry.centered);
+        let &NormGeometry {
+            groups,
+            channels,
+            inner,
+            eps,
+            centered,
+            ..
+        } = self.geometry;
+        let row = channels * inner;
         let statistics = self.mean.iter_mut().zip(self.var);
         let rows = self.x.chunks_exact(row).zip(self.out.chunks_exact_mut(row));
         for (i, ((x, out), (mean, var))) in (self.first..).zip(rows.zip(statistics)) {
@@ -35,46 +43,19 @@ impl<T: Float> Loop for NormalizeRows<'_, T> {
                 false => Moments::of(x, centered),
             };
             (*mean, *var) = (moments.mean, moments.var());
-            self.affine
-                .row(out, x, i, moments.mean, moments.var())
-                .run();
-        }
-    }
-}
-
-impl<T: Float> Affine<'_, T> {
-    /// Row `i`, all of whose elements share statistics.
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn row<'s>(
-        &'s self,
-        out: &'s mut [T],
-        x: &'s [T],
-        i: usize,
-        mean: f64,
-        var: f64,
-    ) -> Row<'s, T> {
-        let &NormGeometry {
-            groups,
-            channels,
-            inner,
-            eps,
-            ..
-        } = self.geometry;
-        let (high, low) = split::<T>(mean);
-        let scale = number::<T>(scale(var, eps));
-        // Most have one group, and a division takes as long as a short row.
-        let group = if groups == 1 { 0 } else { i % groups };
-        let group = group * channels..(group + 1) * channels;
-        let (weight, bias) = (&self.weight[group.clone()], &self.bias[group]);
-        Row {
-            out,
-            x,
-            inner,
-            mean: (high, low),
-            scale,
-            weight,
-            bias,
+            // Most have one group, and a division takes as long as a short row.
+            let group = if groups == 1 { 0 } else { i % groups };
+            let group = group * channels..(group + 1) * channels;
+            let row = Row {
+                out,
+                x,
+                inner,
+                mean: split(*mean),
+                scale: number(scale(*var, eps)),
+                weight: &self.weight[group.clone()],
+                bias: &self.bias[group],
+            };
+            row.run();
         }
     }
 }

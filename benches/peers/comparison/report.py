@@ -71,7 +71,10 @@ class Saved:
         times = [result.times for result in results if result.threads == run["threads"]]
         times = times[0] if times else {}
         again = sorted({*run.get("again", []), *times})
-        return Result(run["threads"], run["limits"], rows, {**run["microseconds"], **times}, again)
+        times = {**run["microseconds"], **times}
+        # A new row may have been measured with one number of threads only.
+        measured = [row for row in rows if row.name in times]
+        return Result(run["threads"], run["limits"], measured, times, again)
 
 
 def cells(result, row):

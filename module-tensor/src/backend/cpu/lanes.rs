@@ -196,7 +196,7 @@ pub(super) fn sum_of<T: Float>(x: &[T], f: impl Fn(T) -> T + Copy) -> T {
         for &v in rest {
             of_block = of_block.plus(f(v));
         }
-        sum = sum.plus(of_block.plus(sum_in_halves(partial)));
+        sum = sum.plus(partial.into_iter().fold(of_block, T::plus));
     }
     sum
 }
@@ -219,7 +219,7 @@ pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) 
         for (&a, &b) in zip(a_rest, b_rest) {
             of_block = of_block.plus(f(a, b));
         }
-        sum = sum.plus(of_block.plus(sum_in_halves(partial)));
+        sum = sum.plus(partial.into_iter().fold(of_block, T::plus));
     }
     sum
 }

@@ -243,46 +243,19 @@ pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
         sum = sum.plus(distance);
         square = square.plus(distance.times(distance));
     }
-    let sum = sum.plus(sum_in_halves(sums));
-    (sum.to_f64(), square.plus(sum_in_halves(squares)).to_f64())
+    let [sum, square] = add_lanes([sum, square], [sums, squares]);
+    (sum.to_f64(), square.to_f64())
 }
 
-/// The mean of the first elements, of which at most so many count.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-pub(super) fn mean_of_first<T: Float, const COUNT: usize>(x: &[T]) -> f64 {
-    let Some(few) = x.first_chunk::<COUNT>() else {
-        let sum = x.iter().fold(T::zero(), |sum, &v| sum.plus(v));
-        return sum.to_f64() / x.len() as f64;
-    };
-    let mut sums = [T::zero(); LANES];
-    for chunk in few.as_chunks::<LANES>().0 {
-        for (sum, &v) in zip_mut(&mut sums, chunk) {
-            *sum = sum.plus(v);
-        }
-    }
-    sum_in_halves(sums).to_f64() / COUNT as f64
-}
-
-/// The sum of partial sums: of each half and the other, until there is one.
+/// Two sums, each with its lanes added.
 ///
-/// Inlined, the compiler would make pairs of sums that are computed side by side, and no vectors of each.
+/// Inlined, the compiler would make pairs of a lane of each, and no vectors of the lanes of one.
 #[inline(never)]
-fn sum_in_halves<T: Number>(sums: [T; LANES]) -> T {
-    let four = halved::<T, 4>(&halved::<T, 8>(&sums));
-    let [sum] = halved(&halved::<T, 2>(&four));
-    sum
-}
-
-/// The sums of each number of the first half and one of the second.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn halved<T: Number, const HALF: usize>(sums: &[T]) -> [T; HALF] {
-    let mut halved = [T::zero(); HALF];
-    for i in 0..HALF {
-        halved[i] = sums[i].plus(sums[i + HALF]);
+fn add_lanes<T: Number>([mut sum, mut other]: [T; 2], lanes: [[T; LANES]; 2]) -> [T; 2] {
+    for (&a, &b) in zip(&lanes[0], &lanes[1]) {
+        (sum, other) = (sum.plus(a), other.plus(b));
     }
-    halved
+    [sum, other]
 }
 
 /// The greatest element that is not NaN, `-∞` of none.

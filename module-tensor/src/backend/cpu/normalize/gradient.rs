@@ -11,7 +11,7 @@
 use super::super::aligned_vec::AlignedVec;
 use super::super::compute::saved_elements;
 use super::super::float::Float;
-use super::super::lanes::{map, map2, number, split, sum, sum_of, sum_of2, update, update2};
+use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::scratch;
 use super::super::simd::{Loop, run_at_best_level};
@@ -204,7 +204,7 @@ impl<T: Float> Work<'_, T> {
         update(&mut bias_grad[group], grad, T::plus);
         let along = sum_of2(weighted, normal, T::times).to_f64() / count;
         let center = match self.geometry.centered {
-            true => sum_of(weighted, |v| v).to_f64() / count,
+            true => sum(weighted).to_f64() / count,
             false => 0.0,
         };
         let (along, center) = (number::<T>(along), number::<T>(center));

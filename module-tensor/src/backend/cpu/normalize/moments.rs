@@ -1,7 +1,7 @@
 //! The mean and the variance of numbers.
 
 use super::super::float::Float;
-use super::super::lanes::{BLOCK, deviations, mean_of_first, number, sum_of};
+use super::super::lanes::{BLOCK, deviations, number, sum_of};
 use super::super::simd::{Loop, run_at_best_level};
 use super::columns::not_negative;
 
@@ -66,7 +66,9 @@ impl<T: Float> Loop for OfBlock<'_, T> {
                 squares: sum_of(block, |v| v.times(v)).to_f64(),
             };
         }
-        let mut shift = number::<T>(mean_of_first::<T, FEW>(block));
+        let few = &block[..block.len().min(FEW)];
+        let sum = few.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+        let mut shift = number::<T>(sum.to_f64() / few.len() as f64);
         let (mut offset, mut squares) = deviations(block, shift);
         if offset * offset / count > squares / 2.0 {
             shift = number(shift.to_f64() + offset / count);

@@ -18,7 +18,7 @@ use super::regular_windows::RegularWindows;
 use super::simd::run_at_best_level;
 use crate::Result;
 
-/// The passes from a plane of the input to one of the output, or from several planes side by side.
+/// The passes from a plane of the input to one of the output.
 pub(super) struct Passes {
     passes: Vec<Pass>,
     /// The number of elements of the largest plane on the way.

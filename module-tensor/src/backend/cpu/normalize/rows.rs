@@ -71,9 +71,7 @@ struct Row<'a, T> {
     bias: &'a [T],
 }
 
-impl<T: Float> Loop for Row<'_, T> {
-    type Output = ();
-
+impl<T: Float> Row<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {

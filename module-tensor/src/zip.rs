@@ -3,6 +3,10 @@
 //! The standard library leaves to the optimizer whether the constructor of its `Zip` is inlined. Where a
 //! program is built without link-time optimization it is not, and a loop over eight numbers begins with a
 //! call. These are always inlined, and are less to compile.
+//!
+//! A loop over three slices or more may end at each of them, for all that the optimizer knows: it leaves the last elements, as
+//! many as one to all of its vectors hold, to a loop without vectors. Loops over many short rows therefore go by index. An
+//! iterator that ends at one place was tried: loops over a fixed number of lanes then lost their vectors.
 #![allow(clippy::inline_always)]
 
 /// The pairs of two slices, up to the length of the shorter one.

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::zip::{zip, zip_mut, zip_mut2};
 
 /// The number of sums that are computed side by side.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// The number of sums where the vectors may be as wide as the processor allows.
 pub(super) const WIDE_LANES: usize = 64;
@@ -207,29 +207,57 @@ pub(super) fn sum_of<T: Float>(x: &[T], f: impl Fn(T) -> T + Copy) -> T {
 pub(super) fn sum_of2<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T + Copy) -> T {
     let mut sum = T::zero();
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
-        let mut partial = [T::zero(); LANES];
-        let (a_chunks, a_rest) = a.as_chunks::<LANES>();
-        let (b_chunks, b_rest) = b.as_chunks::<LANES>();
-        for (a, b) in zip(a_chunks, b_chunks) {
-            for i in 0..LANES {
-                partial[i] = partial[i].plus(f(a[i], b[i]));
-            }
-        }
-        let mut of_block = T::zero();
-        for (&a, &b) in zip(a_rest, b_rest) {
-            of_block = of_block.plus(f(a, b));
-        }
-        sum = sum.plus(partial.into_iter().fold(of_block, T::plus));
+        let (rest, lanes) = lanes_of2(a, b, f);
+        sum = sum.plus(lanes.into_iter().fold(rest, T::plus));
     }
     sum
 }
 
-/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²` of at most [`BLOCK`] elements.
+/// [`sum_of2`] of at most [`BLOCK`] elements: the sum of those that fill no lanes, and the lanes.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
+pub(super) fn lanes_of2<T: Float>(
+    a: &[T],
+    b: &[T],
+    f: impl Fn(T, T) -> T + Copy,
+) -> (T, [T; LANES]) {
+    let mut lanes = [T::zero(); LANES];
+    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
+    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in zip(a_chunks, b_chunks) {
+        for i in 0..LANES {
+            lanes[i] = lanes[i].plus(f(a[i], b[i]));
+        }
+    }
+    let mut rest = T::zero();
+    for (&a, &b) in zip(a_rest, b_rest) {
+        rest = rest.plus(f(a, b));
+    }
+    (rest, lanes)
+}
+
+/// `Σ (xᵢ - shift)` and `Σ (xᵢ - shift)²` of each of several blocks of at most [`BLOCK`] elements, all of the same length.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(super) fn deviations<T: Float, const N: usize>(
+    blocks: [&[T]; N],
+    shifts: [T; N],
+) -> [[f64; 2]; N] {
+    let mut lanes = [[[T::zero(); LANES]; 2]; N];
+    let mut sums = [[T::zero(); 2]; N];
+    for n in 0..N {
+        (sums[n], lanes[n]) = deviations_in_lanes(blocks[n], shifts[n]);
+    }
+    add_lanes(&mut sums, &lanes);
+    sums.map(|sums| sums.map(T::to_f64))
+}
+
+/// Both sums of a block: what the lanes hold, and the elements that fill no lanes.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn deviations_in_lanes<T: Float>(block: &[T], shift: T) -> ([T; 2], [[T; LANES]; 2]) {
     let (mut sums, mut squares) = ([T::zero(); LANES], [T::zero(); LANES]);
-    let (chunks, rest) = x.as_chunks::<LANES>();
+    let (chunks, rest) = block.as_chunks::<LANES>();
     for chunk in chunks {
         for i in 0..LANES {
             let distance = chunk[i].minus(shift);
@@ -243,19 +271,24 @@ pub(super) fn deviations<T: Float>(x: &[T], shift: T) -> (f64, f64) {
         sum = sum.plus(distance);
         square = square.plus(distance.times(distance));
     }
-    let [sum, square] = add_lanes([sum, square], [sums, squares]);
-    (sum.to_f64(), square.to_f64())
+    ([sum, square], [sums, squares])
 }
 
-/// Two sums, each with its lanes added.
+/// Adds lanes to sums, those of all pairs side by side.
 ///
 /// Inlined, the compiler would make pairs of a lane of each, and no vectors of the lanes of one.
 #[inline(never)]
-fn add_lanes<T: Number>([mut sum, mut other]: [T; 2], lanes: [[T; LANES]; 2]) -> [T; 2] {
-    for (&a, &b) in zip(&lanes[0], &lanes[1]) {
-        (sum, other) = (sum.plus(a), other.plus(b));
+pub(super) fn add_lanes<T: Number, const N: usize>(
+    sums: &mut [[T; 2]; N],
+    lanes: &[[[T; LANES]; 2]; N],
+) {
+    for i in 0..LANES {
+        for (sums, lanes) in zip_mut(sums, lanes) {
+            for (sum, lanes) in zip_mut(sums, lanes) {
+                *sum = sum.plus(lanes[i]);
+            }
+        }
     }
-    [sum, other]
 }
 
 /// The greatest element that is not NaN, `-∞` of none.
@@ -309,15 +342,6 @@ pub(super) fn map2<T: Float>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -
 pub(super) fn update<T: Number>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
     for (a, &b) in zip_mut(a, b) {
         *a = f(*a, b);
-    }
-}
-
-/// `aᵢ = f(aᵢ, bᵢ, cᵢ)`
-#[inline(always)]
-#[allow(clippy::inline_always)]
-pub(super) fn update2<T: Float>(a: &mut [T], b: &[T], c: &[T], f: impl Fn(T, T, T) -> T) {
-    for (a, &b, &c) in zip_mut2(a, b, c) {
-        *a = f(*a, b, c);
     }
 }
 

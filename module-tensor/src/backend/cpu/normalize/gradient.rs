@@ -8,20 +8,21 @@
 //!
 //! where `⟨⟩` is the mean over what shares statistics, and 0 if they were given.
 
+mod rows;
+
 use super::super::aligned_vec::AlignedVec;
 use super::super::compute::saved_elements;
 use super::super::float::Float;
-use super::super::lanes::{map, map2, number, split, sum, sum_of2, update, update2};
+use super::super::lanes::{map2, number, split, sum, sum_of2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::scratch;
-use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_row_major;
 use super::super::{
     CpuStorage, NormGeometry, NormGradients, NormInputs, NormOver, Operand, Saved,
     check_allocatable,
 };
-use super::columns::{self, ROWS, Rows};
+use super::columns::{self, Rows};
 use super::planes::{BatchPlanes, GradientSums, Line};
 use super::{NAME, Statistics, parameter};
 use crate::Result;
@@ -127,91 +128,6 @@ impl<T: Float> Work<'_, T> {
             pull: number(pull),
             rest: number(rest),
         }
-    }
-
-    /// One weight for each element of a row, one pair of statistics for the row. Blocks of rows are summed each on its
-    /// own, so that the number of threads does not change the order.
-    fn over_rows(&mut self) -> Result<()> {
-        let &NormGeometry {
-            groups, channels, ..
-        } = self.geometry;
-        let (width, block) = (groups * channels, ROWS * groups);
-        let blocks = (self.x.len() / channels).div_ceil(block);
-        check_allocatable::<T>(blocks.saturating_mul(2 * width))?;
-        let mut partial = scratch::<T>(blocks * 2 * width)?;
-        partial.fill(T::zero());
-        let mut out = std::mem::take(&mut self.out);
-        let items = (
-            Items(&mut out, block * channels),
-            Items(&mut partial, 2 * width),
-        );
-        let work = &*self;
-        parallel_for(blocks, block * channels, items, &|range, (out, partial)| {
-            let mut buffers = [(); 2].map(|()| vec![T::zero(); channels]);
-            let out = out.0.chunks_mut(block * channels);
-            let partial = partial.0.chunks_exact_mut(2 * width);
-            for ((i, out), partial) in range.zip(out).zip(partial) {
-                run_at_best_level(GradientOfRows {
-                    work,
-                    first: i * block,
-                    buffers: &mut buffers,
-                    partial,
-                    out,
-                });
-            }
-            Ok(())
-        })?;
-        self.out = out;
-        for partial in partial.chunks_exact(2 * width) {
-            for (totals, partial) in self.sums.iter_mut().zip(partial.chunks_exact(width)) {
-                for (total, partial) in totals.iter_mut().zip(partial) {
-                    *total += partial.to_f64();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The gradient of row `i`, which is added to the gradients of weight and bias.
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn row(
-        &self,
-        i: usize,
-        [normal, weighted]: &mut [Vec<T>; 2],
-        partial: &mut [T],
-        out: &mut [T],
-    ) {
-        let &NormGeometry {
-            groups, channels, ..
-        } = self.geometry;
-        let count = channels as f64;
-        let at = i * channels..(i + 1) * channels;
-        let group = if groups == 1 { 0 } else { i % groups };
-        let group = group * channels..(group + 1) * channels;
-        let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
-        let (high, low) = split::<T>(self.statistics.mean[i]);
-        let scale = number::<T>(self.scales[i]);
-        map(normal, x, |x| x.minus(high).minus(low).times(scale));
-        map2(weighted, grad, &self.weight[group.clone()], T::times);
-        let (weight_grad, bias_grad) = partial.split_at_mut(groups * channels);
-        update2(
-            &mut weight_grad[group.clone()],
-            grad,
-            normal,
-            |sum, a, b| sum.plus(a.times(b)),
-        );
-        update(&mut bias_grad[group], grad, T::plus);
-        let along = sum_of2(weighted, normal, T::times).to_f64() / count;
-        let center = match self.geometry.centered {
-            true => sum(weighted).to_f64() / count,
-            false => 0.0,
-        };
-        let (along, center) = (number::<T>(along), number::<T>(center));
-        map2(out, weighted, normal, |grad, normal| {
-            let pulled = normal.times(along);
-            grad.minus(center).minus(pulled).times(scale)
-        });
     }
 
     /// One weight for each plane.
@@ -331,29 +247,5 @@ impl<T: Float> Work<'_, T> {
         columns::gradient(&mut self.out, rows, [&mean, &slopes, &pulls, &rests])?;
         self.sums = [along, total];
         Ok(())
-    }
-}
-
-/// The gradients of a block of rows, added to the gradients of weight and bias.
-struct GradientOfRows<'a, T: Float> {
-    work: &'a Work<'a, T>,
-    /// The index of the first row.
-    first: usize,
-    /// For the numbers of a row.
-    buffers: &'a mut [Vec<T>; 2],
-    partial: &'a mut [T],
-    out: &'a mut [T],
-}
-
-impl<T: Float> Loop for GradientOfRows<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        let rows = self.out.chunks_exact_mut(self.work.geometry.channels);
-        for (i, out) in (self.first..).zip(rows) {
-            self.work.row(i, self.buffers, self.partial, out);
-        }
     }
 }

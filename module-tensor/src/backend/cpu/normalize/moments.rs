@@ -4,9 +4,14 @@ use super::super::float::Float;
 use super::super::lanes::{BLOCK, deviations, number, sum_of};
 use super::super::simd::{Loop, run_at_best_level};
 use super::columns::not_negative;
+use crate::zip::zip_mut;
 
 /// The number of elements that give the first estimate of the mean.
 const FEW: usize = 32;
+
+/// The number of rows whose elements are added up together: what is added one after the other in one does not wait for the
+/// others.
+pub(super) const SIDE_BY_SIDE: usize = 4;
 
 /// The mean and the squared distances from it of the numbers seen so far.
 #[derive(Clone, Copy, Default)]
@@ -25,7 +30,9 @@ impl Moments {
 
     pub(super) fn add<T: Float>(&mut self, x: &[T], centered: bool) {
         for block in x.chunks(BLOCK) {
-            self.join(run_at_best_level(OfBlock { block, centered }));
+            let blocks = [block];
+            let [moments] = run_at_best_level(OfBlocks { blocks, centered });
+            self.join(moments);
         }
     }
 
@@ -42,44 +49,66 @@ impl Moments {
     }
 }
 
-/// The moments of at most [`BLOCK`] numbers.
+/// The moments of each of several blocks of at most [`BLOCK`] numbers, all of the same length.
 ///
 /// Squares of the distances from a number near the mean are right however far the numbers lie from zero. The mean of the first
 /// few mostly is near; a block of which it is not is read once more.
-pub(super) struct OfBlock<'a, T> {
-    pub(super) block: &'a [T],
+pub(super) struct OfBlocks<'a, T, const N: usize> {
+    pub(super) blocks: [&'a [T]; N],
     pub(super) centered: bool,
 }
 
-impl<T: Float> Loop for OfBlock<'_, T> {
-    type Output = Moments;
+impl<T: Float, const N: usize> Loop for OfBlocks<'_, T, N> {
+    type Output = [Moments; N];
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn run(self) -> Moments {
-        let Self { block, centered } = self;
-        let count = block.len() as f64;
+    fn run(self) -> [Moments; N] {
+        let Self { blocks, centered } = self;
+        let count = blocks[0].len() as f64;
+        let mut moments = [Moments::default(); N];
         if !centered {
-            return Moments {
+            for (moments, block) in zip_mut(&mut moments, &blocks) {
+                let squares = sum_of(block, |v| v.times(v)).to_f64();
+                *moments = Moments {
+                    count,
+                    mean: 0.0,
+                    squares,
+                };
+            }
+            return moments;
+        }
+        let shifts = first_estimates(blocks);
+        let distances = deviations(blocks, shifts);
+        for n in 0..N {
+            let (mut shift, [mut offset, mut squares]) = (shifts[n], distances[n]);
+            if offset * offset / count > squares / 2.0 {
+                shift = number(shift.to_f64() + offset / count);
+                [[offset, squares]] = deviations([blocks[n]], [shift]);
+            }
+            moments[n] = Moments {
                 count,
-                mean: 0.0,
-                squares: sum_of(block, |v| v.times(v)).to_f64(),
+                mean: shift.to_f64() + offset / count,
+                squares: squares - offset * offset / count,
             };
         }
-        let few = &block[..block.len().min(FEW)];
-        let sum = few.iter().fold(T::zero(), |sum, &v| sum.plus(v));
-        let mut shift = number::<T>(sum.to_f64() / few.len() as f64);
-        let (mut offset, mut squares) = deviations(block, shift);
-        if offset * offset / count > squares / 2.0 {
-            shift = number(shift.to_f64() + offset / count);
-            (offset, squares) = deviations(block, shift);
-        }
-        Moments {
-            count,
-            mean: shift.to_f64() + offset / count,
-            squares: squares - offset * offset / count,
+        moments
+    }
+}
+
+/// The mean of the first few numbers of each block.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn first_estimates<T: Float, const N: usize>(blocks: [&[T]; N]) -> [T; N] {
+    let few = blocks[0].len().min(FEW);
+    let blocks = blocks.map(|block| &block[..few]);
+    let mut sums = [T::zero(); N];
+    for i in 0..few {
+        for (sum, block) in zip_mut(&mut sums, &blocks) {
+            *sum = sum.plus(block[i]);
         }
     }
+    sums.map(|sum| number(sum.to_f64() / few as f64))
 }
 
 /// What distances from the mean are multiplied by: `1 / √(var + eps)`.

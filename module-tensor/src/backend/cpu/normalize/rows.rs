@@ -4,8 +4,8 @@ use super::super::NormGeometry;
 use super::super::float::Float;
 use super::super::lanes::{BLOCK, number, split};
 use super::super::simd::Loop;
-use super::moments::{Moments, OfBlock, scale};
-use crate::zip::{zip, zip_mut, zip_mut3};
+use super::moments::{Moments, OfBlocks, SIDE_BY_SIDE, scale};
+use crate::zip::{zip, zip_mut};
 
 /// Rows, each of which is normalized while it is near.
 pub(super) struct NormalizeRows<'a, T> {
@@ -34,30 +34,58 @@ impl<T: Float> Loop for NormalizeRows<'_, T> {
             centered,
             ..
         } = self.geometry;
-        let row = channels * inner;
-        let statistics = self.mean.iter_mut().zip(self.var);
-        let rows = self.x.chunks_exact(row).zip(self.out.chunks_exact_mut(row));
-        for (i, ((x, out), (mean, var))) in (self.first..).zip(rows.zip(statistics)) {
-            let moments = match row <= BLOCK {
-                true => OfBlock { block: x, centered }.run(),
-                false => Moments::of(x, centered),
-            };
-            (*mean, *var) = (moments.mean, moments.var());
-            // Most have one group, and a division takes as long as a short row.
-            let group = if groups == 1 { 0 } else { i % groups };
-            let group = group * channels..(group + 1) * channels;
-            let row = Row {
-                out,
-                x,
-                inner,
-                mean: split(*mean),
-                scale: number(scale(*var, eps)),
-                weight: &self.weight[group.clone()],
-                bias: &self.bias[group],
-            };
-            row.run();
+        let len = channels * inner;
+        let several = SIDE_BY_SIDE * len;
+        let mut i = self.first;
+        let statistics =
+            (self.mean.chunks_mut(SIDE_BY_SIDE)).zip(self.var.chunks_mut(SIDE_BY_SIDE));
+        let rows = self.x.chunks(several).zip(self.out.chunks_mut(several));
+        for ((x, out), (mean, var)) in rows.zip(statistics) {
+            let moments = moments_of(x, len, centered);
+            let rows = x.chunks_exact(len).zip(out.chunks_exact_mut(len));
+            let statistics = mean.iter_mut().zip(var).zip(&moments);
+            for ((x, out), ((mean, var), moments)) in rows.zip(statistics) {
+                (*mean, *var) = (moments.mean, moments.var());
+                // Most have one group, and a division takes as long as a short row.
+                let group = if groups == 1 { 0 } else { i % groups };
+                let group = group * channels..(group + 1) * channels;
+                let row = Row {
+                    out,
+                    x,
+                    inner,
+                    mean: split(*mean),
+                    scale: number(scale(*var, eps)),
+                    weight: &self.weight[group.clone()],
+                    bias: &self.bias[group],
+                };
+                row.run();
+                i += 1;
+            }
         }
     }
+}
+
+/// The moments of at most [`SIDE_BY_SIDE`] rows of `len` elements.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn moments_of<T: Float>(x: &[T], len: usize, centered: bool) -> [Moments; SIDE_BY_SIDE] {
+    if len <= BLOCK && x.len() == SIDE_BY_SIDE * len {
+        let mut blocks = [&x[..len]; SIDE_BY_SIDE];
+        for (block, row) in blocks.iter_mut().zip(x.chunks_exact(len)) {
+            *block = row;
+        }
+        return OfBlocks { blocks, centered }.run();
+    }
+    let mut moments = [Moments::default(); SIDE_BY_SIDE];
+    for (moments, row) in moments.iter_mut().zip(x.chunks_exact(len)) {
+        if len <= BLOCK {
+            let blocks = [row];
+            [*moments] = OfBlocks { blocks, centered }.run();
+        } else {
+            *moments = Moments::of(row, centered);
+        }
+    }
+    moments
 }
 
 /// A row that is normalized, then scaled and shifted plane by plane of `inner` elements.
@@ -78,9 +106,12 @@ impl<T: Float> Row<'_, T> {
         let Self { out, x, inner, .. } = self;
         let (high, low) = self.mean;
         if inner == 1 {
-            for (out, &x, &weight, &bias) in zip_mut3(out, x, self.weight, self.bias) {
-                let normal = x.minus(high).minus(low).times(self.scale);
-                *out = normal.times(weight).plus(bias);
+            let len = out.len();
+            let (x, weight, bias) = (&x[..len], &self.weight[..len], &self.bias[..len]);
+            // By index, because rows may be short: see `zip`.
+            for i in 0..len {
+                let normal = x[i].minus(high).minus(low).times(self.scale);
+                out[i] = normal.times(weight[i]).plus(bias[i]);
             }
             return;
         }

@@ -2,9 +2,10 @@
 
 use module_tensor::backend::{
     ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
-    CrossEntropyKernels, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand,
-    PoolDivisor, PoolGeometry, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SharedBytes,
-    SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels,
+    CrossEntropyKernels, DropoutKernels, FillRange, GatherAlongGeometry, HostData, LinearOp,
+    NormKernels, Operand, PoolDivisor, PoolGeometry, ReduceOp, ResampleGeometry, SampleGeometry,
+    SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp,
+    UpdateKernels,
 };
 use module_tensor::{DType, Layout, Result, Scalar, Tensor};
 
@@ -302,6 +303,10 @@ impl Backend for Gpu {
 
     fn attention(&self) -> Option<&dyn AttentionKernels> {
         Some(self)
+    }
+
+    fn dropout(&self) -> Option<&dyn DropoutKernels> {
+        (!self.has_cpu_dropout()).then_some(self)
     }
 
     fn updates(&self) -> Option<&dyn UpdateKernels> {

@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use module_tensor::backend::Operand;
@@ -44,6 +45,7 @@ pub struct Gpu {
     pub(crate) failures: Arc<Failures>,
     pub(crate) index_checks: IndexChecks,
     pub(crate) counters: Counters,
+    cpu_dropout: AtomicBool,
 }
 
 /// The bytes of memory that are kept for reuse at most, on a processor that shares the memory of the system.
@@ -121,6 +123,7 @@ impl Gpu {
             failures,
             index_checks,
             counters: Counters::default(),
+            cpu_dropout: AtomicBool::new(false),
         })
     }
 
@@ -167,6 +170,38 @@ impl Gpu {
     /// ```
     pub fn set_group_size(&self, launches: usize) {
         self.recorder().set_group_size(launches, &self.counters);
+    }
+
+    /// Whether dropout drops the elements that it drops on the CPU, which are PyTorch's there. The masks are then drawn on the
+    /// CPU, about 2 ns for each element, and moved to the device.
+    ///
+    /// Otherwise a kernel computes them from a number that the default generator of the CPU draws: a seed still gives the same
+    /// masks again, and a checkpoint of that generator's state is enough to resume.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_gpu::Gpu;
+    /// use module_nn::prelude::*;
+    ///
+    /// # fn main() -> module_nn::Result<()> {
+    /// let Ok(device) = module_gpu::device(0) else {
+    ///     return Ok(());
+    /// };
+    /// let gpu: &Gpu = device.backend_as().unwrap();
+    /// let x = Tensor::ones([100], DType::F32)?;
+    /// gpu.set_cpu_dropout(true);
+    /// let on_device = fork_rng(0, || x.to_device(&device)?.dropout(0.5))?;
+    /// assert!(on_device.to_device(&Device::cpu())?.equal(&fork_rng(0, || x.dropout(0.5))?)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_cpu_dropout(&self, is_set: bool) {
+        self.cpu_dropout.store(is_set, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_cpu_dropout(&self) -> bool {
+        self.cpu_dropout.load(Ordering::Relaxed)
     }
 
     /// The device under which this backend is registered.

@@ -31,6 +31,8 @@ fn every_layer_runs_forward_and_backward() {
     let Some(device) = common::device() else {
         return;
     };
+    // The masks that were recorded.
+    common::gpu(&device).set_cpu_dropout(true);
     let failures = differences(&device, close, |name| {
         std::env::var("MODULE_GPU_LAYER").map_or(true, |wanted| name.contains(&wanted))
     });

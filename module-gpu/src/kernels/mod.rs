@@ -9,6 +9,7 @@ mod compare;
 mod convolution;
 mod copy;
 mod cross_entropy;
+mod dropout;
 mod full;
 mod fused_on_host;
 mod gather_along;

@@ -1,8 +1,10 @@
 //! Kernels that do several steps at once, family by family: what a device may implement, and what they read and return.
 
 mod ctc;
+mod dropout;
 
 pub use ctc::CtcKernels;
+pub use dropout::DropoutKernels;
 
 use super::{
     AttentionGeometry, CrossEntropyGeometry, Formula, NormGeometry, Operand, RecurrentGeometry,

@@ -3,13 +3,12 @@
 use std::any::Any;
 use std::ops::RangeInclusive;
 
-use super::composed;
 use super::{
     ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
-    CtcKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData, LinearOp, NormKernels,
-    Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry,
-    SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
-    UnfoldGeometry, UnfoldOp, UpdateKernels,
+    CtcKernels, DeviceGenerator, DropoutKernels, FillRange, GatherAlongGeometry, HostData,
+    LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
+    ResampleGeometry, SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage,
+    UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels, composed,
 };
 use crate::layout::Layout;
 use crate::{DType, Result, Scalar};
@@ -386,6 +385,11 @@ pub trait Backend: Any + Send + Sync {
 
     /// The steps of RNNs, LSTMs and GRUs.
     fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
+        None
+    }
+
+    /// Dropout by a key.
+    fn dropout(&self) -> Option<&dyn DropoutKernels> {
         None
     }
 

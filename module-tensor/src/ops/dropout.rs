@@ -1,12 +1,15 @@
 //! Dropout.
 
-use crate::rng::{Distribution, RngError};
-use crate::tensor::Tensor;
-use crate::{Result, Shape};
+use crate::backend::DropoutKernels;
+use crate::rng::{Distribution, RngError, default_generator};
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{DType, Layout, Result, Shape};
 
 impl Tensor {
     /// Zeroes each element with probability `p` and scales the rest by `1/(1 - p)`. The mask is drawn from the default
-    /// generator and equals PyTorch's.
+    /// generator and equals PyTorch's on the CPU.
+    ///
+    /// A device with [`DropoutKernels`] computes its own mask from a number that the default generator of the CPU draws.
     ///
     /// Nothing is drawn for `p = 0` and `p = 1`.
     ///
@@ -30,7 +33,27 @@ impl Tensor {
             self.check_floating("dropout")?;
             return Ok(self.clone());
         }
+        if p > 0.0 && p < 1.0 && self.dropout_kernels().is_some() {
+            return self.drop_by_key(p, draw_key()?);
+        }
         self.mul(&self.draw_like("dropout", Distribution::Dropout { p })?)
+    }
+
+    /// The kernels that drop elements of this dtype by a key, if the device has them.
+    fn dropout_kernels(&self) -> Option<&'static dyn DropoutKernels> {
+        let kernels = self.device().backend().dropout();
+        kernels.filter(|kernels| kernels.serves(self.dtype()))
+    }
+
+    /// Drops the elements that the key decides; computed again in the backward pass, the mask takes no memory.
+    fn drop_by_key(&self, p: f64, key: u64) -> Result<Self> {
+        let Some(kernels) = self.dropout_kernels() else {
+            return Err(self.device().unavailable("dropout"));
+        };
+        let out = kernels.dropout(self.plain("dropout")?, p, key)?;
+        Ok(self
+            .like_shape(out)
+            .record([self], |_| DropByKey { p, key }))
     }
 
     /// Zeroes each channel with probability `p` and scales the rest by `1/(1 - p)`. The mask equals PyTorch's.
@@ -165,4 +188,27 @@ impl Tensor {
 /// Ones with probability `1 - p`, and zeros.
 fn keep(p: f64) -> Distribution {
     Distribution::Bernoulli { p: 1.0 - p }
+}
+
+/// A number from zero to `i64::MAX`, from the default generator of the CPU, whose state then determines every mask.
+fn draw_key() -> Result<u64> {
+    let (low, high) = (i64::MIN, 0);
+    let drawn = default_generator().draw(Distribution::Integers { low, high }, 1, DType::I64)?;
+    let drawn = Tensor::from_storage(drawn, Layout::contiguous(().into())).item::<i64>()?;
+    Ok(drawn.wrapping_sub(low) as u64)
+}
+
+struct DropByKey {
+    p: f64,
+    key: u64,
+}
+
+impl Function for DropByKey {
+    fn name(&self) -> &'static str {
+        "dropout"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().drop_by_key(self.p, self.key)?)
+    }
 }

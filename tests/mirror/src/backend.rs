@@ -4,10 +4,10 @@ use std::sync::PoisonError;
 
 use module_tensor::backend::{
     ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
-    CrossEntropyKernels, CtcKernels, DeviceGenerator, FillRange, GatherAlongGeometry, HostData,
-    LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
-    ResampleGeometry, SampleGeometry, SampleOp, SoftmaxKernels, SoftmaxOp, Storage, UnaryOp,
-    UnfoldGeometry, UnfoldOp, UpdateKernels,
+    CrossEntropyKernels, CtcKernels, DeviceGenerator, DropoutKernels, FillRange,
+    GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry,
+    RecurrentKernels, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SoftmaxKernels,
+    SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels,
 };
 use module_tensor::{DType, Device, DeviceError, Error, Layout, Result, Scalar, Tensor};
 
@@ -320,6 +320,10 @@ impl Backend for Mirror {
 
     fn recurrent(&self) -> Option<&dyn RecurrentKernels> {
         self.has(Family::Recurrent).then_some(self)
+    }
+
+    fn dropout(&self) -> Option<&dyn DropoutKernels> {
+        self.drops.then_some(self)
     }
 
     fn updates(&self) -> Option<&dyn UpdateKernels> {

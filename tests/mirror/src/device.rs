@@ -17,6 +17,7 @@ pub struct Mirror {
     pub(crate) lacks: Vec<Family>,
     pub(crate) device: OnceLock<Device>,
     pub(crate) draws: bool,
+    pub(crate) drops: bool,
     /// The maximum number of bytes of a storage.
     pub(crate) room: usize,
     /// The errors since the last wait for the device.
@@ -34,6 +35,7 @@ impl Mirror {
             lacks: lacks.to_vec(),
             device: OnceLock::new(),
             draws: false,
+            drops: false,
             room: usize::MAX,
             failed: Mutex::default(),
             given: Mutex::default(),
@@ -44,6 +46,13 @@ impl Mirror {
     pub(crate) fn with_generator(self) -> Self {
         Self {
             draws: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn with_dropout(self) -> Self {
+        Self {
+            drops: true,
             ..self
         }
     }

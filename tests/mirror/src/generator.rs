@@ -22,6 +22,14 @@ impl Hashes {
         ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// The next factor of dropout.
+    pub(crate) fn factor(&mut self, p: f64) -> f64 {
+        match self.unit() < p {
+            true => 0.0,
+            false => 1.0 / (1.0 - p),
+        }
+    }
+
     fn next(&mut self, distribution: Distribution) -> Result<f64> {
         Ok(match distribution {
             Distribution::Uniform { low, high } => low + (high - low) * self.unit(),
@@ -30,10 +38,7 @@ impl Hashes {
                 mean + std * radius * (std::f64::consts::TAU * self.unit()).cos()
             }
             Distribution::Bernoulli { p } => f64::from(u8::from(self.unit() < p)),
-            Distribution::Dropout { p } => match self.unit() < p {
-                true => 0.0,
-                false => 1.0 / (1.0 - p),
-            },
+            Distribution::Dropout { p } => self.factor(p),
             _ => return Err(self.device.unavailable(distribution.name())),
         })
     }

@@ -6,6 +6,7 @@
 
 mod backend;
 mod device;
+mod dropout;
 mod family;
 mod fused;
 mod generator;
@@ -36,6 +37,15 @@ pub fn mirror(lacks: &[Family]) -> Result<Device> {
 /// Those of [`mirror`].
 pub fn mirror_with_generator() -> Result<Device> {
     register(Mirror::new(next_index(), &[]).with_generator())
+}
+
+/// A new mirror with masks of dropout of its own, for `F64`.
+///
+/// # Errors
+///
+/// Those of [`mirror`].
+pub fn mirror_with_dropout() -> Result<Device> {
+    register(Mirror::new(next_index(), &[]).with_dropout())
 }
 
 /// A new mirror whose storages may hold at most this many bytes each, and which reports errors of its kernels only when it

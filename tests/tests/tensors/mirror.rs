@@ -1,6 +1,7 @@
 //! A second device: naming and finding it, training on it, and checkpoints that move off it.
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
+mod dropout;
 mod fused;
 
 use module_mirror::{Family, Mirror, mirror, mirror_with_generator, small_mirror};

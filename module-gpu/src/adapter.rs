@@ -2,8 +2,12 @@
 
 use std::fmt;
 
-use wgpu::{Backends, Features, Instance, InstanceDescriptor, InstanceFlags, Limits};
+use wgpu::{
+    Backends, CooperativeMatrixProperties, CooperativeScalarType, Features, Instance,
+    InstanceDescriptor, InstanceFlags, Limits,
+};
 
+use crate::matrix_tiles::{SUBGROUP, WORKGROUP_BYTES};
 use crate::wait::wait_for;
 
 /// The interfaces that run the kernels. OpenGL is not among them: it lacks what the kernels need.
@@ -37,6 +41,9 @@ pub struct Adapter {
     pub has_f64: bool,
     /// Whether the adapter computes with `I64`; otherwise the CPU does.
     pub has_i64: bool,
+    /// Whether the adapter has tensor cores for `F16`
+    /// ([`device_with_tensor_cores`](crate::device_with_tensor_cores)).
+    pub has_tensor_cores: bool,
 }
 
 impl fmt::Display for Adapter {
@@ -109,7 +116,30 @@ fn describe(index: usize, adapter: &wgpu::Adapter) -> Adapter {
         max_storage_bytes: max_storage_bytes(&limits),
         has_f64: features.contains(Features::SHADER_F64),
         has_i64: features.contains(Features::SHADER_INT64),
+        has_tensor_cores: has_tensor_cores(adapter),
     }
+}
+
+/// What products of `F16` need for tensor cores.
+pub(crate) const TENSOR_CORES: Features =
+    Features::EXPERIMENTAL_COOPERATIVE_MATRIX.union(Features::SHADER_F16);
+
+/// Whether kernels can multiply matrices of 16 × 16 `F16`, with sums in `F32`, by subgroups of the size that they expect.
+fn has_tensor_cores(adapter: &wgpu::Adapter) -> bool {
+    let info = adapter.get_info();
+    let subgroup = [info.subgroup_min_size, info.subgroup_max_size];
+    let is_wanted = |matrix: &CooperativeMatrixProperties| {
+        [matrix.m_size, matrix.n_size, matrix.k_size] == [16; 3]
+            && matrix.ab_type == CooperativeScalarType::F16
+            && matrix.cr_type == CooperativeScalarType::F32
+    };
+    adapter.features().contains(TENSOR_CORES)
+        && subgroup == [SUBGROUP as u32; 2]
+        && adapter.limits().max_compute_workgroup_storage_size >= WORKGROUP_BYTES
+        && adapter
+            .cooperative_matrix_properties()
+            .iter()
+            .any(is_wanted)
 }
 
 /// The maximum size of a buffer that a kernel can read.

@@ -20,6 +20,8 @@ pub(crate) enum Elem {
     I16,
     U16,
     U32,
+    /// `F16` as a type of WGSL, which some adapters have; only read.
+    NativeF16,
     /// Bits that are moved and not computed with, by the number of bytes.
     Bits1,
     Bits2,
@@ -72,6 +74,7 @@ impl Elem {
             Self::I16 => "i16",
             Self::U16 => "u16",
             Self::U32 => "u32",
+            Self::NativeF16 => "native f16",
             Self::Bits1 => "b1",
             Self::Bits2 => "b2",
             Self::Bits4 => "b4",
@@ -82,7 +85,7 @@ impl Elem {
     /// The type in which kernels compute.
     pub(crate) fn computed(self) -> &'static str {
         match self {
-            Self::F32 | Self::F16 | Self::BF16 => "f32",
+            Self::F32 | Self::F16 | Self::BF16 | Self::NativeF16 => "f32",
             Self::F64 => "f64",
             Self::I64 => "i64",
             Self::I32 | Self::U8 | Self::I8 | Self::I16 | Self::U16 => "i32",
@@ -99,6 +102,7 @@ impl Elem {
             Self::F64 => "f64",
             Self::I64 => "i64",
             Self::Bits8 => "vec2<u32>",
+            Self::NativeF16 => "f16",
             _ => "u32",
         }
     }
@@ -135,6 +139,7 @@ impl Elem {
         match self {
             Self::F32 => format!("bitcast<f32>({word})"),
             Self::F16 => format!("f16_in({word})"),
+            Self::NativeF16 => format!("f32({word})"),
             Self::BF16 => format!("bitcast<f32>({word} << 16u)"),
             Self::I32 => format!("bitcast<i32>({word})"),
             Self::U8 | Self::U16 => format!("i32({word})"),

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use module_tensor::backend::Operand;
 use module_tensor::{DType, Device, DeviceError, Error, Result};
-use wgpu::{Features, MemoryHints};
+use wgpu::{ExperimentalFeatures, Features, MemoryHints};
 
 use crate::adapter::{self, Adapter};
 use crate::failures::Failures;
@@ -46,6 +46,14 @@ pub struct Gpu {
     pub(crate) index_checks: IndexChecks,
     pub(crate) counters: Counters,
     cpu_dropout: AtomicBool,
+    tensor_cores: bool,
+}
+
+#[allow(unsafe_code)]
+fn allow_experiments() -> ExperimentalFeatures {
+    // SAFETY: of the experiments, only `TENSOR_CORES` are asked for, whose operations are in `matrix_tiles` only: all invocations
+    // of a workgroup reach them, and what they read and write lies in the memory of the workgroup, which is as large as they need.
+    unsafe { ExperimentalFeatures::enabled() }
 }
 
 /// The bytes of memory that are kept for reuse at most, on a processor that shares the memory of the system.
@@ -65,8 +73,12 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Gpu {
-    /// Opens an adapter.
-    pub(crate) fn open(adapter: &wgpu::Adapter, about: Adapter) -> Result<Self> {
+    /// Opens an adapter, with tensor cores if they are asked for.
+    pub(crate) fn open(
+        adapter: &wgpu::Adapter,
+        about: Adapter,
+        tensor_cores: bool,
+    ) -> Result<Self> {
         let index = about.index;
         let buffers = adapter.limits().max_storage_buffers_per_shader_stage;
         if buffers < BUFFERS {
@@ -75,11 +87,17 @@ impl Gpu {
             );
             return Err(failed(index, problem));
         }
-        let wanted = Features::SHADER_F64 | Features::SHADER_INT64;
+        let mut wanted = Features::SHADER_F64 | Features::SHADER_INT64;
+        let mut experimental_features = ExperimentalFeatures::disabled();
+        if tensor_cores {
+            wanted |= adapter::TENSOR_CORES;
+            experimental_features = allow_experiments();
+        }
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("module-gpu"),
             required_features: adapter.features() & wanted,
             required_limits: adapter.limits(),
+            experimental_features,
             memory_hints: MemoryHints::Performance,
             ..Default::default()
         });
@@ -124,7 +142,13 @@ impl Gpu {
             index_checks,
             counters: Counters::default(),
             cpu_dropout: AtomicBool::new(false),
+            tensor_cores,
         })
+    }
+
+    /// Whether products use the tensor cores of the adapter.
+    pub(crate) fn has_tensor_cores(&self) -> bool {
+        self.tensor_cores
     }
 
     /// The adapter behind the device.
@@ -319,49 +343,4 @@ pub(crate) fn failed(
 fn memory_error(index: usize, bytes: usize) -> Error {
     let device = format!("{KIND}:{index}");
     DeviceError::OutOfMemory { device, bytes }.into()
-}
-
-/// The adapters that are open, by index.
-static OPEN: Mutex<Vec<(usize, Device)>> = Mutex::new(Vec::new());
-
-/// The device of the adapter with this index in the list of [`adapters`](crate::adapters). It is opened once, and then also
-/// found by its name, `gpu:0`.
-///
-/// # Errors
-///
-/// No such adapter, or one that cannot be opened.
-///
-/// # Example
-///
-/// ```
-/// use module_tensor::{Device, Tensor};
-///
-/// match module_gpu::device(0) {
-///     Ok(device) => {
-///         assert_eq!("gpu:0".parse::<Device>()?, device);
-///         let x = Tensor::ones([2, 3], device)?;
-///         assert_eq!(x.sum(..)?.item::<f32>()?, 6.0);
-///     }
-///     Err(error) => println!("{error}"),
-/// }
-/// # Ok::<(), module_tensor::Error>(())
-/// ```
-pub fn device(index: usize) -> Result<Device> {
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, device)) = open.iter().find(|(of, _)| *of == index) {
-        return Ok(*device);
-    }
-    let mut all = adapter::found();
-    if index >= all.len() {
-        let problem = match all.len() {
-            0 => "there is no adapter on this machine; install a driver for Vulkan, Metal or DirectX 12".to_owned(),
-            count => format!("there are {count} adapters, counted from 0; `adapters` lists them"),
-        };
-        return Err(Error::argument("device", "index", index, problem));
-    }
-    let (adapter, about) = all.swap_remove(index);
-    let gpu = Box::leak(Box::new(Gpu::open(&adapter, about)?));
-    let device = Device::register(gpu)?;
-    open.push((index, device));
-    Ok(device)
 }

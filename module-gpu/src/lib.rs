@@ -24,6 +24,7 @@
 
 mod adapter;
 mod backend;
+mod device;
 mod dims;
 mod elem;
 mod elementwise;
@@ -34,6 +35,7 @@ mod host;
 mod index_checks;
 mod kernels;
 mod map;
+mod matrix_tiles;
 mod packed;
 mod pipelines;
 mod pool;
@@ -50,5 +52,6 @@ mod transfer;
 mod wait;
 
 pub use adapter::{Adapter, adapters};
-pub use gpu::{Gpu, device};
+pub use device::{device, device_with_tensor_cores};
+pub use gpu::Gpu;
 pub use stats::Stats;

@@ -9,6 +9,7 @@ use wgpu::{
     PipelineLayoutDescriptor, ShaderModuleDescriptor, ShaderSource, ShaderStages,
 };
 
+use crate::matrix_tiles::DIRECTIVES;
 use crate::wait::wait_for;
 
 /// A compiled kernel.
@@ -66,8 +67,13 @@ impl Pipelines {
         source: &str,
     ) -> Result<Arc<Pipeline>, String> {
         let vectors = signature.vectors();
+        // Directives come before everything else.
+        let (directives, source) = match source.strip_prefix(DIRECTIVES) {
+            Some(rest) => (DIRECTIVES, rest),
+            None => ("", source),
+        };
         let source = format!(
-            "@group(0) @binding(0) var<uniform> parameters: array<vec4<u32>, {vectors}>;\n{}",
+            "{directives}@group(0) @binding(0) var<uniform> parameters: array<vec4<u32>, {vectors}>;\n{}",
             with_parameters(source)
         );
         let scope = self.device.push_error_scope(ErrorFilter::Validation);

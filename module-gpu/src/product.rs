@@ -7,9 +7,10 @@ use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
 use crate::gpu::{Gpu, Launch, word};
 use crate::map::{Map, NAMES, declarations, is_small, typed_key};
+use crate::matrix_tiles::{DIRECTIVES, MatrixTile};
 use crate::pool::Memory;
 use crate::storage::GpuStorage;
-use crate::tiles::Tile;
+use crate::tiles::{BUSY, Tile};
 
 /// Up to this many rows or columns, or terms, there are no tiles, unless there are more than [`FEW`] elements of so few rows or
 /// columns: these are worth reading factors together.
@@ -21,6 +22,59 @@ const INVOCATIONS: usize = 1 << 16;
 
 /// Terms of such a part at least.
 const PART: usize = 256;
+
+/// Fewer rows, columns or terms leave most of a matrix of the tensor cores empty.
+const WORTH: usize = 16;
+
+/// The tiles of a product.
+#[derive(Clone, Copy)]
+enum AnyTile {
+    Plain(Tile),
+    Matrix(MatrixTile),
+}
+
+impl AnyTile {
+    /// Whether elements of 16 bits are written, two at a time.
+    fn writes_halves(self) -> bool {
+        matches!(self, Self::Matrix(_))
+    }
+
+    fn count(self, rows: usize, columns: usize) -> usize {
+        match self {
+            Self::Plain(tile) => tile.count(rows, columns),
+            Self::Matrix(tile) => tile.count(rows, columns),
+        }
+    }
+
+    fn invocations(self) -> usize {
+        match self {
+            Self::Plain(tile) => tile.invocations(),
+            Self::Matrix(tile) => tile.invocations(),
+        }
+    }
+
+    fn key(self, adjacent_terms: [bool; 2]) -> String {
+        match self {
+            Self::Plain(tile) => tile.key(adjacent_terms),
+            Self::Matrix(tile) => tile.key(adjacent_terms),
+        }
+    }
+
+    /// What the source begins with, and what the elements that it reads are taken for.
+    fn reading(self, reads: &[Elem]) -> (&'static str, Vec<Elem>) {
+        match self {
+            Self::Plain(_) => ("", reads.to_vec()),
+            Self::Matrix(_) => (DIRECTIVES, vec![Elem::NativeF16; reads.len()]),
+        }
+    }
+
+    fn code(self, out: Elem, value: &str, adjacent_terms: [bool; 2], is_partial: bool) -> String {
+        match self {
+            Self::Plain(tile) => tile.code(out, value, adjacent_terms, is_partial),
+            Self::Matrix(tile) => tile.code(out, adjacent_terms, is_partial),
+        }
+    }
+}
 
 /// `batch` matrices of `rows` × `columns`, whose elements are sums of `terms` products.
 pub(crate) struct Product<'a> {
@@ -36,6 +90,8 @@ pub(crate) struct Product<'a> {
     /// Whether the terms of a row of the left factor lie side by side in memory, and those of a column of the right one. It
     /// changes the speed only.
     pub(crate) adjacent_terms: [bool; 2],
+    /// Whether the factors are elements of what it reads, and not computed from these.
+    pub(crate) of_elements: bool,
     /// Parameters from number [`PRODUCT_FIRST`] on.
     pub(crate) parameters: Vec<u32>,
     /// The type in which sums are computed, and its dtype.
@@ -55,10 +111,9 @@ impl Product<'_> {
         self.batch * self.rows * self.columns
     }
 
-    /// The shape of its tiles.
-    fn tile(&self) -> Tile {
-        let is_wide = matches!(self.value, "f64" | "i64");
-        Tile::new(self.batch, self.rows, self.columns, is_wide)
+    /// Whether all that it reads and multiplies is `F16`.
+    fn is_of_halves(&self) -> bool {
+        self.of_elements && self.reads.iter().all(|&(_, elem)| elem == Elem::F16)
     }
 
     /// Its functions, and those of a fold that adds numbers up and finishes each sum.
@@ -152,17 +207,29 @@ impl Gpu {
         if is_narrow || terms <= NARROW || product.numel() == 0 {
             return self.product_narrow(product);
         }
-        if product.out.per_word() > 1 {
+        let tile = self.tile(&product);
+        let per_row = if tile.writes_halves() { columns } else { 1 };
+        if !per_row.is_multiple_of(product.out.per_word()) {
             // Tiles write whole words.
             return self.product_and_cast(product);
         }
-        let tile = product.tile();
         let invocations = tile.count(rows, columns) * tile.invocations() * product.batch;
         let parts = (INVOCATIONS / invocations).min(terms / PART);
         if parts > 1 {
             return self.product_in_parts(product, parts);
         }
         self.product_in_tiles(product, 1, None)
+    }
+
+    /// The shape of the tiles.
+    fn tile(&self, product: &Product<'_>) -> AnyTile {
+        let (batch, rows, columns) = (product.batch, product.rows, product.columns);
+        let is_large = rows.min(columns).min(product.terms) >= WORTH;
+        if self.has_tensor_cores() && is_large && product.is_of_halves() {
+            return AnyTile::Matrix(MatrixTile::new(batch, rows, columns, BUSY));
+        }
+        let is_wide = matches!(product.value, "f64" | "i64");
+        AnyTile::Plain(Tile::new(batch, rows, columns, is_wide))
     }
 
     /// Each element on its own.
@@ -297,13 +364,15 @@ fn value(o: u32, j: u32) -> {value} {{
         parameters.extend(product.sizes(parts)?);
         let memory: Vec<&Memory> = product.reads.iter().map(|(data, _)| &data.memory).collect();
         let whole = if partial.is_some() { "parts" } else { "tiles" };
-        let (tile, adjacent_terms) = (product.tile(), product.adjacent_terms);
+        let (tile, adjacent_terms) = (self.tile(&product), product.adjacent_terms);
         let key = format!("{whole} {} {}", tile.key(adjacent_terms), product.key);
         let is_small = is_small(product.reads, product.numel() * parts);
         let key = typed_key(key, out, product.reads, is_small);
         let reads: Vec<Elem> = product.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {
-            declarations(&reads, out, false, is_small)
+            let (directives, reads) = tile.reading(&reads);
+            directives.to_owned()
+                + &declarations(&reads, out, false, is_small)
                 + &(product.code)()
                 + &tile.code(out, product.value, adjacent_terms, partial.is_some())
         };

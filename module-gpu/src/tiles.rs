@@ -8,7 +8,7 @@ use crate::recorder::MAX_GROUPS;
 const STEP: usize = 8;
 
 /// So many tiles keep the device busy; a tile is smaller if there are fewer.
-const BUSY: usize = 128;
+pub(crate) const BUSY: usize = 128;
 
 /// The shape of a tile.
 ///

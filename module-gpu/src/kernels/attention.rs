@@ -41,6 +41,7 @@ impl Gpu {
             columns,
             terms,
             adjacent_terms: step.adjacent_terms,
+            of_elements: false,
             parameters: step.parameters,
             value: "f32",
             kept: DType::F32,

@@ -253,6 +253,7 @@ impl Gpu {
             columns,
             terms,
             adjacent_terms: [true, op == ConvOp::Weight],
+            of_elements: true,
             parameters: parameters(geometry)?,
             value: of,
             kept: computed(elem),

@@ -72,6 +72,7 @@ impl Gpu {
                 are_adjacent(&a.layout.strides()[leading..], 1),
                 are_adjacent(&b.layout.strides()[leading..], 0),
             ],
+            of_elements: true,
             parameters,
             value: of,
             kept: computed(elem),

@@ -79,6 +79,7 @@ impl Gpu {
                 are_adjacent(a.layout.strides(), 1),
                 are_adjacent(b.layout.strides(), 0),
             ],
+            of_elements: false,
             parameters,
             value: "f32",
             kept: DType::F32,

@@ -116,6 +116,7 @@ impl Gpu {
             columns,
             terms,
             adjacent_terms: [true, true],
+            of_elements: false,
             parameters,
             value: "i32",
             kept: DType::I32,

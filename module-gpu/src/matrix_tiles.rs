@@ -1,0 +1,371 @@
+//! The tiles of a product of `F16` on a GPU with tensor cores, which multiply matrices of 16 × 16. The invocations of a subgroup
+//! hold such a matrix together; sums are in `F32`.
+
+use crate::elem::Elem;
+use crate::product::{COLUMNS, EACH, PARTS, ROWS, TERMS};
+use crate::recorder::MAX_GROUPS;
+
+/// What the source begins with.
+pub(crate) const DIRECTIVES: &str = "enable f16;\nenable wgpu_cooperative_matrix;\n";
+
+/// Invocations of a subgroup, and rows, columns and terms of the matrices that it multiplies.
+pub(crate) const SUBGROUP: usize = 32;
+const SIDE: usize = 16;
+
+/// The terms of a block, and the elements between lines in the memory of a workgroup that are not used: with them, reads of several
+/// lines go to different banks.
+const STEP: usize = 32;
+const GAP: usize = 8;
+
+/// The bytes of the memory of a workgroup that a tile takes at most.
+pub(crate) const WORKGROUP_BYTES: u32 = 32 << 10;
+
+/// Terms side by side that an invocation reads.
+const TERMS_EACH: usize = 4;
+
+/// The shape of a tile: a square.
+#[derive(Clone, Copy)]
+pub(crate) struct MatrixTile {
+    side: usize,
+    /// The subgroups, down and across.
+    down: usize,
+    across: usize,
+}
+
+impl MatrixTile {
+    const LARGE: Self = Self {
+        side: 128,
+        down: 2,
+        across: 4,
+    };
+    const SMALL: Self = Self {
+        side: 64,
+        down: 2,
+        across: 2,
+    };
+
+    /// The larger tile if there are `busy` of them in `batch` matrices; what a workgroup reads is then used more often.
+    pub(crate) fn new(batch: usize, rows: usize, columns: usize, busy: usize) -> Self {
+        match Self::LARGE.count(rows, columns) * batch >= busy {
+            true => Self::LARGE,
+            false => Self::SMALL,
+        }
+    }
+
+    fn subgroups(self) -> usize {
+        self.down * self.across
+    }
+
+    /// The invocations of a workgroup.
+    pub(crate) fn invocations(self) -> usize {
+        self.subgroups() * SUBGROUP
+    }
+
+    /// The number of tiles of a matrix.
+    pub(crate) fn count(self, rows: usize, columns: usize) -> usize {
+        rows.div_ceil(self.side) * columns.div_ceil(self.side)
+    }
+
+    /// The part of a pipeline's key on which [`code`](Self::code) depends.
+    pub(crate) fn key(self, adjacent_terms: [bool; 2]) -> String {
+        format!("tensor cores {} {adjacent_terms:?}", self.side)
+    }
+
+    /// The rows and columns of a subgroup, in matrices.
+    fn matrices(self) -> [usize; 2] {
+        [self.side / self.down / SIDE, self.side / self.across / SIDE]
+    }
+
+    /// The entry point of a product, whose functions are those of [`Product`](crate::product::Product). `adjacent_terms` says of
+    /// each factor whether terms lie side by side. Of elements that share a word, their number in a row is even.
+    ///
+    /// A block of both factors is read before the terms of the one before it are added up, so that memory answers meanwhile.
+    pub(crate) fn code(self, out: Elem, adjacent_terms: [bool; 2], is_partial: bool) -> String {
+        let [of_left, of_right] = adjacent_terms;
+        let left = Factor {
+            name: "left",
+            functions: ["lhs", "row_of", "left_term"],
+            first: "first_row",
+            size: ROWS,
+            tile: self,
+            adjacent_terms: of_left,
+        };
+        let right = Factor {
+            name: "right",
+            functions: ["rhs", "column_of", "right_term"],
+            first: "first_column",
+            size: COLUMNS,
+            tile: self,
+            adjacent_terms: of_right,
+        };
+        let both = |part: fn(&Factor) -> String| part(&left) + &part(&right);
+        let (side, down) = (self.side, self.side / self.down);
+        format!(
+            "{memory}var<workgroup> sums: array<f32, {sums}>;
+{write}
+@compute @workgroup_size({invocations})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
+    let place = group.y * {MAX_GROUPS}u + group.x;
+    let across = (${COLUMNS} + {side}u - 1u) / {side}u;
+    let down = (${ROWS} + {side}u - 1u) / {side}u;
+    let b = place / (across * down);
+    if b * ${ROWS} * ${COLUMNS} >= $0 {{ return; }}
+    let first_row = (place / across) % down * {side}u;
+    let first_column = place % across * {side}u;
+    let matrix = b / ${PARTS};
+    let begin = b % ${PARTS} * ${EACH};
+    let end = min(begin + ${EACH}, ${TERMS});
+    let subgroup = local / {SUBGROUP}u;
+    let own_sums = subgroup * {square}u;
+    let own_row = subgroup / {across_each}u * {down}u;
+    let own_column = subgroup % {across_each}u * {column}u;
+    for (var i = local; i < {sums}u; i += {invocations}u) {{ sums[i] = 0.0; }}
+    workgroupBarrier();
+{start}{lines}    {{
+        let step = begin;
+{reads}{stores}    }}
+    workgroupBarrier();
+    for (var step = begin + {STEP}u; step < end + {STEP}u; step += {STEP}u) {{
+{reads}{terms}        workgroupBarrier();
+{stores}        workgroupBarrier();
+    }}
+{writes}}}
+",
+            memory = both(Factor::declared),
+            sums = self.subgroups() * SIDE * SIDE,
+            square = SIDE * SIDE,
+            write = write(out, is_partial),
+            invocations = self.invocations(),
+            across_each = self.across,
+            column = self.side / self.across,
+            start = self.each_sum(|sum, _| format!(
+                "    var {sum} = coopLoadT<coop_mat16x16<f32, C>>(&sums[own_sums], {SIDE}u);\n"
+            )),
+            lines = both(Factor::lines),
+            reads = both(Factor::reads),
+            stores = both(Factor::stores),
+            terms = self.terms(&left, &right),
+            writes = self.writes(out, is_partial),
+        )
+    }
+
+    /// For each sum, what `line` gives for its name and the numbers of its rows and columns.
+    fn each_sum(self, line: impl Fn(&str, [usize; 2]) -> String) -> String {
+        let [down, across] = self.matrices();
+        let numbers = (0..down).flat_map(|m| (0..across).map(move |n| [m, n]));
+        numbers
+            .map(|[m, n]| line(&format!("sum_{m}_{n}"), [m, n]))
+            .collect()
+    }
+
+    /// The statements that add the terms of a block.
+    fn terms(self, left: &Factor, right: &Factor) -> String {
+        let [down, across] = self.matrices();
+        let mut all = String::new();
+        for k in 0..STEP / SIDE {
+            for m in 0..down {
+                let matrix = left.matrix("A", "own_row", m, k);
+                all.push_str(&format!("        let x_{k}_{m} = {matrix};\n"));
+            }
+            for n in 0..across {
+                let matrix = right.matrix("B", "own_column", n, k);
+                all.push_str(&format!("        let y_{k}_{n} = {matrix};\n"));
+            }
+            all.push_str(&self.each_sum(|sum, [m, n]| {
+                format!("        {sum} = coopMultiplyAdd(x_{k}_{m}, y_{k}_{n}, {sum});\n")
+            }));
+        }
+        all
+    }
+
+    /// The statements that write the sums, through the memory of the workgroup.
+    fn writes(self, out: Elem, is_partial: bool) -> String {
+        let each = if is_partial { 1 } else { out.per_word() };
+        let arguments = match each {
+            1 => "sums[own_sums + i]",
+            _ => "sums[own_sums + i], sums[own_sums + i + 1u]",
+        };
+        self.each_sum(|sum, [m, n]| {
+            format!(
+                "    coopStoreT({sum}, &sums[own_sums], {SIDE}u);
+    workgroupBarrier();
+    for (var i = local % {SUBGROUP}u * {each}u; i < {square}u; i += {all}u) {{
+        let m = first_row + own_row + {row}u + i / {SIDE}u;
+        let n = first_column + own_column + {column}u + i % {SIDE}u;
+        write(b, m, n, {arguments});
+    }}
+    workgroupBarrier();
+",
+                square = SIDE * SIDE,
+                all = SUBGROUP * each,
+                row = m * SIDE,
+                column = n * SIDE,
+            )
+        })
+    }
+}
+
+/// The function that writes one sum, or the two of a word.
+fn write(out: Elem, is_partial: bool) -> String {
+    let inside = format!("if m < ${ROWS} && n < ${COLUMNS}");
+    let place = format!("(b * ${ROWS} + m) * ${COLUMNS} + n");
+    let finished = |n: &str, sum: &str| match is_partial {
+        true => out.encoded(sum),
+        false => out.encoded(&format!("finish(b, m, {n}, {sum})")),
+    };
+    let first = finished("n", "x");
+    match out.per_word() {
+        1 => format!(
+            "fn write(b: u32, m: u32, n: u32, x: f32) {{
+    {inside} {{ out_memory[{place}] = {first}; }}
+}}
+"
+        ),
+        _ => format!(
+            "fn write(b: u32, m: u32, n: u32, x: f32, y: f32) {{
+    {inside} {{ out_memory[({place}) >> 1u] = {first} | ({second} << 16u); }}
+}}
+",
+            second = finished("n + 1u", "y"),
+        ),
+    }
+}
+
+/// The part of a factor that a workgroup reads at once. Its rows or columns are lines of terms in the memory of the workgroup if
+/// terms lie side by side, and otherwise the terms are lines of these.
+struct Factor {
+    name: &'static str,
+    /// The functions of a factor, of its row or column, and of its term.
+    functions: [&'static str; 3],
+    /// The first row or column, and the parameter that is their number.
+    first: &'static str,
+    size: usize,
+    tile: MatrixTile,
+    adjacent_terms: bool,
+}
+
+impl Factor {
+    /// The distance of neighboring lines.
+    fn stride(&self) -> usize {
+        GAP + if self.adjacent_terms {
+            STEP
+        } else {
+            self.tile.side
+        }
+    }
+
+    /// Its memory, and a function that reads a factor, which is 0 outside.
+    fn declared(&self) -> String {
+        let (name, size, [factor, _, of_term]) = (self.name, self.size, self.functions);
+        let lines = if self.adjacent_terms {
+            self.tile.side
+        } else {
+            STEP
+        };
+        format!(
+            "var<workgroup> {name}: array<f16, {}>;
+fn of_{name}(matrix: u32, at: u32, line: vec4<u32>, k: u32, end: u32) -> f16 {{
+    if at >= ${size} || k >= end {{ return f16(0.0); }}
+    return f16({factor}(line, {of_term}(matrix, k)));
+}}
+",
+            lines * self.stride()
+        )
+    }
+
+    /// The rows or columns of an invocation, and its terms in the block, as expressions.
+    fn places(&self) -> [Vec<String>; 2] {
+        let invocations = self.tile.invocations();
+        match self.adjacent_terms {
+            true => {
+                let beside = STEP / TERMS_EACH;
+                let lines = (0..self.tile.side).step_by(invocations / beside);
+                [
+                    lines
+                        .map(|line| format!("(local / {beside}u + {line}u)"))
+                        .collect(),
+                    (0..TERMS_EACH)
+                        .map(|term| format!("(local % {beside}u * {TERMS_EACH}u + {term}u)"))
+                        .collect(),
+                ]
+            }
+            false => {
+                let terms = (0..STEP).step_by(invocations / SUBGROUP);
+                [
+                    (0..self.tile.side)
+                        .step_by(SUBGROUP)
+                        .map(|line| format!("(local % {SUBGROUP}u + {line}u)"))
+                        .collect(),
+                    terms
+                        .map(|term| format!("(local / {SUBGROUP}u + {term}u)"))
+                        .collect(),
+                ]
+            }
+        }
+    }
+
+    /// The statements that find out what all terms need to know of the rows or columns.
+    fn lines(&self) -> String {
+        let (name, first, [_, of_line, _]) = (self.name, self.first, self.functions);
+        let [lines, _] = self.places();
+        let of = |(i, place): (usize, &String)| {
+            format!(
+                "    let at_{name}_{i} = {first} + {place};
+    let line_{name}_{i} = {of_line}(matrix, at_{name}_{i});\n"
+            )
+        };
+        lines.iter().enumerate().map(of).collect()
+    }
+
+    /// For each element of an invocation, what `line` gives for its variable, the number of its row or column, and the expressions
+    /// of its row or column and of its term.
+    fn each(&self, line: impl Fn(&str, usize, [&str; 2]) -> String) -> String {
+        let [lines, terms] = self.places();
+        let mut all = String::new();
+        for (i, place) in lines.iter().enumerate() {
+            for (j, term) in terms.iter().enumerate() {
+                let variable = format!("{}_{i}_{j}", self.name);
+                all.push_str(&line(&variable, i, [place, term]));
+            }
+        }
+        all
+    }
+
+    /// The statements that read the block from term `step` on.
+    fn reads(&self) -> String {
+        let name = self.name;
+        self.each(|variable, i, [_, term]| {
+            format!(
+                "        let {variable} = of_{name}(matrix, at_{name}_{i}, line_{name}_{i}, step + {term}, end);\n"
+            )
+        })
+    }
+
+    /// The statements that store what was read into the memory of the workgroup.
+    fn stores(&self) -> String {
+        let (name, stride) = (self.name, self.stride());
+        self.each(|variable, _, [place, term]| {
+            let (line, within) = match self.adjacent_terms {
+                true => (place, term),
+                false => (term, place),
+            };
+            format!("        {name}[{line} * {stride}u + {within}] = {variable};\n")
+        })
+    }
+
+    /// A matrix of the factor: its role, the first row or column of the subgroup, and its number in rows or columns and in terms.
+    fn matrix(&self, role: &str, own: &str, number: usize, k: usize) -> String {
+        let (name, stride) = (self.name, self.stride());
+        let (place, term) = (format!("({own} + {}u)", number * SIDE), k * SIDE);
+        let at = match self.adjacent_terms {
+            true => format!("{place} * {stride}u + {term}u"),
+            false => format!("{term}u * {stride}u + {place}"),
+        };
+        // The matrix of the left factor has rows of terms, that of the right one columns of terms.
+        let load = match (role, self.adjacent_terms) {
+            ("A", true) | ("B", false) => "coopLoadT",
+            _ => "coopLoad",
+        };
+        format!("{load}<coop_mat16x16<f16, {role}>>(&{name}[{at}], {stride}u)")
+    }
+}

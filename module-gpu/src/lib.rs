@@ -34,6 +34,8 @@ mod gpu;
 mod host;
 mod index_checks;
 mod kernels;
+mod lines;
+mod lines_code;
 mod map;
 mod matrix_tiles;
 mod packed;

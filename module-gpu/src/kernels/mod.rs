@@ -30,6 +30,7 @@ mod rounded_inputs;
 mod sample;
 mod scan;
 mod softmax;
+mod softmax_lines;
 mod sort;
 mod table;
 mod unary;

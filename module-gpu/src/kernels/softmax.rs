@@ -125,6 +125,9 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         let Some(elem) = self.computes_in_f32(&x) else {
             return self.through_host("softmax", [x], numel, |cpu, [x]| cpu.softmax(op, x, dim));
         };
+        if let Some(out) = self.softmax_of_lines(op, &x, elem, dim)? {
+            return Ok(out);
+        }
         let sums = self.sums_of_lines(name, &x, elem, dim, "x")?;
         let value = match op {
             SoftmaxOp::LogSoftmax => "(x - b(o)) - log_(c(o))",
@@ -164,6 +167,10 @@ impl SoftmaxKernels for Gpu {
                 family.softmax_backward(op, grad, y, dim)
             });
         };
+        let operands = [(&grad, of_grad), (&y, of_y)];
+        if let Some(out) = self.softmax_backward_of_lines(op, operands, dim)? {
+            return Ok(out);
+        }
         let (factor, value) = match op {
             SoftmaxOp::LogSoftmax => ("1.0", "x - exp_(y) * c(o)"),
             _ => ("b(at_b(o, j))", "y * (x - c(o))"),
@@ -208,7 +215,7 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
         self.elementwise(Elementwise {
             op: name,
             key: format!("{name} backward"),
-            operands: &[(&grad, of_grad), (&y, of_y)],
+            operands: &operands,
             others: &[(self.data(name, &total)?, Elem::F32)],
             out: of_y,
             dtype: y.storage.dtype(),

@@ -1,0 +1,121 @@
+//! Softmax along the last dimension, and its gradient, in one launch.
+
+use module_tensor::Result;
+use module_tensor::backend::{Operand, SoftmaxOp, Storage};
+
+use super::reduce::Split;
+use crate::elem::Elem;
+use crate::gpu::Gpu;
+use crate::lines::{Join, LineCode, Lines, Pass, fit};
+
+/// The lines of an operand, if they are along its last dimension, their values lie side by side, and a kernel has place for them.
+fn lines_of(op: &'static str, x: &Operand, out: Elem, dim: usize) -> Result<Option<Split>> {
+    let split = Split::new(op, &x.layout, &[dim])?;
+    let is_last = x.layout.shape()[dim + 1..].iter().all(|&size| size == 1);
+    let fits = split.has_adjacent_values() && fit(out, split.numel, split.count);
+    Ok((is_last && fits).then_some(split))
+}
+
+impl Gpu {
+    /// The softmax, or its logarithm; `None` where lines have no kernel of their own.
+    pub(super) fn softmax_of_lines(
+        &self,
+        op: SoftmaxOp,
+        x: &Operand,
+        elem: Elem,
+        dim: usize,
+    ) -> Result<Option<Storage>> {
+        let name = op.name();
+        let Some(split) = lines_of(name, x, elem, dim)? else {
+            return Ok(None);
+        };
+        let mut parameters = Vec::new();
+        let firsts = split.push(&mut parameters);
+        let [kept, exponential, after, value] = match op {
+            SoftmaxOp::LogSoftmax => ["x - most", "exp_(x)", "let log = log_(total);", "x - log"],
+            _ => ["exp_(x - most)", "x", "", "x / total"],
+        };
+        let (out, _) = self.lines(Lines {
+            op: name,
+            key: format!("{name} {}", split.key()),
+            reads: &[(self.data(name, x)?, elem)],
+            out: elem,
+            dtype: x.storage.dtype(),
+            lines: split.numel,
+            size: split.count,
+            numbers: 0,
+            parameters,
+            code: &|| LineCode {
+                functions: split.code("a", firsts),
+                kept: vec!["a(at_a(o, j))".to_owned()],
+                passes: vec![
+                    Pass {
+                        name: "most",
+                        join: Join::Greatest,
+                        value: "x",
+                        after: String::new(),
+                        kept: Some(kept),
+                    },
+                    Pass {
+                        name: "total",
+                        join: Join::Sum,
+                        value: exponential,
+                        after: format!("    {after}\n"),
+                        kept: None,
+                    },
+                ],
+                value: value.to_owned(),
+                ..LineCode::default()
+            },
+        })?;
+        Ok(Some(out))
+    }
+
+    /// The gradient, from that of the result and the result; `None` where lines have no kernel of their own.
+    pub(super) fn softmax_backward_of_lines(
+        &self,
+        op: SoftmaxOp,
+        [(grad, of_grad), (y, of_y)]: [(&Operand, Elem); 2],
+        dim: usize,
+    ) -> Result<Option<Storage>> {
+        let name = op.name();
+        let splits = lines_of(name, grad, of_y, dim)?.zip(lines_of(name, y, of_y, dim)?);
+        let Some((grads, ys)) = splits else {
+            return Ok(None);
+        };
+        let mut parameters = Vec::new();
+        let firsts = [grads.push(&mut parameters), ys.push(&mut parameters)];
+        let (term, value) = match op {
+            SoftmaxOp::LogSoftmax => ("x", "x - exp_(y) * total"),
+            _ => ("x * y", "y * (x - total)"),
+        };
+        let (out, _) = self.lines(Lines {
+            op: name,
+            key: format!("{name} backward {} {}", grads.key(), ys.key()),
+            reads: &[
+                (self.data(name, grad)?, of_grad),
+                (self.data(name, y)?, of_y),
+            ],
+            out: of_y,
+            dtype: y.storage.dtype(),
+            lines: grads.numel,
+            size: grads.count,
+            numbers: 0,
+            parameters,
+            code: &|| LineCode {
+                functions: grads.code("a", firsts[0]) + &ys.code("b", firsts[1]),
+                kept: vec!["a(at_a(o, j))".to_owned(), "b(at_b(o, j))".to_owned()],
+                passes: vec![Pass {
+                    name: "total",
+                    join: Join::Sum,
+                    value: term,
+                    after: String::new(),
+                    kept: None,
+                }],
+                value: value.to_owned(),
+                ..LineCode::default()
+            },
+        })?;
+        Ok(Some(out))
+    }
+}

@@ -19,6 +19,7 @@ mod links;
 mod matmul;
 mod normalize;
 mod normalize_code;
+mod normalize_lines;
 mod number;
 mod packed_matmul;
 mod pool;

@@ -172,6 +172,66 @@ fn finish(o: u32, x: f32) -> f32 { return x / f32($3); }
             code: &|| places(over, FOLD_FIRST) + SUM + code,
         })
     }
+
+    /// The gradient of the elements from these, the means, the variances, the gradient of the result and the weights. `normal`
+    /// are functions of these, and `has` is their key.
+    fn gradient_of_elements(
+        &self,
+        reads: &[(&GpuStorage, Elem); 5],
+        normal: &str,
+        has: &str,
+        dtype: DType,
+        geometry: &NormGeometry,
+    ) -> Result<Storage> {
+        let in_fold = normal.replace("{EPS}", &(FOLD_FIRST + 3).to_string());
+        let in_map = normal.replace("{EPS}", &(FIRST + 3).to_string());
+        let mut all = reads.to_vec();
+        let mut value = "pull(i) * scale(o)".to_owned();
+        let (even, along);
+        if geometry.over != NormOver::Given {
+            let code = format!(
+                "{in_fold}
+fn value(o: u32, j: u32) -> f32 {{ let i = place(o, j); return pull(i) * normal(i); }}
+fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
+"
+            );
+            along = self.norm_sums(&format!("along {has}"), reads, geometry, &code)?;
+            let code = format!(
+                "{in_fold}
+fn value(o: u32, j: u32) -> f32 {{ return pull(place(o, j)); }}
+fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
+"
+            );
+            all.push((self.data(NAME, &along)?, Elem::F32));
+            value = "(pull(i) - normal(i) * f(o)) * scale(o)".to_owned();
+            if geometry.centered {
+                even = self.norm_sums(&format!("even {has}"), reads, geometry, &code)?;
+                all.push((self.data(NAME, &even)?, Elem::F32));
+                value = "(pull(i) - g(o) - normal(i) * f(o)) * scale(o)".to_owned();
+            }
+        }
+        let over = geometry.over;
+        self.map(Map {
+            op: NAME,
+            key: format!("{NAME} gradient {has} {over:?}"),
+            reads: &all,
+            out: reads[0].1,
+            dtype,
+            numel: geometry.shape().numel(),
+            parameters: parameters(geometry)?,
+            index_size: None,
+            code: &|| {
+                format!(
+                    "{}{in_map}fn element(i: u32) -> f32 {{
+    let o = of_statistics(i);
+    return {value};
+}}
+",
+                    places(over, FIRST)
+                )
+            },
+        })
+    }
 }
 
 impl NormKernels for Gpu {
@@ -181,6 +241,14 @@ impl NormKernels for Gpu {
         };
         let (dtype, numel) = (inputs.x.storage.dtype(), geometry.shape().numel());
         let x = self.in_order(NAME, inputs.x)?;
+        let weight = inputs.weight.map(|x| self.in_order(NAME, x)).transpose()?;
+        let bias = inputs.bias.map(|x| self.in_order(NAME, x)).transpose()?;
+        if inputs.statistics.is_none() {
+            let affine = [(weight.as_ref(), of_weight), (bias.as_ref(), of_bias)];
+            if let Some(normalized) = self.normalize_lines((&x, elem), affine, geometry)? {
+                return Ok(normalized);
+            }
+        }
         let Moments { mean, var } = match &inputs.statistics {
             Some([mean, var]) => Moments {
                 mean: self.statistic(mean)?,
@@ -188,8 +256,6 @@ impl NormKernels for Gpu {
             },
             None => self.moments(&x, elem, geometry)?,
         };
-        let weight = inputs.weight.map(|x| self.in_order(NAME, x)).transpose()?;
-        let bias = inputs.bias.map(|x| self.in_order(NAME, x)).transpose()?;
         let mut reads = vec![
             (self.data(NAME, &x)?, elem),
             (self.data(NAME, &mean)?, Elem::F32),
@@ -253,14 +319,7 @@ impl NormKernels for Gpu {
         let [mean, var] = [mean, var].map(|storage| whole(storage.clone(), &layout));
         let (x, grad) = (self.in_order(NAME, inputs.x)?, self.in_order(NAME, grad)?);
         let given = inputs.weight;
-        let weight = match &given {
-            Some(weight) => self.in_order(NAME, weight.clone())?,
-            None => {
-                let storage = self.fill(1, DType::F32, 1.0.into())?;
-                let layout = Layout::contiguous(1.into());
-                Operand { storage, layout }
-            }
-        };
+        let weight = given.clone().map(|x| self.in_order(NAME, x)).transpose()?;
         let factor = match given {
             Some(_) => "e(channel(i))",
             None => "1.0",
@@ -271,14 +330,11 @@ impl NormKernels for Gpu {
             (self.data(NAME, &mean)?, Elem::F32),
             (self.data(NAME, &var)?, Elem::F32),
             (self.data(NAME, &grad)?, of_grad),
-            (
-                self.data(NAME, &weight)?,
-                if given.is_some() {
-                    of_weight
-                } else {
-                    Elem::F32
-                },
-            ),
+            match &weight {
+                Some(weight) => (self.data(NAME, weight)?, of_weight),
+                // It is not read.
+                None => (self.data(NAME, &mean)?, Elem::F32),
+            },
         ];
         let normal = format!(
             "fn scale(o: u32) -> f32 {{ return 1.0 / sqrt_(c(o) + $f{{EPS}}); }}
@@ -288,53 +344,12 @@ fn pull(i: u32) -> f32 {{ return d(i) * {factor}; }}
             centered(geometry)
         );
         let in_fold = normal.replace("{EPS}", &(FOLD_FIRST + 3).to_string());
-        let in_map = normal.replace("{EPS}", &(FIRST + 3).to_string());
-        let mut all = reads.to_vec();
-        let mut value = "pull(i) * scale(o)".to_owned();
-        let (even, along);
-        if geometry.over != NormOver::Given {
-            let code = format!(
-                "{in_fold}
-fn value(o: u32, j: u32) -> f32 {{ let i = place(o, j); return pull(i) * normal(i); }}
-fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
-"
-            );
-            along = self.norm_sums(&format!("along {has}"), &reads, geometry, &code)?;
-            let code = format!(
-                "{in_fold}
-fn value(o: u32, j: u32) -> f32 {{ return pull(place(o, j)); }}
-fn finish(o: u32, x: f32) -> f32 {{ return x / f32($3); }}
-"
-            );
-            all.push((self.data(NAME, &along)?, Elem::F32));
-            value = "(pull(i) - normal(i) * f(o)) * scale(o)".to_owned();
-            if geometry.centered {
-                even = self.norm_sums(&format!("even {has}"), &reads, geometry, &code)?;
-                all.push((self.data(NAME, &even)?, Elem::F32));
-                value = "(pull(i) - g(o) - normal(i) * f(o)) * scale(o)".to_owned();
-            }
-        }
-        let over = geometry.over;
-        let of_x = self.map(Map {
-            op: NAME,
-            key: format!("{NAME} gradient {has} {over:?}"),
-            reads: &all,
-            out: elem,
-            dtype: x.storage.dtype(),
-            numel: geometry.shape().numel(),
-            parameters: parameters(geometry)?,
-            index_size: None,
-            code: &|| {
-                format!(
-                    "{}{in_map}fn element(i: u32) -> f32 {{
-    let o = of_statistics(i);
-    return {value};
-}}
-",
-                    places(over, FIRST)
-                )
-            },
-        })?;
+        let dtype = x.storage.dtype();
+        let of_lines = self.normalize_lines_backward(&reads, given.is_some(), dtype, geometry)?;
+        let of_x = match of_lines {
+            Some(of_x) => of_x,
+            None => self.gradient_of_elements(&reads, &normal, &has, dtype, geometry)?,
+        };
         let code = format!(
             "{in_fold}
 fn value(o: u32, j: u32) -> f32 {{ let i = of_channel(o, j); return d(i) * normal(i); }}

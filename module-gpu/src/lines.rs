@@ -19,8 +19,8 @@ const MOST: usize = MOST_EACH * MOST_INVOCATIONS;
 const MOST_EACH: usize = 32;
 const MOST_INVOCATIONS: usize = 256;
 
-/// Each invocation keeps this many elements if there are invocations enough, and a line has at least so many invocations if it
-/// has the elements for them.
+/// Each invocation keeps this many elements if there are invocations enough. Lines with more elements than that have at least so
+/// many invocations.
 const EACH: usize = 8;
 const INVOCATIONS: usize = 16;
 
@@ -33,9 +33,8 @@ pub(crate) struct Lines<'a> {
     /// Says all that the code depends on, apart from the types of the elements and the size of a line.
     pub(crate) key: String,
     pub(crate) reads: &'a [(&'a GpuStorage, Elem)],
-    /// The elements of the result, one for each of the lines; in row-major order.
-    pub(crate) out: Elem,
-    pub(crate) dtype: DType,
+    /// What is computed for each element of the lines, in row-major order, if anything is.
+    pub(crate) out: Option<(Elem, DType)>,
     /// The number of lines, and of the elements of each, for which [`fit`] says yes.
     pub(crate) lines: usize,
     pub(crate) size: usize,
@@ -58,7 +57,7 @@ pub(crate) struct LineCode {
     pub(crate) kept: Vec<String>,
     /// How values are combined, one after another.
     pub(crate) passes: Vec<Pass>,
-    /// The element of the result.
+    /// The element of the result, if there is one.
     pub(crate) value: String,
     /// The numbers that are returned for line `o`.
     pub(crate) numbers: Vec<&'static str>,
@@ -103,9 +102,14 @@ pub(crate) struct Share {
 impl Share {
     /// For lines of this many words.
     fn new(words: usize, per_word: usize) -> Self {
-        let most = MOST_INVOCATIONS.min(words.next_power_of_two());
-        let wanted = words.div_ceil(EACH / per_word).next_power_of_two();
-        let invocations = wanted.max(INVOCATIONS).min(most);
+        let invocations = match words.div_ceil(EACH / per_word) {
+            0 | 1 => 1,
+            wanted => {
+                let least = INVOCATIONS.min(words.next_power_of_two());
+                let wanted = wanted.next_power_of_two();
+                wanted.max(least).min(MOST_INVOCATIONS)
+            }
+        };
         let each = words.div_ceil(invocations);
         // Few different numbers, so that lines of similar sizes have the same kernel.
         let steps = [1, 2, 3, 4, 6, 8, 12, 16, 24];
@@ -126,19 +130,23 @@ impl Share {
     }
 }
 
-/// Whether there is a kernel for lines of this many elements.
-pub(crate) fn fit(out: Elem, lines: usize, size: usize) -> bool {
-    lines > 0 && (1..=MOST).contains(&size) && size.is_multiple_of(out.per_word())
+/// Whether there is a kernel for lines of this many elements, for each of which an element of `out` is computed.
+pub(crate) fn fit(out: Option<Elem>, lines: usize, size: usize) -> bool {
+    let per_word = out.map_or(1, Elem::per_word);
+    lines > 0 && (1..=MOST).contains(&size) && size.is_multiple_of(per_word)
 }
 
 impl Gpu {
     /// The result of a kernel, and the numbers of its lines.
-    pub(crate) fn lines(&self, kernel: Lines<'_>) -> Result<(Storage, Vec<Storage>)> {
-        let Lines { op, out, size, .. } = kernel;
+    pub(crate) fn lines(&self, kernel: Lines<'_>) -> Result<(Option<Storage>, Vec<Storage>)> {
+        let Lines { op, size, .. } = kernel;
+        // Without a result, any number of elements may be read together.
+        let out = kernel.out.map_or(Elem::F32, |(elem, _)| elem);
         let words = size / out.per_word();
         let share = Share::new(words, out.per_word());
         let numel = kernel.lines * size;
-        let to = self.allocate(numel, kernel.dtype)?;
+        let allocate = |(_, dtype)| self.allocate(numel, dtype);
+        let to = kernel.out.map(allocate).transpose()?;
         let numbers = (0..kernel.numbers).map(|_| self.allocate(kernel.lines, DType::F32));
         let numbers = numbers.collect::<Result<Vec<_>>>()?;
         // The last is not read: the numbers of parameters are those of a fold, so that both templates share functions.
@@ -147,11 +155,14 @@ impl Gpu {
         let mut parameters = sizes.collect::<Result<Vec<u32>>>()?;
         parameters.extend(kernel.parameters);
         let memory: Vec<&Memory> = kernel.reads.iter().map(|(data, _)| &data.memory).collect();
-        let mut writes = vec![&to.memory];
-        writes.extend(numbers.iter().map(|number| &number.memory));
+        let writes = to.iter().chain(&numbers).map(|data| &data.memory);
+        let writes: Vec<&Memory> = writes.collect();
         let is_small = is_small(kernel.reads, numel);
-        let key = format!("lines {} {} {}", kernel.numbers, share.key(), kernel.key);
+        let outputs = format!("{} {}", to.is_some(), numbers.len());
+        let key = format!("lines {outputs} {} {}", share.key(), kernel.key);
         let reads: Vec<Elem> = kernel.reads.iter().map(|&(_, elem)| elem).collect();
+        // Where there is no result, nothing reads or writes the memory that is declared for it, and its number is free.
+        let binding = reads.len() + 1 + usize::from(to.is_some());
         self.launch(Launch {
             op,
             key: typed_key(key, out, kernel.reads, is_small),
@@ -161,10 +172,10 @@ impl Gpu {
             groups: kernel.lines.div_ceil(share.lines) as u64,
             source: &|| {
                 declarations(&reads, out, false, is_small)
-                    + &source(&(kernel.code)(), share, out, reads.len() + 2)
+                    + &source(&(kernel.code)(), share, out, binding)
             },
         })?;
         let numbers = numbers.into_iter().map(Storage::new).collect();
-        Ok((Storage::new(to), numbers))
+        Ok((to.map(Storage::new), numbers))
     }
 }

@@ -22,14 +22,20 @@ impl Join {
         }
     }
 
-    /// The expression that combines all of some values, in pairs, which rounds less than one after another.
-    fn all(self, values: &[String]) -> String {
+    /// The expression that combines the values of an invocation, one after another.
+    fn chain(self, values: &[String]) -> String {
+        let joined = values.iter().cloned().reduce(|x, y| self.of(&x, &y));
+        joined.unwrap_or_else(|| self.start().to_owned())
+    }
+
+    /// The expression that combines those of several invocations in pairs, which rounds less than one after another.
+    fn pairs(self, values: &[String]) -> String {
         match values {
             [] => self.start().to_owned(),
             [value] => value.clone(),
             _ => {
                 let (low, high) = values.split_at(values.len().div_ceil(2));
-                self.of(&self.all(low), &self.all(high))
+                self.of(&self.pairs(low), &self.pairs(high))
             }
         }
     }
@@ -177,9 +183,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     workgroupBarrier();
     let {name} = {};
 {}",
-            join.all(&values),
-            join.all(&of_invocations),
-            join.all(&of_some),
+            join.chain(&values),
+            join.pairs(&of_invocations),
+            join.pairs(&of_some),
             pass.after
         ));
         if let Some(value) = pass.kept {
@@ -198,7 +204,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let per_word = self.out.per_word();
         let encoded = self.out.encoded(&format!("({})", self.code.value));
         let mut code = "    if is_line {\n".to_owned();
-        for word in 0..self.share.each {
+        let result = 0..self.share.each;
+        for word in result.filter(|_| !self.code.value.is_empty()) {
             let is_inside = match self.share.is_whole {
                 true => String::new(),
                 false => format!("if is_{word} "),

@@ -21,7 +21,7 @@ const EPS: usize = FOLD_FIRST + 3;
 fn row_of(geometry: &NormGeometry, out: Elem) -> Option<usize> {
     let lines = geometry.statistics_count();
     let size = geometry.shape().numel() / lines.max(1);
-    (geometry.over == NormOver::Row && fit(out, lines, size)).then_some(size)
+    (geometry.over == NormOver::Row && fit(Some(out), lines, size)).then_some(size)
 }
 
 /// The expression for the channel of element `j` of row `o`, and the part of a pipeline's key that it depends on.
@@ -120,16 +120,15 @@ impl Gpu {
             op: NAME,
             key,
             reads: &reads,
-            out: elem,
-            dtype: x.storage.dtype(),
+            out: Some((elem, x.storage.dtype())),
             lines: geometry.statistics_count(),
             size,
             numbers: 2 + usize::from(has_means),
             parameters: parameters(geometry)?,
             code: &code,
         })?;
-        let [mean, var, ..] = numbers.as_slice() else {
-            return Err(self.device().unavailable(NAME));
+        let (Some(output), [mean, var, ..]) = (output, numbers.as_slice()) else {
+            return Ok(None);
         };
         // Where nothing is subtracted, the means are 0 in any case.
         let means = numbers.get(2).unwrap_or(mean);
@@ -189,14 +188,13 @@ impl Gpu {
             op: NAME,
             key: format!("{NAME} backward {kind} {centered} {is_weighted}"),
             reads,
-            out,
-            dtype,
+            out: Some((out, dtype)),
             lines: geometry.statistics_count(),
             size,
             numbers: 0,
             parameters: parameters(geometry)?,
             code: &code,
         })?;
-        Ok(Some(of_x))
+        Ok(of_x)
     }
 }

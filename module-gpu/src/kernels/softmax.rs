@@ -49,6 +49,9 @@ impl Gpu {
         elem: Elem,
         dim: usize,
     ) -> Result<Sums> {
+        if let Some(sums) = self.exponential_sums_of_lines(op, x, elem, dim)? {
+            return Ok(sums);
+        }
         self.sums_of_lines(op, x, elem, dim, "select(x, 0.0, is_inf(x))")
     }
 

@@ -1,15 +1,17 @@
-//! Softmax along the last dimension, and its gradient, in one launch.
+//! Softmax along the last dimension, its gradient, and the sums that it is computed from, in one launch each.
 
-use module_tensor::Result;
 use module_tensor::backend::{Operand, SoftmaxOp, Storage};
+use module_tensor::{Layout, Result};
 
 use super::reduce::Split;
+use super::softmax::Sums;
 use crate::elem::Elem;
 use crate::gpu::Gpu;
 use crate::lines::{Join, LineCode, Lines, Pass, fit};
 
-/// The lines of an operand, if they are along its last dimension, their values lie side by side, and a kernel has place for them.
-fn lines_of(op: &'static str, x: &Operand, out: Elem, dim: usize) -> Result<Option<Split>> {
+/// The lines of an operand, if they are along its last dimension, their values lie side by side, and a kernel has place for
+/// them.
+fn lines_of(op: &'static str, x: &Operand, out: Option<Elem>, dim: usize) -> Result<Option<Split>> {
     let split = Split::new(op, &x.layout, &[dim])?;
     let is_last = x.layout.shape()[dim + 1..].iter().all(|&size| size == 1);
     let fits = split.has_adjacent_values() && fit(out, split.numel, split.count);
@@ -26,7 +28,7 @@ impl Gpu {
         dim: usize,
     ) -> Result<Option<Storage>> {
         let name = op.name();
-        let Some(split) = lines_of(name, x, elem, dim)? else {
+        let Some(split) = lines_of(name, x, Some(elem), dim)? else {
             return Ok(None);
         };
         let mut parameters = Vec::new();
@@ -39,8 +41,7 @@ impl Gpu {
             op: name,
             key: format!("{name} {}", split.key()),
             reads: &[(self.data(name, x)?, elem)],
-            out: elem,
-            dtype: x.storage.dtype(),
+            out: Some((elem, x.storage.dtype())),
             lines: split.numel,
             size: split.count,
             numbers: 0,
@@ -68,7 +69,7 @@ impl Gpu {
                 ..LineCode::default()
             },
         })?;
-        Ok(Some(out))
+        Ok(out)
     }
 
     /// The gradient, from that of the result and the result; `None` where lines have no kernel of their own.
@@ -79,7 +80,8 @@ impl Gpu {
         dim: usize,
     ) -> Result<Option<Storage>> {
         let name = op.name();
-        let splits = lines_of(name, grad, of_y, dim)?.zip(lines_of(name, y, of_y, dim)?);
+        let out = Some(of_y);
+        let splits = lines_of(name, grad, out, dim)?.zip(lines_of(name, y, out, dim)?);
         let Some((grads, ys)) = splits else {
             return Ok(None);
         };
@@ -96,8 +98,7 @@ impl Gpu {
                 (self.data(name, grad)?, of_grad),
                 (self.data(name, y)?, of_y),
             ],
-            out: of_y,
-            dtype: y.storage.dtype(),
+            out: Some((of_y, y.storage.dtype())),
             lines: grads.numel,
             size: grads.count,
             numbers: 0,
@@ -116,6 +117,62 @@ impl Gpu {
                 ..LineCode::default()
             },
         })?;
-        Ok(Some(out))
+        Ok(out)
+    }
+
+    /// The sums of lines as [`exponential_sums`](Self::exponential_sums) returns them; `None` where lines have no kernel of
+    /// their own.
+    pub(super) fn exponential_sums_of_lines(
+        &self,
+        op: &'static str,
+        x: &Operand,
+        elem: Elem,
+        dim: usize,
+    ) -> Result<Option<Sums>> {
+        let Some(split) = lines_of(op, x, None, dim)? else {
+            return Ok(None);
+        };
+        let mut parameters = Vec::new();
+        let firsts = split.push(&mut parameters);
+        let (_, numbers) = self.lines(Lines {
+            op,
+            key: format!("exponentials {}", split.key()),
+            reads: &[(self.data(op, x)?, elem)],
+            out: None,
+            lines: split.numel,
+            size: split.count,
+            numbers: 2,
+            parameters,
+            code: &|| LineCode {
+                functions: split.code("a", firsts),
+                kept: vec!["a(at_a(o, j))".to_owned()],
+                passes: vec![
+                    Pass {
+                        name: "greatest",
+                        join: Join::Greatest,
+                        value: "x",
+                        after: "    let most = select(greatest, 0.0, is_inf(greatest));\n"
+                            .to_owned(),
+                        kept: None,
+                    },
+                    Pass {
+                        name: "total",
+                        join: Join::Sum,
+                        value: "exp_(x - most)",
+                        after: String::new(),
+                        kept: None,
+                    },
+                ],
+                numbers: vec!["most", "total"],
+                ..LineCode::default()
+            },
+        })?;
+        let layout = Layout::contiguous(split.numel.into());
+        let sums = numbers.into_iter().map(|storage| Operand {
+            storage,
+            layout: layout.clone(),
+        });
+        let sums: Option<[Operand; 2]> = sums.collect::<Vec<_>>().try_into().ok();
+        Ok(sums.map(|[most, total]| Sums { most, total }))
     }
 }

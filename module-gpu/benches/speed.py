@@ -1,6 +1,6 @@
 """The rows of `speed.rs` in PyTorch, on an NVIDIA GPU: `python speed.py`, with torch, torchvision and transformers.
 
-Products and convolutions are computed in float32 without TF32, as in `speed.rs`, unless the argument `tf32` is given. A time is
+Products and convolutions are computed in float32 without TF32, as in `speed.rs`, unless the argument `tf32` is given; another argument is a part of the names of the rows. A time is
 the median of runs, each of so many calls that it takes a while, followed by a wait; it is divided by the number of calls.
 """
 
@@ -25,8 +25,9 @@ def product(size, dtype=torch.float32):
     return lambda: a @ b
 
 
-def forward(layer, x):
-    layer.to(DEVICE).eval()
+def forward(layer, x, dtype=torch.float32):
+    layer.to(DEVICE, dtype).eval()
+    x = x.to(dtype)
 
     def run():
         with torch.no_grad():
@@ -35,9 +36,9 @@ def forward(layer, x):
     return run
 
 
-def block(batch, length):
+def block(batch, length, dtype=torch.float32):
     layer = nn.TransformerEncoderLayer(768, 12, 3072, norm_first=True, batch_first=True)
-    return forward(layer, normal(batch, length, 768))
+    return forward(layer, normal(batch, length, 768), dtype)
 
 
 def attention():
@@ -88,8 +89,8 @@ def gpt2(texts, length, **arguments):
     return step
 
 
-def convolution(images):
-    return forward(nn.Conv2d(64, 64, 3, padding=1), normal(images, 64, 56, 56))
+def convolution(images, dtype=torch.float32):
+    return forward(nn.Conv2d(64, 64, 3, padding=1), normal(images, 64, 56, 56), dtype)
 
 
 SMALL = dict(vocab_size=100, n_positions=32, n_embd=64, n_layer=1, n_head=4)
@@ -103,7 +104,9 @@ WORKS = {
     "the same, float16": lambda: product(4096, torch.float16),
     "linear 4096 → 4096, 1 row": lambda: forward(nn.Linear(4096, 4096), normal(1, 4096)),
     "convolution, the same, 32 images": lambda: convolution(32),
+    "convolution, 32 images, float16": lambda: convolution(32, torch.float16),
     "transformer block, 768 wide, 8 × 512 tokens": lambda: block(8, 512),
+    "transformer block, 8 × 512 tokens, float16": lambda: block(8, 512, torch.float16),
     "attention, 8 × 12 × 512 × 64, causal": attention,
     "addition, 16 million elements": lambda: add(4096, 4096),
     "addition of rows, the same": lambda: add(4096),
@@ -142,7 +145,10 @@ def main():
     torch.backends.cudnn.allow_tf32 = tf32
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, TF32 {'on' if tf32 else 'off'}\n")
     print("| work | time |\n|---|---|")
+    part = next((argument for argument in sys.argv[1:] if argument != "tf32"), "")
     for name, build in WORKS.items():
+        if part not in name:
+            continue
         print(f"| {name} | {measure(build()) * 1e3:.3f} ms |", flush=True)
 
 

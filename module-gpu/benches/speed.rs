@@ -1,8 +1,10 @@
 //! How long the work of models takes on an adapter, what it launches, and what it copies.
 //!
 //! ```text
-//! cargo bench --manifest-path module-gpu/Cargo.toml --target-dir target --bench speed -- <index of the adapter, or nothing>
+//! cargo bench --manifest-path module-gpu/Cargo.toml --target-dir target --bench speed -- 0 tensor-cores float16
 //! ```
+//!
+//! All arguments are optional: the index of the adapter, whether to use its tensor cores, and a part of the names of the rows.
 //!
 //! It prints the adapter, the processor and a table. A time is the median of runs, each of so many calls that it takes a while,
 //! followed by a wait; it is divided by the number of calls. `speed.py` prints the same rows of PyTorch on an NVIDIA GPU.
@@ -19,6 +21,9 @@ use module_nn::prelude::*;
 use module_nn::quantize::{Scheme, quantize};
 use steps::{BuildStep, STEPS, Step};
 
+/// The argument for tensor cores.
+const CORES: &str = "tensor-cores";
+
 /// Runs of each row: until this time has passed, at least [`LEAST`].
 const TIME: Duration = Duration::from_millis(800);
 const LEAST: usize = 5;
@@ -28,11 +33,13 @@ const RUN: Duration = Duration::from_millis(20);
 const MOST: usize = 500;
 
 fn main() -> Result<()> {
-    let arguments = std::env::args().skip(1);
-    let index = arguments
-        .filter_map(|argument| argument.parse().ok())
-        .next();
-    let device = module_gpu::device(index.unwrap_or(0))?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let index = arguments.iter().find_map(|argument| argument.parse().ok());
+    let open = match arguments.iter().any(|argument| argument == CORES) {
+        true => module_gpu::device_with_tensor_cores,
+        false => module_gpu::device,
+    };
+    let device = open(index.unwrap_or(0))?;
     let Some(gpu) = device.backend_as::<Gpu>() else {
         return Err(device.unavailable("speed"));
     };
@@ -49,7 +56,14 @@ fn main() -> Result<()> {
         true => &[][..],
         false => &LARGE,
     };
-    for &(name, work) in WORKS.iter().chain(large).chain(&STEPS) {
+    let is_part = |argument: &&String| {
+        let is_index = argument.parse::<usize>().is_ok();
+        // Cargo passes `--bench`.
+        !is_index && *argument != CORES && !argument.starts_with("--")
+    };
+    let part = arguments.iter().find(is_part).map_or("", String::as_str);
+    let all = WORKS.iter().chain(large).chain(&STEPS);
+    for &(name, work) in all.filter(|(name, _)| name.contains(part)) {
         measure(gpu, &device, name, work(device)?)?;
     }
     Ok(())
@@ -110,10 +124,10 @@ const WORKS: [(&str, BuildStep); 7] = [
     ("product, 512³", |device| product(device, 512)),
     ("product, 1024³", |device| product(device, 1024)),
     ("convolution 3 × 3, 64 channels, 56 × 56", |device| {
-        convolution(device, 1)
+        convolution(device, 1, DType::F32)
     }),
     ("transformer block, 768 wide, 1 × 64 tokens", |device| {
-        block(device, [1, 64])
+        block(device, [1, 64], DType::F32)
     }),
     ("linear 768 → 3072, 1 row", |device| linear(device, None)),
     ("the same, int8", |device| {
@@ -123,7 +137,7 @@ const WORKS: [(&str, BuildStep); 7] = [
 ];
 
 /// Work for hardware.
-const LARGE: [(&str, BuildStep); 15] = [
+const LARGE: [(&str, BuildStep); 17] = [
     ("product, 4096³", |device| product(device, 4096)),
     ("the same, float16", |device| {
         let [a, b] = [0, 1].map(|_| normal(device, &[4096, 4096])?.to_dtype(DType::F16));
@@ -138,10 +152,16 @@ const LARGE: [(&str, BuildStep); 15] = [
         )
     }),
     ("convolution, the same, 32 images", |device| {
-        convolution(device, 32)
+        convolution(device, 32, DType::F32)
+    }),
+    ("convolution, 32 images, float16", |device| {
+        convolution(device, 32, DType::F16)
     }),
     ("transformer block, 768 wide, 8 × 512 tokens", |device| {
-        block(device, [8, 512])
+        block(device, [8, 512], DType::F32)
+    }),
+    ("transformer block, 8 × 512 tokens, float16", |device| {
+        block(device, [8, 512], DType::F16)
     }),
     ("attention, 8 × 12 × 512 × 64, causal", |device| {
         let x = normal(device, &[8, 12, 512, 64])?;
@@ -206,21 +226,23 @@ fn product(device: Device, size: usize) -> Result<Step> {
     Ok(Box::new(move || a.matmul(&b)))
 }
 
-fn convolution(device: Device, images: usize) -> Result<Step> {
+fn convolution(device: Device, images: usize, dtype: DType) -> Result<Step> {
     let layer = Conv2dConfig::new(64, 64, 3).padding(1).build()?;
-    let x = normal(device, &[images, 64, 56, 56])?;
+    let x = normal(device, &[images, 64, 56, 56])?.to_dtype(dtype)?;
+    layer.to_dtype(dtype)?;
     forward(device, layer, x)
 }
 
 /// A block of the size of GPT-2 small.
-fn block(device: Device, [batch, length]: [usize; 2]) -> Result<Step> {
+fn block(device: Device, [batch, length]: [usize; 2], dtype: DType) -> Result<Step> {
     let layer = TransformerEncoderLayerConfig::new(768, 12)
         .dim_feedforward(3072)
         .norm_first(true)
         .batch_first(true)
         .build()?;
     layer.eval();
-    let x = normal(device, &[batch, length, 768])?;
+    let x = normal(device, &[batch, length, 768])?.to_dtype(dtype)?;
+    layer.to_dtype(dtype)?;
     forward(device, layer, x)
 }
 

@@ -1,6 +1,9 @@
 //! The tiles of a product of `F16` on a GPU with tensor cores, which multiply matrices of 16 × 16. The invocations of a subgroup
 //! hold such a matrix together; sums are in `F32`.
 
+#[cfg(test)]
+mod tests;
+
 use crate::elem::Elem;
 use crate::product::{COLUMNS, EACH, PARTS, ROWS, TERMS};
 use crate::recorder::MAX_GROUPS;
@@ -44,9 +47,11 @@ impl MatrixTile {
         across: 2,
     };
 
-    /// The larger tile if there are `busy` of them in `batch` matrices; what a workgroup reads is then used more often.
+    /// The larger tile if there are `busy` of them in `batch` matrices, and these fill it; what a workgroup reads is then used more
+    /// often.
     pub(crate) fn new(batch: usize, rows: usize, columns: usize, busy: usize) -> Self {
-        match Self::LARGE.count(rows, columns) * batch >= busy {
+        let fill_it = rows.min(columns) > Self::SMALL.side;
+        match fill_it && Self::LARGE.count(rows, columns) * batch >= busy {
             true => Self::LARGE,
             false => Self::SMALL,
         }
@@ -256,17 +261,16 @@ impl Factor {
 
     /// Its memory, and a function that reads a factor, which is 0 outside.
     fn declared(&self) -> String {
-        let (name, size, [factor, _, of_term]) = (self.name, self.size, self.functions);
-        let lines = if self.adjacent_terms {
-            self.tile.side
-        } else {
-            STEP
+        let (name, size, [factor, ..]) = (self.name, self.size, self.functions);
+        let lines = match self.adjacent_terms {
+            true => self.tile.side,
+            false => STEP,
         };
         format!(
             "var<workgroup> {name}: array<f16, {}>;
-fn of_{name}(matrix: u32, at: u32, line: vec4<u32>, k: u32, end: u32) -> f16 {{
-    if at >= ${size} || k >= end {{ return f16(0.0); }}
-    return f16({factor}(line, {of_term}(matrix, k)));
+fn of_{name}(at: u32, line: vec4<u32>, is_term: bool, term: vec4<u32>) -> f16 {{
+    if at >= ${size} || !is_term {{ return f16(0.0); }}
+    return f16({factor}(line, term));
 }}
 ",
             lines * self.stride()
@@ -317,15 +321,15 @@ fn of_{name}(matrix: u32, at: u32, line: vec4<u32>, k: u32, end: u32) -> f16 {{
         lines.iter().enumerate().map(of).collect()
     }
 
-    /// For each element of an invocation, what `line` gives for its variable, the number of its row or column, and the expressions
-    /// of its row or column and of its term.
-    fn each(&self, line: impl Fn(&str, usize, [&str; 2]) -> String) -> String {
+    /// For each element of an invocation, what `line` gives for its variable, and for the numbers and the expressions of its row or
+    /// column and of its term.
+    fn each(&self, line: impl Fn(&str, [usize; 2], [&str; 2]) -> String) -> String {
         let [lines, terms] = self.places();
         let mut all = String::new();
         for (i, place) in lines.iter().enumerate() {
             for (j, term) in terms.iter().enumerate() {
                 let variable = format!("{}_{i}_{j}", self.name);
-                all.push_str(&line(&variable, i, [place, term]));
+                all.push_str(&line(&variable, [i, j], [place, term]));
             }
         }
         all
@@ -333,12 +337,21 @@ fn of_{name}(matrix: u32, at: u32, line: vec4<u32>, k: u32, end: u32) -> f16 {{
 
     /// The statements that read the block from term `step` on.
     fn reads(&self) -> String {
-        let name = self.name;
-        self.each(|variable, i, [_, term]| {
+        let (name, [_, _, of_term]) = (self.name, self.functions);
+        let [_, terms] = self.places();
+        let of = |(j, term): (usize, &String)| {
             format!(
-                "        let {variable} = of_{name}(matrix, at_{name}_{i}, line_{name}_{i}, step + {term}, end);\n"
+                "        let k_{name}_{j} = step + {term};
+        let term_{name}_{j} = {of_term}(matrix, k_{name}_{j});\n"
             )
-        })
+        };
+        let terms: String = terms.iter().enumerate().map(of).collect();
+        let reads = self.each(|variable, [i, j], _| {
+            format!(
+                "        let {variable} = of_{name}(at_{name}_{i}, line_{name}_{i}, k_{name}_{j} < end, term_{name}_{j});\n"
+            )
+        });
+        terms + &reads
     }
 
     /// The statements that store what was read into the memory of the workgroup.

@@ -150,7 +150,7 @@ impl Pipelines {
 }
 
 /// Replaces `$3` by the expression for parameter 3.
-fn with_parameters(source: &str) -> String {
+pub(crate) fn with_parameters(source: &str) -> String {
     let mut parts = source.split('$');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -214,3 +214,34 @@ fn quotients_and_comparisons_are_those_of_the_cpu() -> Result<()> {
     assert!(signs[3].is_sign_negative(), "the sign of zero");
     Ok(())
 }
+
+#[test]
+fn quotients_of_special_numbers_are_those_of_the_cpu() -> Result<()> {
+    let Some(device) = common::device() else {
+        return Ok(());
+    };
+    let special = [
+        0.0_f32,
+        -0.0,
+        1.0,
+        -2.0,
+        1e30,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+    ];
+    let x = Tensor::from(special);
+    let quotients = |device: &Device| {
+        let x = x.to_device(device)?;
+        (&x.unsqueeze(1)? / &x)?.to_vec::<f32>()
+    };
+    let all = quotients(&device)?
+        .into_iter()
+        .zip(quotients(&Device::cpu())?);
+    for (i, (got, expected)) in all.enumerate() {
+        let (a, b) = (special[i / special.len()], special[i % special.len()]);
+        let is_same = got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan();
+        assert!(is_same, "{a} / {b} is {got} instead of {expected}");
+    }
+    Ok(())
+}

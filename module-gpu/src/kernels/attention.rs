@@ -23,6 +23,8 @@ struct Step<'a> {
     out: (Elem, DType),
     sizes: [usize; 4],
     adjacent_terms: [bool; 2],
+    /// As in [`Product`].
+    of_elements: bool,
     parameters: Vec<u32>,
 }
 
@@ -41,7 +43,7 @@ impl Gpu {
             columns,
             terms,
             adjacent_terms: step.adjacent_terms,
-            of_elements: false,
+            of_elements: step.of_elements,
             parameters: step.parameters,
             value: "f32",
             kept: DType::F32,
@@ -117,6 +119,7 @@ impl Gpu {
             out: (Elem::F32, DType::F32),
             sizes: [sizes.batch, sizes.length, sizes.keys, sizes.width],
             adjacent_terms: [true, true],
+            of_elements: true,
             parameters,
         };
         let code = format!(
@@ -183,6 +186,7 @@ impl AttentionKernels for Gpu {
             out: (of_query, inputs.query.storage.dtype()),
             sizes: [sizes.batch, sizes.length, sizes.value_width, sizes.keys],
             adjacent_terms: [true, false],
+            of_elements: false,
             parameters: sizes.parameters()?,
         };
         let code = share()
@@ -251,6 +255,7 @@ impl AttentionKernels for Gpu {
             out: (Elem::F32, DType::F32),
             sizes: [batch, length, keys, value_width],
             adjacent_terms: [true, true],
+            of_elements: true,
             parameters: parameters.clone(),
         };
         let code = Factors {
@@ -281,6 +286,7 @@ impl AttentionKernels for Gpu {
                 out: (of_query, inputs.query.storage.dtype()),
                 sizes: [batch, length, width, keys],
                 adjacent_terms: [true, false],
+                of_elements: false,
                 parameters: parameters.clone(),
             },
             &(slope()
@@ -302,6 +308,7 @@ impl AttentionKernels for Gpu {
                 out: (of_key, inputs.key.storage.dtype()),
                 sizes: [batch / repeats, keys, width, repeats * length],
                 adjacent_terms: [false, false],
+                of_elements: false,
                 parameters: parameters.clone(),
             },
             &(slope()
@@ -321,6 +328,7 @@ impl AttentionKernels for Gpu {
                 out: (of_value, inputs.value.storage.dtype()),
                 sizes: [batch / repeats, keys, value_width, repeats * length],
                 adjacent_terms: [false, false],
+                of_elements: false,
                 parameters,
             },
             &(share()

@@ -260,10 +260,12 @@ fn floor_divided(x: f32, y: f32) -> f32 {
 fn divided(x: f32, y: f32) -> f32 {
     if is_nan(x) { return x; }
     if is_nan(y) { return y; }
-    if y == 0.0 {
-        if x == 0.0 { return nan(); }
-        return bitcast<f32>(bits_of_inf | ((bitcast<u32>(x) ^ bitcast<u32>(y)) & 0x80000000u));
+    let sign = (bitcast<u32>(x) ^ bitcast<u32>(y)) & 0x80000000u;
+    if is_zero(y) || is_inf(x) {
+        if is_zero(x) || is_inf(y) { return nan(); }
+        return bitcast<f32>(bits_of_inf | sign);
     }
+    if is_zero(x) || is_inf(y) { return bitcast<f32>(sign); }
     let quotient = x / y;
     if abs(x) < 1e-20 || abs(y) < 1e-30 || abs(quotient) < 1e-30 || abs(quotient) > 1e38 { return quotient; }
     let near = quotient + rest_of(x, quotient, y) / y;

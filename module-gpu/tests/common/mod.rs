@@ -4,13 +4,18 @@
 use module_gpu::Gpu;
 use module_nn::prelude::*;
 
-/// The first adapter; `None`, with a message, on a machine without one. With `MODULE_GPU_REQUIRED=1` that is a failure.
+/// The first adapter; `None`, with a message, on a machine without one. With `MODULE_GPU_REQUIRED=1` that is a failure. With
+/// `MODULE_GPU_TENSOR_CORES=1`, it is opened with its tensor cores.
 pub(crate) fn device() -> Option<Device> {
-    match module_gpu::device(0) {
+    let is_set = |name| std::env::var(name).is_ok_and(|value| value == "1");
+    let open = match is_set("MODULE_GPU_TENSOR_CORES") {
+        true => module_gpu::device_with_tensor_cores,
+        false => module_gpu::device,
+    };
+    match open(0) {
         Ok(device) => Some(device),
         Err(error) => {
-            let is_required = std::env::var("MODULE_GPU_REQUIRED").is_ok_and(|value| value == "1");
-            assert!(!is_required, "no GPU: {error}");
+            assert!(!is_set("MODULE_GPU_REQUIRED"), "no GPU: {error}");
             eprintln!("skipped: {error}");
             None
         }

@@ -40,8 +40,8 @@ pub fn device(index: usize) -> Result<Device> {
     open(index, false)
 }
 
-/// [`device`], whose tensor cores multiply matrices of `F16`, with sums in `F32`: products and convolutions of `F16` take 4 to 8
-/// times less time on an NVIDIA H100. Other dtypes are computed as without.
+/// [`device`], whose tensor cores multiply matrices of `F16`, with sums in `F32`, in products and convolutions. On an NVIDIA H100,
+/// the product of two matrices of 4096 × 4096 takes a fifth of the time. Other dtypes are computed as without.
 ///
 /// Tensor cores are an experimental part of `wgpu`, so they are only used if a program asks for them, before it opens the adapter
 /// in another way.
@@ -64,7 +64,7 @@ pub fn device(index: usize) -> Result<Device> {
 ///     }
 /// };
 /// let x = Tensor::ones([64, 64], (DType::F16, device))?;
-/// assert_eq!(x.matmul(&x)?.sum(..)?.item::<f32>()?, f32::INFINITY); // 64³, more than `F16` holds
+/// assert_eq!(x.matmul(&x)?.amax(..)?.to_dtype(DType::F32)?.item::<f32>()?, 64.0);
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub fn device_with_tensor_cores(index: usize) -> Result<Device> {

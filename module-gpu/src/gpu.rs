@@ -49,6 +49,7 @@ pub struct Gpu {
     tensor_cores: bool,
 }
 
+/// The permission for experiments of wgpu.
 #[allow(unsafe_code)]
 fn allow_experiments() -> ExperimentalFeatures {
     // SAFETY: of the experiments, only `TENSOR_CORES` are asked for, whose operations are in `matrix_tiles` only: all invocations

@@ -53,18 +53,10 @@ fn products_of_any_shape_are_right() -> Result<()> {
     for [batch, rows, columns, terms] in sizes {
         let a = normal(&[batch, rows, terms])?;
         let b = normal(&[batch, terms, columns])?;
-        let (a_across, b_across) = (
-            a.transpose(1, 2)?.contiguous()?,
-            b.transpose(1, 2)?.contiguous()?,
-        );
-        let size = format!("{batch} of {rows} x {columns} with {terms} terms");
-        check(&device, &size, [&a, &b], |a, b| a.matmul(b))?;
-        check(
-            &device,
-            &format!("{size}, transposed"),
-            [&a_across, &b_across],
-            |a, b| a.transpose(1, 2)?.matmul(&b.transpose(1, 2)?),
-        )?;
+        for (order, [a, b], product) in common::products(&a, &b)? {
+            let name = format!("{batch} of {rows} x {columns} with {terms} terms, {order}");
+            check(&device, &name, [&a, &b], product)?;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Products and convolutions of `F16` by tensor cores, on adapters that have them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod common;
+
 use module_nn::prelude::*;
 use module_nn::{ConvOptions, no_grad};
 
@@ -71,28 +73,10 @@ fn products_of_any_shape_are_right() -> Result<()> {
             halves(&[batch, rows, terms])?,
             halves(&[batch, terms, columns])?,
         );
-        let across = |x: &Tensor| x.transpose(1, 2)?.contiguous();
-        let (a_across, b_across) = (across(&a)?, across(&b)?);
-        let size = format!("{batch} of {rows} x {columns} with {terms} terms");
-        check(&device, &size, [&a, &b], |a, b| a.matmul(b))?;
-        check(
-            &device,
-            &format!("{size}, left across"),
-            [&a_across, &b],
-            |a, b| a.transpose(1, 2)?.matmul(b),
-        )?;
-        check(
-            &device,
-            &format!("{size}, right across"),
-            [&a, &b_across],
-            |a, b| a.matmul(&b.transpose(1, 2)?),
-        )?;
-        check(
-            &device,
-            &format!("{size}, both across"),
-            [&a_across, &b_across],
-            |a, b| a.transpose(1, 2)?.matmul(&b.transpose(1, 2)?),
-        )?;
+        for (order, [a, b], product) in common::products(&a, &b)? {
+            let name = format!("{batch} of {rows} x {columns} with {terms} terms, {order}");
+            check(&device, &name, [&a, &b], product)?;
+        }
     }
     Ok(())
 }

@@ -24,9 +24,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("attention::Fused", &["scaled_dot_product_attention"]),
     ("angle::Atan2", &["atan2"]),
     ("angle::Hypot", &["hypot"]),
-    // Casts round, and there is only one device: they have separate tests.
+    // Casts round, and there is only one device here: they have separate tests.
     ("cast::Cast", &[]),
     ("cast::Move", &[]),
+    ("dropout::DropByKey", &[]),
     ("arithmetic::WithNumber", &["add", "sub", "mul", "div"]),
     ("cdist::Cdist", &["cdist"]),
     ("compare::MaskedFill", &["where"]),

@@ -16,7 +16,7 @@ use crate::{DType, Result};
 ///
 /// ```
 /// use module_tensor::backend::{DropoutKernels, HostData, Operand, Storage};
-/// use module_tensor::{DType, Device, DeviceError, Layout, Result};
+/// use module_tensor::{DType, Device, Layout, Result, Tensor};
 ///
 /// /// Kernels that drop the elements whose hashes are small.
 /// struct ByHash;
@@ -46,8 +46,7 @@ use crate::{DType, Result};
 /// };
 /// let drop = |key| {
 ///     let storage = ByHash.dropout(ones.clone(), 0.5, key)?;
-///     let layout = Layout::contiguous(8.into());
-///     Device::cpu().backend().download(&Operand { storage, layout })
+///     Tensor::from_storage(storage, Layout::contiguous(8.into())).to_vec::<f64>()
 /// };
 /// assert!(ByHash.serves(DType::F64));
 /// assert_eq!(drop(1)?, drop(1)?);

@@ -323,14 +323,23 @@ impl Gpu {
     }
 }
 
+/// The largest number that kernels count to, in 32 bits, beyond which they may go by a step.
+const MOST: u32 = 0xfff0_0000;
+
 /// A number that kernels take as a parameter.
 ///
 /// # Errors
 ///
-/// One beyond 32 bits, in which kernels count.
+/// One beyond what kernels count to.
 pub(crate) fn word(op: &'static str, number: usize) -> Result<u32> {
-    let problem = "kernels of this device count to 4294967295; split the tensor";
-    u32::try_from(number).map_err(|_| Error::argument(op, "numel", number, problem))
+    let word = u32::try_from(number).ok().filter(|&word| word <= MOST);
+    word.ok_or_else(|| too_many(op, number))
+}
+
+/// The error of a tensor whose elements kernels cannot count.
+pub(crate) fn too_many(op: &'static str, numel: usize) -> Error {
+    let problem = format!("kernels of this device count to {MOST}; split the tensor");
+    Error::argument(op, "numel", numel, problem)
 }
 
 pub(crate) fn failed(

@@ -5,9 +5,9 @@ mod parts;
 mod scheme;
 
 use module_tensor::backend::{BlockFormat, Element, Operand, Packed, Storage, StorageData};
-use module_tensor::{DType, Device, Error, Layout, Result};
+use module_tensor::{DType, Device, Layout, Result};
 
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, too_many};
 use crate::storage::GpuStorage;
 use parts::Parts;
 pub(crate) use scheme::Scheme;
@@ -113,10 +113,8 @@ impl Gpu {
             return Ok(None);
         };
         let numel = packed.numel();
-        let starts = parts.starts().ok_or_else(|| {
-            let problem = "kernels of this device count to 4294967295; split the tensor";
-            Error::argument("to_device", "numel", numel, problem)
-        })?;
+        let starts = parts.starts();
+        let starts = starts.ok_or_else(|| too_many("to_device", numel))?;
         Ok(Some(Storage::new(PackedStorage {
             scheme,
             size: parts.bytes().len(),

@@ -22,6 +22,8 @@ pub(crate) enum Elem {
     U32,
     /// `F16` as a type of WGSL, which some adapters have; only read.
     NativeF16,
+    /// The same in vectors of four, which are read at once.
+    QuadF16,
     /// Bits that are moved and not computed with, by the number of bytes.
     Bits1,
     Bits2,
@@ -75,6 +77,7 @@ impl Elem {
             Self::U16 => "u16",
             Self::U32 => "u32",
             Self::NativeF16 => "native f16",
+            Self::QuadF16 => "four f16",
             Self::Bits1 => "b1",
             Self::Bits2 => "b2",
             Self::Bits4 => "b4",
@@ -85,7 +88,7 @@ impl Elem {
     /// The type in which kernels compute.
     pub(crate) fn computed(self) -> &'static str {
         match self {
-            Self::F32 | Self::F16 | Self::BF16 | Self::NativeF16 => "f32",
+            Self::F32 | Self::F16 | Self::BF16 | Self::NativeF16 | Self::QuadF16 => "f32",
             Self::F64 => "f64",
             Self::I64 => "i64",
             Self::I32 | Self::U8 | Self::I8 | Self::I16 | Self::U16 => "i32",
@@ -103,6 +106,7 @@ impl Elem {
             Self::I64 => "i64",
             Self::Bits8 => "vec2<u32>",
             Self::NativeF16 => "f16",
+            Self::QuadF16 => "vec4<f16>",
             _ => "u32",
         }
     }
@@ -123,6 +127,7 @@ impl Elem {
     /// A function `name(i)` that reads element `i` of the array `memory`.
     pub(crate) fn reader(self, name: &str, memory: &str) -> String {
         let word = match self.per_word() {
+            _ if self == Self::QuadF16 => format!("{memory}[i >> 2u][i & 3u]"),
             1 => format!("{memory}[i]"),
             2 => format!("((({memory}[i >> 1u]) >> ((i & 1u) * 16u)) & 0xffffu)"),
             _ => format!("((({memory}[i >> 2u]) >> ((i & 3u) * 8u)) & 0xffu)"),
@@ -139,7 +144,7 @@ impl Elem {
         match self {
             Self::F32 => format!("bitcast<f32>({word})"),
             Self::F16 => format!("f16_in({word})"),
-            Self::NativeF16 => format!("f32({word})"),
+            Self::NativeF16 | Self::QuadF16 => format!("f32({word})"),
             Self::BF16 => format!("bitcast<f32>({word} << 16u)"),
             Self::I32 => format!("bitcast<i32>({word})"),
             Self::U8 | Self::U16 => format!("i32({word})"),

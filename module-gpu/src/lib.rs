@@ -22,6 +22,10 @@
 //! Operations that the device does not compute go through the CPU, with copies there and back; [`Gpu::stats`] counts
 //! these calls.
 
+// Tests of the crate share code with those of its public items.
+#[cfg(test)]
+extern crate self as module_gpu;
+
 mod adapter;
 mod backend;
 mod device;
@@ -42,6 +46,7 @@ mod packed;
 mod pipelines;
 mod pool;
 mod product;
+mod product_tile;
 mod recorder;
 mod spread;
 mod staging;

@@ -1,9 +1,11 @@
 //! The tiles of a product of `F16` on a GPU with tensor cores, which multiply matrices of 16 × 16. The invocations of a subgroup
 //! hold such a matrix together; sums are in `F32`.
 
+mod factor;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+use self::factor::Factor;
 use crate::elem::Elem;
 use crate::product::{COLUMNS, EACH, PARTS, ROWS, TERMS};
 use crate::recorder::MAX_GROUPS;
@@ -23,8 +25,11 @@ const GAP: usize = 8;
 /// The bytes of the memory of a workgroup that a tile takes at most.
 pub(crate) const WORKGROUP_BYTES: u32 = 32 << 10;
 
-/// Terms side by side that an invocation reads.
-const TERMS_EACH: usize = 4;
+/// Elements side by side that an invocation reads, at once where it can.
+pub(crate) const QUAD: usize = 4;
+
+/// The operands from whose memory the left and the right factor are read, four elements at once.
+pub(crate) type Quads = [Option<usize>; 2];
 
 /// The shape of a tile: a square.
 #[derive(Clone, Copy)]
@@ -33,27 +38,55 @@ pub(crate) struct MatrixTile {
     /// The subgroups, down and across.
     down: usize,
     across: usize,
+    quads: Quads,
 }
 
 impl MatrixTile {
-    const LARGE: Self = Self {
-        side: 128,
-        down: 2,
-        across: 4,
-    };
-    const SMALL: Self = Self {
-        side: 64,
-        down: 2,
-        across: 2,
-    };
-
     /// The larger tile if there are `busy` of them in `batch` matrices, and these fill it; what a workgroup reads is then used more
     /// often.
-    pub(crate) fn new(batch: usize, rows: usize, columns: usize, busy: usize) -> Self {
-        let fill_it = rows.min(columns) > Self::SMALL.side;
-        match fill_it && Self::LARGE.count(rows, columns) * batch >= busy {
-            true => Self::LARGE,
-            false => Self::SMALL,
+    pub(crate) fn new(
+        batch: usize,
+        rows: usize,
+        columns: usize,
+        busy: usize,
+        quads: Quads,
+    ) -> Self {
+        let fill_it = rows.min(columns) > Self::small(quads).side;
+        let large = Self::large(quads);
+        match fill_it && large.count(rows, columns) * batch >= busy {
+            true => large,
+            false => Self::small(quads),
+        }
+    }
+
+    /// Where both factors are read quickly, the memory of the workgroup is what limits, and larger parts of a tile read it less.
+    fn large(quads: Quads) -> Self {
+        Self {
+            side: 128,
+            down: 2,
+            across: if quads.iter().all(Option::is_some) {
+                2
+            } else {
+                4
+            },
+            quads,
+        }
+    }
+
+    fn small(quads: Quads) -> Self {
+        Self {
+            side: 64,
+            down: 2,
+            across: 2,
+            quads,
+        }
+    }
+
+    /// What the elements of operand `i` are taken for.
+    pub(crate) fn elem(self, i: usize) -> Elem {
+        match self.quads.contains(&Some(i)) {
+            true => Elem::QuadF16,
+            false => Elem::NativeF16,
         }
     }
 
@@ -73,7 +106,10 @@ impl MatrixTile {
 
     /// The part of a pipeline's key on which [`code`](Self::code) depends.
     pub(crate) fn key(self, adjacent_terms: [bool; 2]) -> String {
-        format!("tensor cores {} {adjacent_terms:?}", self.side)
+        format!(
+            "tensor cores {} {adjacent_terms:?} {:?}",
+            self.side, self.quads
+        )
     }
 
     /// The rows and columns of a subgroup, in matrices.
@@ -94,6 +130,7 @@ impl MatrixTile {
             size: ROWS,
             tile: self,
             adjacent_terms: of_left,
+            quad: self.quads[0],
         };
         let right = Factor {
             name: "right",
@@ -102,6 +139,7 @@ impl MatrixTile {
             size: COLUMNS,
             tile: self,
             adjacent_terms: of_right,
+            quad: self.quads[1],
         };
         let both = |part: fn(&Factor) -> String| part(&left) + &part(&right);
         let (side, down) = (self.side, self.side / self.down);
@@ -233,152 +271,5 @@ fn write(out: Elem, is_partial: bool) -> String {
 ",
             second = finished("n + 1u", "y"),
         ),
-    }
-}
-
-/// The part of a factor that a workgroup reads at once. Its rows or columns are lines of terms in the memory of the workgroup if
-/// terms lie side by side, and otherwise the terms are lines of these.
-struct Factor {
-    name: &'static str,
-    /// The functions of a factor, of its row or column, and of its term.
-    functions: [&'static str; 3],
-    /// The first row or column, and the parameter that is their number.
-    first: &'static str,
-    size: usize,
-    tile: MatrixTile,
-    adjacent_terms: bool,
-}
-
-impl Factor {
-    /// The distance of neighboring lines.
-    fn stride(&self) -> usize {
-        GAP + if self.adjacent_terms {
-            STEP
-        } else {
-            self.tile.side
-        }
-    }
-
-    /// Its memory, and a function that reads a factor, which is 0 outside.
-    fn declared(&self) -> String {
-        let (name, size, [factor, ..]) = (self.name, self.size, self.functions);
-        let lines = match self.adjacent_terms {
-            true => self.tile.side,
-            false => STEP,
-        };
-        format!(
-            "var<workgroup> {name}: array<f16, {}>;
-fn of_{name}(at: u32, line: vec4<u32>, is_term: bool, term: vec4<u32>) -> f16 {{
-    if at >= ${size} || !is_term {{ return f16(0.0); }}
-    return f16({factor}(line, term));
-}}
-",
-            lines * self.stride()
-        )
-    }
-
-    /// The rows or columns of an invocation, and its terms in the block, as expressions.
-    fn places(&self) -> [Vec<String>; 2] {
-        let invocations = self.tile.invocations();
-        match self.adjacent_terms {
-            true => {
-                let beside = STEP / TERMS_EACH;
-                let lines = (0..self.tile.side).step_by(invocations / beside);
-                [
-                    lines
-                        .map(|line| format!("(local / {beside}u + {line}u)"))
-                        .collect(),
-                    (0..TERMS_EACH)
-                        .map(|term| format!("(local % {beside}u * {TERMS_EACH}u + {term}u)"))
-                        .collect(),
-                ]
-            }
-            false => {
-                let terms = (0..STEP).step_by(invocations / SUBGROUP);
-                [
-                    (0..self.tile.side)
-                        .step_by(SUBGROUP)
-                        .map(|line| format!("(local % {SUBGROUP}u + {line}u)"))
-                        .collect(),
-                    terms
-                        .map(|term| format!("(local / {SUBGROUP}u + {term}u)"))
-                        .collect(),
-                ]
-            }
-        }
-    }
-
-    /// The statements that find out what all terms need to know of the rows or columns.
-    fn lines(&self) -> String {
-        let (name, first, [_, of_line, _]) = (self.name, self.first, self.functions);
-        let [lines, _] = self.places();
-        let of = |(i, place): (usize, &String)| {
-            format!(
-                "    let at_{name}_{i} = {first} + {place};
-    let line_{name}_{i} = {of_line}(matrix, at_{name}_{i});\n"
-            )
-        };
-        lines.iter().enumerate().map(of).collect()
-    }
-
-    /// For each element of an invocation, what `line` gives for its variable, and for the numbers and the expressions of its row or
-    /// column and of its term.
-    fn each(&self, line: impl Fn(&str, [usize; 2], [&str; 2]) -> String) -> String {
-        let [lines, terms] = self.places();
-        let mut all = String::new();
-        for (i, place) in lines.iter().enumerate() {
-            for (j, term) in terms.iter().enumerate() {
-                let variable = format!("{}_{i}_{j}", self.name);
-                all.push_str(&line(&variable, [i, j], [place, term]));
-            }
-        }
-        all
-    }
-
-    /// The statements that read the block from term `step` on.
-    fn reads(&self) -> String {
-        let (name, [_, _, of_term]) = (self.name, self.functions);
-        let [_, terms] = self.places();
-        let of = |(j, term): (usize, &String)| {
-            format!(
-                "        let k_{name}_{j} = step + {term};
-        let term_{name}_{j} = {of_term}(matrix, k_{name}_{j});\n"
-            )
-        };
-        let terms: String = terms.iter().enumerate().map(of).collect();
-        let reads = self.each(|variable, [i, j], _| {
-            format!(
-                "        let {variable} = of_{name}(at_{name}_{i}, line_{name}_{i}, k_{name}_{j} < end, term_{name}_{j});\n"
-            )
-        });
-        terms + &reads
-    }
-
-    /// The statements that store what was read into the memory of the workgroup.
-    fn stores(&self) -> String {
-        let (name, stride) = (self.name, self.stride());
-        self.each(|variable, _, [place, term]| {
-            let (line, within) = match self.adjacent_terms {
-                true => (place, term),
-                false => (term, place),
-            };
-            format!("        {name}[{line} * {stride}u + {within}] = {variable};\n")
-        })
-    }
-
-    /// A matrix of the factor: its role, the first row or column of the subgroup, and its number in rows or columns and in terms.
-    fn matrix(&self, role: &str, own: &str, number: usize, k: usize) -> String {
-        let (name, stride) = (self.name, self.stride());
-        let (place, term) = (format!("({own} + {}u)", number * SIDE), k * SIDE);
-        let at = match self.adjacent_terms {
-            true => format!("{place} * {stride}u + {term}u"),
-            false => format!("{term}u * {stride}u + {place}"),
-        };
-        // The matrix of the left factor has rows of terms, that of the right one columns of terms.
-        let load = match (role, self.adjacent_terms) {
-            ("A", true) | ("B", false) => "coopLoadT",
-            _ => "coopLoad",
-        };
-        format!("{load}<coop_mat16x16<f16, {role}>>(&{name}[{at}], {stride}u)")
     }
 }

@@ -10,6 +10,8 @@ use wgpu::{
     ShaderSource, ShaderStages,
 };
 
+#[cfg(test)]
+use crate::adapter::TENSOR_CORES;
 use crate::matrix_tiles::DIRECTIVES;
 use crate::wait::wait_for;
 
@@ -77,6 +79,11 @@ impl Pipelines {
             "{directives}@group(0) @binding(0) var<uniform> parameters: array<vec4<u32>, {vectors}>;\n{}",
             with_parameters(source)
         );
+        #[cfg(test)]
+        let source = match self.device.features().contains(TENSOR_CORES) {
+            true => source,
+            false => crate::matrix_tiles::tests::emulation::emulated(&source),
+        };
         let scope = self.device.push_error_scope(ErrorFilter::Validation);
         let module = self.module(ShaderModuleDescriptor {
             label: Some(&key),

@@ -7,10 +7,10 @@ use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
 use crate::gpu::{Gpu, Launch, word};
 use crate::map::{Map, NAMES, declarations, is_small, typed_key};
-use crate::matrix_tiles::{DIRECTIVES, MatrixTile};
+use crate::matrix_tiles::{QUAD, Quads};
 use crate::pool::Memory;
+use crate::product_tile::ProductTile;
 use crate::storage::GpuStorage;
-use crate::tiles::{BUSY, Tile};
 
 /// Up to this many rows or columns, or terms, there are no tiles, unless there are more than [`FEW`] elements of so few rows or
 /// columns: these are worth reading factors together.
@@ -22,59 +22,6 @@ const INVOCATIONS: usize = 1 << 16;
 
 /// Terms of such a part at least.
 const PART: usize = 256;
-
-/// Fewer rows, columns or terms leave most of a matrix of the tensor cores empty.
-const WORTH: usize = 16;
-
-/// The tiles of a product.
-#[derive(Clone, Copy)]
-enum AnyTile {
-    Plain(Tile),
-    Matrix(MatrixTile),
-}
-
-impl AnyTile {
-    /// Whether elements of 16 bits are written, two at a time.
-    fn writes_halves(self) -> bool {
-        matches!(self, Self::Matrix(_))
-    }
-
-    fn count(self, rows: usize, columns: usize) -> usize {
-        match self {
-            Self::Plain(tile) => tile.count(rows, columns),
-            Self::Matrix(tile) => tile.count(rows, columns),
-        }
-    }
-
-    fn invocations(self) -> usize {
-        match self {
-            Self::Plain(tile) => tile.invocations(),
-            Self::Matrix(tile) => tile.invocations(),
-        }
-    }
-
-    fn key(self, adjacent_terms: [bool; 2]) -> String {
-        match self {
-            Self::Plain(tile) => tile.key(adjacent_terms),
-            Self::Matrix(tile) => tile.key(adjacent_terms),
-        }
-    }
-
-    /// What the source begins with, and what the elements that it reads are taken for.
-    fn reading(self, reads: &[Elem]) -> (&'static str, Vec<Elem>) {
-        match self {
-            Self::Plain(_) => ("", reads.to_vec()),
-            Self::Matrix(_) => (DIRECTIVES, vec![Elem::NativeF16; reads.len()]),
-        }
-    }
-
-    fn code(self, out: Elem, value: &str, adjacent_terms: [bool; 2], is_partial: bool) -> String {
-        match self {
-            Self::Plain(tile) => tile.code(out, value, adjacent_terms, is_partial),
-            Self::Matrix(tile) => tile.code(out, adjacent_terms, is_partial),
-        }
-    }
-}
 
 /// `batch` matrices of `rows` × `columns`, whose elements are sums of `terms` products.
 pub(crate) struct Product<'a> {
@@ -92,6 +39,10 @@ pub(crate) struct Product<'a> {
     pub(crate) adjacent_terms: [bool; 2],
     /// Whether the factors are elements of what it reads, and not computed from these.
     pub(crate) of_elements: bool,
+    /// The operands of the left and the right factor, if its neighbors can be read four at a time: those that lie side by side, of
+    /// which there are a multiple of four, and the first four of which are elements `line.x + term.x` and so on, where that is a
+    /// multiple of four too. It changes the speed only.
+    pub(crate) quads: Quads,
     /// Parameters from number [`PRODUCT_FIRST`] on.
     pub(crate) parameters: Vec<u32>,
     /// The type in which sums are computed, and its dtype.
@@ -112,7 +63,7 @@ impl Product<'_> {
     }
 
     /// Whether all that it reads and multiplies is `F16`.
-    fn is_of_halves(&self) -> bool {
+    pub(crate) fn is_of_halves(&self) -> bool {
         self.of_elements && self.reads.iter().all(|&(_, elem)| elem == Elem::F16)
     }
 
@@ -137,6 +88,7 @@ fn finish(o: u32, x: {value}) -> {of} {{
     /// The parameters after those of the template.
     fn sizes(&self, parts: usize) -> Result<Vec<u32>> {
         let each = self.terms.div_ceil(parts.max(1)).max(1);
+        let each = each.next_multiple_of(QUAD);
         let mut all = Vec::new();
         for size in [self.rows, self.columns, self.terms, parts, each] {
             all.push(word(self.op, size)?);
@@ -207,10 +159,8 @@ impl Gpu {
         if is_narrow || terms <= NARROW || product.numel() == 0 {
             return self.product_narrow(product);
         }
-        let tile = self.tile(&product);
-        let per_row = if tile.writes_halves() { columns } else { 1 };
-        if !per_row.is_multiple_of(product.out.per_word()) {
-            // Tiles write whole words.
+        let tile = ProductTile::new(&product, self.has_tensor_cores());
+        if !tile.can_write(product.out, columns) {
             return self.product_and_cast(product);
         }
         let invocations = tile.count(rows, columns) * tile.invocations() * product.batch;
@@ -219,17 +169,6 @@ impl Gpu {
             return self.product_in_parts(product, parts);
         }
         self.product_in_tiles(product, 1, None)
-    }
-
-    /// The shape of the tiles.
-    fn tile(&self, product: &Product<'_>) -> AnyTile {
-        let (batch, rows, columns) = (product.batch, product.rows, product.columns);
-        let is_large = rows.min(columns).min(product.terms) >= WORTH;
-        if self.has_tensor_cores() && is_large && product.is_of_halves() {
-            return AnyTile::Matrix(MatrixTile::new(batch, rows, columns, BUSY));
-        }
-        let is_wide = matches!(product.value, "f64" | "i64");
-        AnyTile::Plain(Tile::new(batch, rows, columns, is_wide))
     }
 
     /// Each element on its own.
@@ -364,7 +303,8 @@ fn value(o: u32, j: u32) -> {value} {{
         parameters.extend(product.sizes(parts)?);
         let memory: Vec<&Memory> = product.reads.iter().map(|(data, _)| &data.memory).collect();
         let whole = if partial.is_some() { "parts" } else { "tiles" };
-        let (tile, adjacent_terms) = (self.tile(&product), product.adjacent_terms);
+        let tile = ProductTile::new(&product, self.has_tensor_cores());
+        let adjacent_terms = product.adjacent_terms;
         let key = format!("{whole} {} {}", tile.key(adjacent_terms), product.key);
         let is_small = is_small(product.reads, product.numel() * parts);
         let key = typed_key(key, out, product.reads, is_small);

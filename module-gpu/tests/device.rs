@@ -1,9 +1,7 @@
-//! The device itself: its name, memory, errors, threads and the cost of a call.
+//! The device itself: its name, errors and threads.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod common;
-
-use std::time::Instant;
 
 use common::gpu;
 use module_nn::prelude::*;
@@ -70,58 +68,6 @@ fn memory_that_is_not_there_is_an_error_and_the_device_goes_on() -> Result<()> {
 }
 
 #[test]
-fn a_call_costs_the_host_little() -> Result<()> {
-    let Some(device) = common::device() else {
-        return Ok(());
-    };
-    let x = Tensor::ones([64], device)?;
-    let run = || -> Result<f64> {
-        let start = Instant::now();
-        let mut y = x.clone();
-        for _ in 0..1000 {
-            y = y.add(&x)?;
-        }
-        let took = start.elapsed().as_secs_f64();
-        assert_eq!(y.to_vec::<f32>()?[0], 1001.0);
-        Ok(took * 1e6 / 1000.0)
-    };
-    run()?;
-    // The least of several runs, as other programs share the processor.
-    let mut least = f64::INFINITY;
-    for _ in 0..5 {
-        least = least.min(run()?);
-    }
-    println!("{least:.1} µs for a call");
-    assert!(least < 100.0, "{least} µs for a call");
-    Ok(())
-}
-
-#[test]
-fn memory_stays_flat_over_many_steps() -> Result<()> {
-    let Some(device) = common::device() else {
-        return Ok(());
-    };
-    let x = Tensor::ones([32, 32], device)?;
-    let step = |x: &Tensor| -> Result<Tensor> {
-        let host = Tensor::from_vec(vec![0.5_f32; 1024], [32, 32])?.to_device(&device)?;
-        x.matmul(&host)?.tanh()
-    };
-    let mut y = x.clone();
-    let mut after_warm_up = 0;
-    for i in 0..10_000 {
-        y = step(&y)?;
-        if i == 500 {
-            device.synchronize()?;
-            after_warm_up = resident();
-        }
-    }
-    device.synchronize()?;
-    let grown = resident().saturating_sub(after_warm_up);
-    assert!(grown < 32 << 20, "{grown} bytes more than after 500 steps");
-    Ok(())
-}
-
-#[test]
 fn gradients_accumulate_in_place() -> Result<()> {
     let Some(device) = common::device() else {
         return Ok(());
@@ -170,16 +116,6 @@ fn slices_that_meet_are_added_in_the_order_of_the_index() -> Result<()> {
     // The same bits, so that the order is that of the index.
     assert!(sum.to_vec::<f32>()? == expected);
     Ok(())
-}
-
-/// The bytes of this process in memory, as Linux says; 0 elsewhere.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse::<usize>().ok());
-    pages.unwrap_or(0) * 4096
 }
 
 #[test]

@@ -4,8 +4,8 @@
 mod common;
 
 use std::slice::from_ref;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use module_nn::AttentionOptions;
 use module_nn::prelude::*;
 
 /// Around the numbers of elements at which kernels change.
@@ -98,13 +98,6 @@ fn for_all(f: impl Fn(&str, Tensor, f64) -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// The device, for one test at a time, because its launches are counted.
-fn device() -> Option<(Device, MutexGuard<'static, ()>)> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Some((common::device()?, alone))
-}
-
 /// The launches of a call.
 fn launches(device: &Device, call: impl Fn() -> Result<Tensor>) -> Result<u64> {
     let before = common::gpu(device).stats().launches;
@@ -114,7 +107,7 @@ fn launches(device: &Device, call: impl Fn() -> Result<Tensor>) -> Result<u64> {
 
 #[test]
 fn lines_are_computed_in_one_launch() -> Result<()> {
-    let Some((device, _alone)) = device() else {
+    let Some((device, _alone)) = common::device_alone() else {
         return Ok(());
     };
     let x = Tensor::randn([2, 3, 40], DType::F32)?.to_device(&device)?;
@@ -134,7 +127,7 @@ fn lines_are_computed_in_one_launch() -> Result<()> {
 
 #[test]
 fn softmax_of_lines_is_right() -> Result<()> {
-    let Some((device, _alone)) = device() else {
+    let Some((device, _alone)) = common::device_alone() else {
         return Ok(());
     };
     manual_seed(0);
@@ -149,7 +142,7 @@ fn softmax_of_lines_is_right() -> Result<()> {
 
 #[test]
 fn softmax_of_infinite_and_invalid_numbers_is_that_of_the_cpu() -> Result<()> {
-    let Some((device, _alone)) = device() else {
+    let Some((device, _alone)) = common::device_alone() else {
         return Ok(());
     };
     let infinity = f32::INFINITY;
@@ -179,7 +172,7 @@ fn softmax_of_infinite_and_invalid_numbers_is_that_of_the_cpu() -> Result<()> {
 
 #[test]
 fn softmax_of_views_is_right() -> Result<()> {
-    let Some((device, _alone)) = device() else {
+    let Some((device, _alone)) = common::device_alone() else {
         return Ok(());
     };
     manual_seed(1);
@@ -203,7 +196,7 @@ fn softmax_of_views_is_right() -> Result<()> {
 
 #[test]
 fn normalization_of_lines_is_right() -> Result<()> {
-    let Some((device, _alone)) = device() else {
+    let Some((device, _alone)) = common::device_alone() else {
         return Ok(());
     };
     manual_seed(2);
@@ -237,7 +230,7 @@ fn normalization_of_lines_is_right() -> Result<()> {
 
 #[test]
 fn normalization_of_groups_is_right() -> Result<()> {
-    let Some((device, _alone)) = device() else {
+    let Some((device, _alone)) = common::device_alone() else {
         return Ok(());
     };
     manual_seed(3);
@@ -250,6 +243,36 @@ fn normalization_of_groups_is_right() -> Result<()> {
             let name = format!("{shape:?} in {dtype:?}");
             check(&device, &name, &inputs, tolerance, |x| {
                 x[0].group_norm(2, Some(&x[1]), Some(&x[2]), 1e-5)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn attention_of_few_and_many_keys_is_that_of_the_cpu() -> Result<()> {
+    let Some((device, _alone)) = common::device_alone() else {
+        return Ok(());
+    };
+    manual_seed(7);
+    for keys in [1, 8, 33, 8192, 8193] {
+        // The first query attends to nothing.
+        let mask = (0..3 * keys).map(|i| i >= keys && i % 5 != 0);
+        let mask = Tensor::from(mask.collect::<Vec<_>>()).reshape([3, keys])?;
+        for (dtype, tolerance) in DTYPES {
+            let normal = |shape: [usize; 4]| Tensor::randn(shape, DType::F32)?.to_dtype(dtype);
+            let inputs = [
+                normal([1, 4, 3, 8])?,
+                normal([1, 2, keys, 8])?,
+                normal([1, 2, keys, 4])?,
+            ];
+            let name = format!("{keys} keys in {dtype:?}");
+            check(&device, &name, &inputs, tolerance, |x| {
+                let mask = mask.to_device(&x[0].device())?;
+                let options = AttentionOptions::new()
+                    .attn_mask(Some(&mask))
+                    .enable_gqa(true);
+                x[0].scaled_dot_product_attention(&x[1], &x[2], options)
             })?;
         }
     }

@@ -13,12 +13,9 @@ fn check(
     [a, b]: [&Tensor; 2],
     f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<()> {
-    let exact = f(&a.to_dtype(DType::F64)?, &b.to_dtype(DType::F64)?)?;
-    let got = f(&a.to_device(device)?, &b.to_device(device)?)?;
-    assert_eq!(got.shape(), exact.shape(), "{name}");
-    let got = got.to_device(&Device::cpu())?.to_dtype(DType::F64)?;
+    let [errors, exact] = common::errors_of(device, name, [a, b], f)?;
     let largest = exact.abs()?.amax(..)?.item::<f64>()?.max(1.0);
-    let error = (got - exact)?.abs()?.amax(..)?.item::<f64>()?;
+    let error = errors.amax(..)?.item::<f64>()?;
     assert!(error <= 1e-5 * largest, "{name}: {error} of {largest}");
     Ok(())
 }
@@ -67,19 +64,24 @@ fn convolutions_of_any_shape_are_right() -> Result<()> {
         return Ok(());
     };
     manual_seed(1);
-    // Images, channels, sides, output channels, the side of the kernel, and the stride.
-    for [images, ins, size, outs, kernel, stride] in [
-        [2, 3, 33, 20, 7, 2],
-        [1, 5, 9, 130, 3, 1],
-        [40, 4, 60, 129, 3, 2],
-        [20, 40, 7, 40, 1, 1],
+    // Images, channels, sides, output channels, the side of the kernel, the stride, and groups.
+    for [images, ins, size, outs, kernel, stride, groups] in [
+        [2, 3, 33, 20, 7, 2, 1],
+        [1, 5, 9, 130, 3, 1, 1],
+        [40, 4, 60, 129, 3, 2, 1],
+        [20, 40, 7, 40, 1, 1, 1],
+        [3, 40, 9, 20, 1, 1, 5],
+        [3, 40, 9, 20, 1, 2, 5],
     ] {
         let options = ConvOptions::<2>::new()
             .stride([stride, stride])
-            .padding([kernel / 2, kernel / 2]);
+            .padding([kernel / 2, kernel / 2])
+            .groups(groups);
         let x = normal(&[images, ins, size, size])?;
-        let weight = normal(&[outs, ins, kernel, kernel])?;
-        let name = format!("{images} images of {ins} channels of {size}, to {outs} by {kernel}");
+        let weight = normal(&[outs, ins / groups, kernel, kernel])?;
+        let name = format!(
+            "{images} images of {ins} channels of {size}, to {outs} by {kernel}, {groups} groups"
+        );
         check(&device, &name, [&x, &weight], |x, weight| {
             x.conv2d(weight, options)
         })?;

@@ -6,6 +6,7 @@ use module_tensor::backend::{ConvGeometry, ConvOp, Operand, Storage};
 use super::number::computed;
 use crate::gpu::{Gpu, word};
 use crate::map::take_index;
+use crate::matrix_tiles::QUAD;
 use crate::product::{PRODUCT_FIRST, Product};
 
 const NAME: &str = "convolution";
@@ -241,6 +242,15 @@ impl Gpu {
             ConvOp::Weight => (groups, outs, ins * window, images * output),
         };
         let (a, b) = (self.in_order(NAME, a)?, self.in_order(NAME, b)?);
+        if let Some(out) = self.convolve_points(op, [&a, &b], elem, geometry)? {
+            return Ok(out);
+        }
+        // The elements of the left factor that lie side by side in a row.
+        let line = match op {
+            ConvOp::Forward => ins * window,
+            ConvOp::Input => window,
+            ConvOp::Weight => output,
+        };
         let (rank, of) = (geometry.stride.len(), elem.computed());
         self.product(Product {
             op: NAME,
@@ -254,6 +264,7 @@ impl Gpu {
             terms,
             adjacent_terms: [true, op == ConvOp::Weight],
             of_elements: true,
+            quads: [line.is_multiple_of(QUAD).then_some(1), None],
             parameters: parameters(geometry)?,
             value: of,
             kept: computed(elem),

@@ -1,7 +1,6 @@
 //! The kernels, one file for each family.
 
 mod attention;
-mod attention_code;
 mod binary;
 mod cast;
 mod choose;
@@ -22,6 +21,7 @@ mod normalize_code;
 mod normalize_lines;
 mod number;
 mod packed_matmul;
+mod pointwise;
 mod pool;
 mod pool_windows;
 mod reduce;

@@ -80,6 +80,7 @@ impl Gpu {
                 are_adjacent(b.layout.strides(), 0),
             ],
             of_elements: false,
+            quads: [None; 2],
             parameters,
             value: "f32",
             kept: DType::F32,

@@ -117,6 +117,7 @@ impl Gpu {
             terms,
             adjacent_terms: [true, true],
             of_elements: false,
+            quads: [None; 2],
             parameters,
             value: "i32",
             kept: DType::I32,

@@ -15,6 +15,43 @@ pub(crate) struct Sums {
     pub(crate) total: Operand,
 }
 
+/// A function of each line, whose elements are exponentials divided by their sum.
+#[derive(Clone, Copy)]
+pub(crate) enum LineFunction {
+    Softmax(SoftmaxOp),
+    /// Softmax for the op of this name, where all elements may be −∞: they then become 0.
+    Shares(&'static str),
+}
+
+impl LineFunction {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Softmax(op) => op.name(),
+            Self::Shares(name) => name,
+        }
+    }
+
+    /// The number that is subtracted from the elements, from the greatest of them, `x`.
+    fn subtracted(self) -> &'static str {
+        match self {
+            Self::Softmax(_) => "x",
+            Self::Shares(_) => FINITE,
+        }
+    }
+
+    /// The element of the result from that of the operand, `x`, what is subtracted from it, `b(o)`, and the sum, `c(o)`.
+    fn value(self) -> &'static str {
+        match self {
+            Self::Softmax(SoftmaxOp::LogSoftmax) => "(x - b(o)) - log_(c(o))",
+            Self::Softmax(_) => "exp_(x - b(o)) / c(o)",
+            Self::Shares(_) => "select(exp_(x - b(o)) / c(o), 0.0, c(o) == 0.0)",
+        }
+    }
+}
+
+/// The greatest element of a line, `x`, or 0 if that is infinite.
+const FINITE: &str = "select(x, 0.0, is_inf(x))";
+
 /// The parameters of [`value_of_line`]: the number of elements of a line, and of those after its dimension.
 fn line_parameters(op: &'static str, layout: &Layout, dim: usize) -> Result<Vec<u32>> {
     let inner: usize = layout.shape()[dim + 1..].iter().product();
@@ -52,7 +89,7 @@ impl Gpu {
         if let Some(sums) = self.exponential_sums_of_lines(op, x, elem, dim)? {
             return Ok(sums);
         }
-        self.sums_of_lines(op, x, elem, dim, "select(x, 0.0, is_inf(x))")
+        self.sums_of_lines(op, x, elem, dim, FINITE)
     }
 
     fn sums_of_lines(
@@ -124,30 +161,40 @@ fn finish(o: u32, x: f32) -> f32 {{ return x; }}
     }
 
     pub(crate) fn compute_softmax(&self, op: SoftmaxOp, x: Operand, dim: usize) -> Result<Storage> {
-        let (name, numel) = (op.name(), x.layout.shape().numel());
+        let numel = x.layout.shape().numel();
         let Some(elem) = self.computes_in_f32(&x) else {
             return self.through_host("softmax", [x], numel, |cpu, [x]| cpu.softmax(op, x, dim));
         };
-        if let Some(out) = self.softmax_of_lines(op, &x, elem, dim)? {
+        let dtype = x.storage.dtype();
+        self.function_of_lines(LineFunction::Softmax(op), &x, elem, dim, (elem, dtype))
+    }
+
+    /// A function of each line along a dimension, as elements of another type.
+    pub(crate) fn function_of_lines(
+        &self,
+        function: LineFunction,
+        x: &Operand,
+        elem: Elem,
+        dim: usize,
+        out: (Elem, DType),
+    ) -> Result<Storage> {
+        if let Some(out) = self.softmax_of_lines(function, x, elem, dim, out)? {
             return Ok(out);
         }
-        let sums = self.sums_of_lines(name, &x, elem, dim, "x")?;
-        let value = match op {
-            SoftmaxOp::LogSoftmax => "(x - b(o)) - log_(c(o))",
-            _ => "exp_(x - b(o)) / c(o)",
-        };
+        let name = function.name();
+        let sums = self.sums_of_lines(name, x, elem, dim, function.subtracted())?;
         self.elementwise(Elementwise {
             op: name,
-            key: name.to_owned(),
-            operands: &[(&x, elem)],
+            key: format!("{name} {}", function.value()),
+            operands: &[(x, elem)],
             others: &[
                 (self.data(name, &sums.most)?, Elem::F32),
                 (self.data(name, &sums.total)?, Elem::F32),
             ],
-            out: elem,
-            dtype: x.storage.dtype(),
+            out: out.0,
+            dtype: out.1,
             parameters: line_parameters(name, &x.layout, dim)?,
-            code: &|| value_of_line(value),
+            code: &|| value_of_line(function.value()),
         })
     }
 }

@@ -1,10 +1,10 @@
 //! Softmax along the last dimension, its gradient, and the sums that it is computed from, in one launch each.
 
 use module_tensor::backend::{Operand, SoftmaxOp, Storage};
-use module_tensor::{Layout, Result};
+use module_tensor::{DType, Layout, Result};
 
 use super::reduce::Split;
-use super::softmax::Sums;
+use super::softmax::{LineFunction, Sums};
 use crate::elem::Elem;
 use crate::gpu::Gpu;
 use crate::lines::{Join, LineCode, Lines, Pass, fit};
@@ -18,37 +18,53 @@ fn lines_of(op: &'static str, x: &Operand, out: Option<Elem>, dim: usize) -> Res
     Ok((is_last && fits).then_some(split))
 }
 
+/// Code that keeps the elements of one operand.
+fn of_elements(split: &Split, firsts: [usize; 2]) -> LineCode {
+    LineCode {
+        functions: split.code("a", firsts),
+        kept: vec!["a(at_a(o, j))".to_owned()],
+        ..LineCode::default()
+    }
+}
+
 impl Gpu {
-    /// The softmax, or its logarithm; `None` where lines have no kernel of their own.
+    /// A function of each line; `None` where lines have no kernel of their own.
     pub(super) fn softmax_of_lines(
         &self,
-        op: SoftmaxOp,
+        function: LineFunction,
         x: &Operand,
         elem: Elem,
         dim: usize,
+        out: (Elem, DType),
     ) -> Result<Option<Storage>> {
-        let name = op.name();
-        let Some(split) = lines_of(name, x, Some(elem), dim)? else {
+        let name = function.name();
+        let Some(split) = lines_of(name, x, Some(out.0), dim)? else {
             return Ok(None);
         };
         let mut parameters = Vec::new();
         let firsts = split.push(&mut parameters);
-        let [kept, exponential, after, value] = match op {
-            SoftmaxOp::LogSoftmax => ["x - most", "exp_(x)", "let log = log_(total);", "x - log"],
-            _ => ["exp_(x - most)", "x", "", "x / total"],
+        let [kept, exponential, after, value] = match function {
+            LineFunction::Softmax(SoftmaxOp::LogSoftmax) => {
+                ["x - most", "exp_(x)", "let log = log_(total);", "x - log"]
+            }
+            LineFunction::Softmax(_) => ["exp_(x - most)", "x", "", "x / total"],
+            LineFunction::Shares(_) => [
+                "exp_(x - select(most, 0.0, is_inf(most)))",
+                "x",
+                "",
+                "select(x / total, 0.0, total == 0.0)",
+            ],
         };
         let (out, _) = self.lines(Lines {
             op: name,
             key: format!("{name} {}", split.key()),
             reads: &[(self.data(name, x)?, elem)],
-            out: Some((elem, x.storage.dtype())),
+            out: Some(out),
             lines: split.numel,
             size: split.count,
             numbers: 0,
             parameters,
             code: &|| LineCode {
-                functions: split.code("a", firsts),
-                kept: vec!["a(at_a(o, j))".to_owned()],
                 passes: vec![
                     Pass {
                         name: "most",
@@ -66,7 +82,7 @@ impl Gpu {
                     },
                 ],
                 value: value.to_owned(),
-                ..LineCode::default()
+                ..of_elements(&split, firsts)
             },
         })?;
         Ok(out)
@@ -144,8 +160,6 @@ impl Gpu {
             numbers: 2,
             parameters,
             code: &|| LineCode {
-                functions: split.code("a", firsts),
-                kept: vec!["a(at_a(o, j))".to_owned()],
                 passes: vec![
                     Pass {
                         name: "greatest",
@@ -164,7 +178,7 @@ impl Gpu {
                     },
                 ],
                 numbers: vec!["most", "total"],
-                ..LineCode::default()
+                ..of_elements(&split, firsts)
             },
         })?;
         let layout = Layout::contiguous(split.numel.into());

@@ -1,6 +1,8 @@
 //! The device under test.
 #![allow(clippy::expect_used)]
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use module_gpu::Gpu;
 use module_nn::prelude::*;
 
@@ -21,6 +23,14 @@ pub(crate) fn device() -> Option<Device> {
             None
         }
     }
+}
+
+/// The device, for one test at a time: for tests that measure or count what the process does.
+#[allow(dead_code, reason = "not every test measures")]
+pub(crate) fn device_alone() -> Option<(Device, MutexGuard<'static, ()>)> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    Some((device()?, alone))
 }
 
 /// The kernels and the memory of a device of this crate.
@@ -53,4 +63,21 @@ pub(crate) fn products(
             a.transpose(1, 2)?.matmul(&b.transpose(1, 2)?)
         }),
     ])
+}
+
+/// How far a function of two tensors on the device is from its value in `F64` on the CPU, and that value. The name is that of the
+/// comparison.
+#[allow(dead_code, reason = "not every test compares such functions")]
+pub(crate) fn errors_of(
+    device: &Device,
+    name: &str,
+    [a, b]: [&Tensor; 2],
+    f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<[Tensor; 2]> {
+    let exact = f(&a.to_dtype(DType::F64)?, &b.to_dtype(DType::F64)?)?;
+    let got = f(&a.to_device(device)?, &b.to_device(device)?)?;
+    let expected = (exact.shape(), a.dtype());
+    assert_eq!((got.shape(), got.dtype()), expected, "{name}");
+    let got = got.to_device(&Device::cpu())?.to_dtype(DType::F64)?;
+    Ok([(got - &exact)?.abs()?, exact])
 }

@@ -18,7 +18,7 @@ const MOST: f64 = MOST_INT8 as f64;
 
 /// The number of lines of the weight that are read side by side, far from each other: each is a page of its own to the
 /// processor, which foresees no further than the end of one.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 2;
 
 /// A smaller scale counts as this one.
 const LEAST_SCALE: f64 = 6.1e-5;

@@ -26,7 +26,7 @@ pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: isize, eps: f64) -> Resu
         let x = x.expand(&shape)?;
         let norm = x.norm_keepdim(2.0, [dim])?;
         // Raised if it is small, but with the gradient of the norm, as in PyTorch.
-        let raised = norm.detach().clamp_min(eps)?.sub(norm.detach())?;
+        let raised = (eps - norm.detach())?.clamp_min(0.0)?;
         x.div(&norm.add(&raised)?)
     };
     unit(x1)?.mul(&unit(x2)?)?.sum(dim)

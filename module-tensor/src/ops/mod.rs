@@ -99,6 +99,7 @@ mod unique;
 mod unpool;
 mod update;
 mod value;
+mod variance;
 mod view;
 mod window;
 

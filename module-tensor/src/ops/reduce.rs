@@ -1,4 +1,4 @@
-//! `sum`, `mean`, `var` and `std`.
+//! `sum` and `mean`.
 
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
@@ -117,113 +117,6 @@ impl Tensor {
         self.widened()?
             .sum_over(&Dims::from(&dims), keepdim)?
             .div(count as f64)?
-            .to_dtype(self.dtype())
-    }
-
-    /// The variance over `dims` (`..` for all): the sum of squared deviations from the mean, divided by the number of
-    /// elements minus `correction`; 1 is PyTorch's default.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`mean`](Self::mean).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// let x = Tensor::from([1.0_f32, 3.0, 5.0]);
-    /// assert_eq!(x.var(.., 1.0)?.item::<f32>()?, 4.0);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn var(&self, dims: impl Into<Dims>, correction: f64) -> Result<Self> {
-        self.var_over(&dims.into(), correction, false)
-    }
-
-    /// [`var`](Self::var), with the reduced dimensions kept at size 1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`var`](Self::var).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.var_keepdim(1, 1.0)?.shape().to_string(), "[2, 1]");
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn var_keepdim(&self, dims: impl Into<Dims>, correction: f64) -> Result<Self> {
-        self.var_over(&dims.into(), correction, true)
-    }
-
-    pub(super) fn var_over(&self, dims: &Dims, correction: f64, keepdim: bool) -> Result<Self> {
-        self.check_floating("var")?;
-        let dims = self.shape().dims("var", dims)?;
-        let count: usize = dims.iter().map(|&dim| self.shape()[dim]).product();
-        let wide = self.widened()?;
-        let distance = wide.sub(&wide.mean_keepdim(&dims)?)?;
-        let divisor = (count as f64 - correction).max(0.0);
-        distance
-            .mul(&distance)?
-            .sum_over(&Dims::from(&dims), keepdim)?
-            .div(divisor)?
-            .to_dtype(self.dtype())
-    }
-
-    /// The standard deviation over `dims` (`..` for all): the square root of [`var`](Self::var).
-    ///
-    /// Its gradient is 0 where all elements are equal.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`var`](Self::var).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// let x = Tensor::from([1.0_f32, 3.0, 5.0]);
-    /// assert_eq!(x.std(.., 1.0)?.item::<f32>()?, 2.0);
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn std(&self, dims: impl Into<Dims>, correction: f64) -> Result<Self> {
-        self.std_over(&dims.into(), correction, false)
-    }
-
-    /// [`std`](Self::std), with the reduced dimensions kept at size 1.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`std`](Self::std).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use module_tensor::Tensor;
-    ///
-    /// let x = Tensor::from([[1.0_f32, 2.0], [3.0, 4.0]]);
-    /// assert_eq!(x.std_keepdim(1, 1.0)?.shape().to_string(), "[2, 1]");
-    /// # Ok::<(), module_tensor::Error>(())
-    /// ```
-    pub fn std_keepdim(&self, dims: impl Into<Dims>, correction: f64) -> Result<Self> {
-        self.std_over(&dims.into(), correction, true)
-    }
-
-    pub(super) fn std_over(&self, dims: &Dims, correction: f64, keepdim: bool) -> Result<Self> {
-        self.check_floating("std")?;
-        let dims = self.shape().dims("std", dims)?;
-        let var = self
-            .widened()?
-            .var_over(&Dims::from(&dims), correction, keepdim)?;
-        // The derivative of the square root at 0 is infinite, and would turn zero gradients into NaN.
-        let constant = var.eq(0.0)?;
-        var.masked_fill(&constant, 1.0)?
-            .sqrt()?
-            .masked_fill(&constant, 0.0)?
             .to_dtype(self.dtype())
     }
 

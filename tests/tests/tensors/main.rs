@@ -6,6 +6,7 @@ mod conveniences;
 mod creation;
 mod golden_ops;
 mod index_dtypes;
+mod magnitudes;
 mod mirror;
 mod packed;
 mod peer_databases;

@@ -102,6 +102,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ),
     ("norm::LogSumExp", &["logsumexp"]),
     ("norm::Norm", &["norm"]),
+    ("variance::Deviations", &["var"]),
+    ("variance::Std", &["std"]),
     ("norm::SumSquares", &["sum_squares"]),
     (
         "normalize::NormBackward",

@@ -70,6 +70,7 @@ pub(crate) use window_tile::WindowTile;
 /// A loop to be compiled for each level; `run` is inlined, as must be all that it calls in the loop.
 pub(crate) trait Loop {
     /// Whether it is compiled for AVX-512 too.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     const HAS_AVX512: bool = true;
 
     type Output;

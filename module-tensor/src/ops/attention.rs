@@ -15,8 +15,8 @@ use crate::{DType, Error, Result, Shape};
 impl Tensor {
     /// `softmax(query · keyᵀ · scale + mask) · value`, where `self` is the query.
     ///
-    /// The matrix of scores is never stored as a whole, unless weights are dropped or the mask has a gradient. A query that
-    /// may attend to nothing gives 0. Dropped weights are those that [`dropout`](Self::dropout) of the matrix
+    /// On the CPU, the matrix of scores is never stored as a whole, unless weights are dropped or the mask has a gradient. A
+    /// query that may attend to nothing gives 0. Dropped weights are those that [`dropout`](Self::dropout) of the matrix
     /// `[…, length, keys]` drops.
     ///
     /// # Shapes

@@ -166,9 +166,9 @@ impl Gpu {
         let invocations = tile.count(rows, columns) * tile.invocations() * product.batch;
         let parts = (INVOCATIONS / invocations).min(terms / PART);
         if parts > 1 {
-            return self.product_in_parts(product, parts);
+            return self.product_in_parts(product, tile, parts);
         }
-        self.product_in_tiles(product, 1, None)
+        self.product_in_tiles(product, tile, 1, None)
     }
 
     /// Each element on its own.
@@ -243,9 +243,14 @@ fn value(o: u32, j: u32) -> {value} {{
     }
 
     /// Parts of the sums in tiles, then their sums.
-    fn product_in_parts(&self, product: Product<'_>, parts: usize) -> Result<Storage> {
+    fn product_in_parts(
+        &self,
+        product: Product<'_>,
+        tile: ProductTile,
+        parts: usize,
+    ) -> Result<Storage> {
         let Some(kept) = Elem::of(product.kept) else {
-            return self.product_in_tiles(product, 1, None);
+            return self.product_in_tiles(product, tile, 1, None);
         };
         let (numel, value) = (product.numel(), product.value);
         let parameters = product.sizes(parts)?;
@@ -254,7 +259,7 @@ fn value(o: u32, j: u32) -> {value} {{
             parameters: product.parameters.clone(),
             ..product
         };
-        let partial = self.product_in_tiles(inner, parts, Some((kept, product.kept)))?;
+        let partial = self.product_in_tiles(inner, tile, parts, Some((kept, product.kept)))?;
         let layout = Layout::contiguous((numel * parts).into());
         let partial = Operand {
             storage: partial,
@@ -294,6 +299,7 @@ fn value(o: u32, j: u32) -> {value} {{
     fn product_in_tiles(
         &self,
         product: Product<'_>,
+        tile: ProductTile,
         parts: usize,
         partial: Option<(Elem, DType)>,
     ) -> Result<Storage> {
@@ -303,7 +309,6 @@ fn value(o: u32, j: u32) -> {value} {{
         parameters.extend(product.sizes(parts)?);
         let memory: Vec<&Memory> = product.reads.iter().map(|(data, _)| &data.memory).collect();
         let whole = if partial.is_some() { "parts" } else { "tiles" };
-        let tile = ProductTile::new(&product, self.has_tensor_cores());
         let adjacent_terms = product.adjacent_terms;
         let key = format!("{whole} {} {}", tile.key(adjacent_terms), product.key);
         let is_small = is_small(product.reads, product.numel() * parts);

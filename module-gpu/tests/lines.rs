@@ -278,3 +278,31 @@ fn attention_of_few_and_many_keys_is_that_of_the_cpu() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn attention_in_tiles_is_that_of_the_cpu() -> Result<()> {
+    let Some((device, _alone)) = common::device_alone() else {
+        return Ok(());
+    };
+    manual_seed(8);
+    for (length, keys, width, causal) in [
+        (40, 40, 32, true),
+        (33, 61, 20, false),
+        (64, 100, 64, false),
+    ] {
+        for (dtype, tolerance) in DTYPES {
+            let normal = |shape: [usize; 4]| Tensor::randn(shape, DType::F32)?.to_dtype(dtype);
+            let inputs = [
+                normal([2, 4, length, width])?,
+                normal([2, 2, keys, width])?,
+                normal([2, 2, keys, width])?,
+            ];
+            let name = format!("{length} x {keys} in {dtype:?}");
+            check(&device, &name, &inputs, tolerance, |x| {
+                let options = AttentionOptions::new().is_causal(causal).enable_gqa(true);
+                x[0].scaled_dot_product_attention(&x[1], &x[2], options)
+            })?;
+        }
+    }
+    Ok(())
+}

@@ -47,15 +47,9 @@ fn products_of_any_shape_are_right() -> Result<()> {
         [1, 90_000, 3, 6],
         [1, 1, 300, 90],
     ];
-    for [batch, rows, columns, terms] in sizes {
-        let a = normal(&[batch, rows, terms])?;
-        let b = normal(&[batch, terms, columns])?;
-        for (order, [a, b], product) in common::products(&a, &b)? {
-            let name = format!("{batch} of {rows} x {columns} with {terms} terms, {order}");
-            check(&device, &name, [&a, &b], product)?;
-        }
-    }
-    Ok(())
+    common::check_products(&sizes, normal, |name, factors, product| {
+        check(&device, name, factors, product)
+    })
 }
 
 #[test]

@@ -45,10 +45,7 @@ pub(crate) type Product = fn(&Tensor, &Tensor) -> Result<Tensor>;
 
 /// The product of `[batch, rows, terms]` and `[batch, terms, columns]` in each memory order: a name, the factors, and the function.
 #[allow(dead_code, reason = "not every test multiplies")]
-pub(crate) fn products(
-    a: &Tensor,
-    b: &Tensor,
-) -> Result<[(&'static str, [Tensor; 2], Product); 4]> {
+fn products(a: &Tensor, b: &Tensor) -> Result<[(&'static str, [Tensor; 2], Product); 4]> {
     let across = |x: &Tensor| x.transpose(1, 2)?.contiguous();
     let [a_across, b_across] = [across(a)?, across(b)?];
     Ok([
@@ -63,6 +60,27 @@ pub(crate) fn products(
             a.transpose(1, 2)?.matmul(&b.transpose(1, 2)?)
         }),
     ])
+}
+
+/// Checks products of factors that `draw` gives for their shapes, with so many matrices, rows, columns and terms, in each memory
+/// order.
+#[allow(dead_code, reason = "not every test multiplies")]
+pub(crate) fn check_products(
+    sizes: &[[usize; 4]],
+    draw: impl Fn(&[usize]) -> Result<Tensor>,
+    check: impl Fn(&str, [&Tensor; 2], Product) -> Result<()>,
+) -> Result<()> {
+    for &[batch, rows, columns, terms] in sizes {
+        let (a, b) = (
+            draw(&[batch, rows, terms])?,
+            draw(&[batch, terms, columns])?,
+        );
+        for (order, [a, b], product) in products(&a, &b)? {
+            let name = format!("{batch} of {rows} x {columns} with {terms} terms, {order}");
+            check(&name, [&a, &b], product)?;
+        }
+    }
+    Ok(())
 }
 
 /// How far a function of two tensors on the device is from its value in `F64` on the CPU, and that value. The name is that of the

@@ -180,6 +180,12 @@ impl Tolerance {
         exact: false,
     };
 
+    /// The same, however small the largest element is.
+    pub const OF_LARGEST: Self = Self {
+        floor: 0.0,
+        ..Self::CONTRACTION
+    };
+
     /// Differences of larger numbers that cancel, as in the gradients of a normalization: the rounding errors are those of
     /// the larger numbers, so the tolerance is relative to 1 at least.
     pub const DIFFERENCE: Self = Self {

@@ -51,17 +51,9 @@ fn products_of_any_shape_are_right() -> Result<()> {
         [33, 132, 136, 40],
         [33, 130, 134, 38],
     ];
-    for [batch, rows, columns, terms] in sizes {
-        let (a, b) = (
-            halves(&[batch, rows, terms])?,
-            halves(&[batch, terms, columns])?,
-        );
-        for (order, [a, b], product) in common::products(&a, &b)? {
-            let name = format!("{batch} of {rows} x {columns} with {terms} terms, {order}");
-            check(&device, &name, [&a, &b], product)?;
-        }
-    }
-    Ok(())
+    common::check_products(&sizes, halves, |name, factors, product| {
+        check(&device, name, factors, product)
+    })
 }
 
 #[test]

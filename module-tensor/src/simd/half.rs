@@ -36,25 +36,26 @@ pub(crate) fn convert_f16(level: Level, slices: F16Slices<'_>) -> usize {
     0
 }
 
-/// The lanes of [`f16_lane_sums`].
+/// The lanes of [`f16_dots`].
 pub(crate) const F16_LANES: usize = 64;
 
-/// The sums of the products of two rows with a vector, each lane by itself, if there is an instruction that widens; products
-/// and sums are rounded.
-pub(crate) fn f16_lane_sums(
+/// The sum of the products of each row with a vector, if there is an instruction that widens: in lanes, then what `sum` makes
+/// of them. Products and sums are rounded.
+pub(crate) fn f16_dots<const ROWS: usize>(
     level: Level,
-    rows: [&[f16]; 2],
+    rows: [&[f16]; ROWS],
     vector: &[f32],
-) -> Option<[[f32; F16_LANES]; 2]> {
+    sum: impl Fn([f32; F16_LANES]) -> f32,
+) -> Option<[f32; ROWS]> {
     // Elsewhere no level has the instructions.
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (level, rows, vector);
+    let _ = (level, rows, vector, sum);
     #[cfg(target_arch = "x86_64")]
     match level.0 {
         // SAFETY: a level is only made where the processor has what the function was compiled for.
-        super::Instructions::Avx512 => return Some(unsafe { sums_avx512(rows, vector) }),
+        super::Instructions::Avx512 => return Some(unsafe { dots_avx512(rows, vector, sum) }),
         // SAFETY: as above.
-        super::Instructions::Avx2 => return Some(unsafe { sums_avx2(rows, vector) }),
+        super::Instructions::Avx2 => return Some(unsafe { dots_avx2(rows, vector, sum) }),
         super::Instructions::Baseline => {}
     }
     None
@@ -63,36 +64,38 @@ pub(crate) fn f16_lane_sums(
 /// The functions of a level: its instructions, the numbers in a register, the register, the intrinsics for sums, products and
 /// zeros, and those that widen and narrow, with how to round.
 macro_rules! conversions {
-    ($sums:ident, $convert:ident, $features:literal, $lanes:literal, $register:ident, $add:ident, $mul:ident, $zero:ident, $widen:ident, $narrow:ident, $round:expr) => {
+    ($dots:ident, $convert:ident, $features:literal, $lanes:literal, $register:ident, $add:ident, $mul:ident, $zero:ident, $widen:ident, $narrow:ident, $round:expr) => {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        fn $sums(rows: [&[f16]; 2], vector: &[f32]) -> [[f32; F16_LANES]; 2] {
+        fn $dots<const ROWS: usize>(
+            rows: [&[f16]; ROWS],
+            vector: &[f32],
+            sum: impl Fn([f32; F16_LANES]) -> f32,
+        ) -> [f32; ROWS] {
             use std::arch::x86_64::{$add, $mul, $register, $widen, $zero};
             const REGISTERS: usize = F16_LANES / $lanes;
-            // As many sums as there are registers for, and as wait for each other.
-            const ROWS: usize = 8 / REGISTERS;
             let vector = vector.as_chunks::<F16_LANES>().0;
-            let mut all = [[0.0; F16_LANES]; 2];
-            for (all, rows) in zip_mut(all.as_chunks_mut::<ROWS>().0, rows.as_chunks::<ROWS>().0) {
-                let mut lines: [&[[u16; F16_LANES]]; ROWS] = [&[]; ROWS];
-                for (line, row) in zip_mut(&mut lines, rows) {
-                    // One length for all, so that it is checked once.
-                    *line = &row.reinterpret_cast().as_chunks().0[..vector.len()];
-                }
-                let mut sums = [[$zero(); REGISTERS]; ROWS];
-                for (p, vector) in vector.iter().enumerate() {
-                    let vector: [$register; REGISTERS] = bytemuck::cast(*vector);
-                    for (sums, line) in zip_mut(&mut sums, &lines) {
-                        let row = line[p].as_chunks::<$lanes>().0;
-                        for i in 0..REGISTERS {
-                            let wide = $widen(bytemuck::cast(row[i]));
-                            sums[i] = $add(sums[i], $mul(wide, vector[i]));
-                        }
+            let mut lines: [&[[u16; F16_LANES]]; ROWS] = [&[]; ROWS];
+            for (line, row) in zip_mut(&mut lines, &rows) {
+                // One length for all, so that it is checked once.
+                *line = &row.reinterpret_cast().as_chunks().0[..vector.len()];
+            }
+            let mut sums = [[$zero(); REGISTERS]; ROWS];
+            for (p, vector) in vector.iter().enumerate() {
+                let vector: [$register; REGISTERS] = bytemuck::cast(*vector);
+                for (sums, line) in zip_mut(&mut sums, &lines) {
+                    let row = line[p].as_chunks::<$lanes>().0;
+                    for i in 0..REGISTERS {
+                        let wide = $widen(bytemuck::cast(row[i]));
+                        sums[i] = $add(sums[i], $mul(wide, vector[i]));
                     }
                 }
-                *all = bytemuck::cast(sums);
             }
-            all
+            let mut dots = [0.0; ROWS];
+            for (dot, sums) in zip_mut(&mut dots, &sums) {
+                *dot = sum(bytemuck::cast(*sums));
+            }
+            dots
         }
 
         #[cfg(target_arch = "x86_64")]
@@ -130,7 +133,7 @@ macro_rules! conversions {
 }
 
 conversions!(
-    sums_avx512,
+    dots_avx512,
     convert_avx512,
     "avx512f",
     16,
@@ -143,7 +146,7 @@ conversions!(
     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC
 );
 conversions!(
-    sums_avx2,
+    dots_avx2,
     convert_avx2,
     "avx2,f16c",
     8,

@@ -10,6 +10,7 @@ use half::bf16;
 use half::slice::HalfFloatSliceExt;
 
 use super::half_precision::Half;
+use super::matrix_vector::by_length;
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
@@ -21,9 +22,6 @@ const WIDTH: usize = 2 * PAIRS;
 
 /// A register of AVX-512, read as pairs.
 const PAIRS: usize = 16;
-
-/// The rows that are multiplied side by side: a sum takes some cycles, after which the next product can be added.
-const ROWS: usize = 4;
 
 /// Numbers for the elements of even index, then for those of odd index.
 type EvenAndOdd = [[f32; PAIRS]; 2];
@@ -74,21 +72,34 @@ impl Loop for Rows<'_> {
     #[inline(always)]
     fn run(self) {
         let row = |i: usize| &self.rows[i * self.step..][..self.len];
-        for (i, outs) in self.out.chunks_mut(ROWS).enumerate() {
-            // Those that are missing after the last row repeat it.
-            let rows = std::array::from_fn(|k| row(ROWS * i + k.min(outs.len() - 1)));
-            let sums = sums(rows, self.factors);
-            for ((out, sums), row) in outs.iter_mut().zip(&sums).zip(rows) {
-                let last = &row[row.len() - self.rest.len()..];
-                *out += total(sums, last, self.rest);
-            }
+        let (groups, single) = by_length(self.out, size_of::<bf16>() * self.len);
+        for (i, out) in groups.iter_mut().enumerate() {
+            let rows = std::array::from_fn(|k| row(i * out.len() + k));
+            add_dots(rows, (self.factors, self.rest), out);
         }
+        let first = groups.as_flattened().len();
+        for (i, out) in single.iter_mut().enumerate() {
+            let out = std::array::from_mut(out);
+            add_dots([row(first + i)], (self.factors, self.rest), out);
+        }
+    }
+}
+
+/// Adds the products of rows with the vector.
+#[inline(always)]
+fn add_dots<const ROWS: usize>(
+    rows: [&[bf16]; ROWS],
+    (factors, rest): (&[EvenAndOdd], &[f32]),
+    out: &mut [f32; ROWS],
+) {
+    for ((out, sums), row) in out.iter_mut().zip(&sums(rows, factors)).zip(rows) {
+        *out += total(sums, &row[row.len() - rest.len()..], rest);
     }
 }
 
 /// The sums of the products of rows with the vector, but for the last elements.
 #[inline(always)]
-fn sums(rows: [&[bf16]; ROWS], factors: &[EvenAndOdd]) -> [EvenAndOdd; ROWS] {
+fn sums<const ROWS: usize>(rows: [&[bf16]; ROWS], factors: &[EvenAndOdd]) -> [EvenAndOdd; ROWS] {
     let rows = rows.map(|row| &row.as_chunks::<WIDTH>().0[..factors.len()]);
     let mut sums = [[[0.0; PAIRS]; 2]; ROWS];
     for (i, factors) in factors.iter().enumerate() {
@@ -186,7 +197,15 @@ mod tests {
     fn rows_are_multiplied_in_one_order() {
         for threads in [1, 3] {
             set_num_threads(threads);
-            for (rows, depth) in [(1, 1), (2, 63), (3, 64), (5, 65), (8, 200), (301, 1000)] {
+            for (rows, depth) in [
+                (1, 1),
+                (2, 63),
+                (3, 64),
+                (5, 65),
+                (8, 200),
+                (301, 1000),
+                (11, 9001),
+            ] {
                 let step = depth + 3;
                 let matrix = numbers(rows * step, 1).into_iter().map(bf16::from_f32);
                 let (matrix, vector) = (matrix.collect::<Vec<_>>(), numbers(depth, 2));

@@ -150,18 +150,45 @@ impl<T: Number> Loop for Dot<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) -> T {
-        let mut partial = [T::zero(); WIDE_LANES];
-        let (a, a_rest) = self.0.as_chunks::<WIDE_LANES>();
-        let (b, b_rest) = self.1.as_chunks::<WIDE_LANES>();
-        for (a, b) in zip(a, b) {
-            for (sum, &a, &b) in zip_mut2(&mut partial, a, b) {
-                *sum = sum.plus(a.times(b));
+        let [dot] = dots([self.0], self.1);
+        dot
+    }
+}
+
+/// `Σ aᵢ bᵢ` for each of several rows `a`, all of them as long as `b`: in lanes, then those of the last elements, then all.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(super) fn dots<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], b: &[T]) -> [T; ROWS] {
+    let (b, b_rest) = b.as_chunks::<WIDE_LANES>();
+    // One length for all, so that it is checked once.
+    let chunks = rows.map(|row| &row.as_chunks::<WIDE_LANES>().0[..b.len()]);
+    let lanes = lanes_of_products(chunks, b);
+    let mut dots = [T::zero(); ROWS];
+    for k in 0..ROWS {
+        let rest = zip(&rows[k][b.len() * WIDE_LANES..], b_rest);
+        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
+        dots[k] = rest.plus(sum_of_lanes(lanes[k]));
+    }
+    dots
+}
+
+/// The sums of products of each row, which are in registers only where they are the result of a function, and are reached by
+/// index.
+#[inline(always)]
+#[allow(clippy::inline_always, clippy::needless_range_loop)]
+fn lanes_of_products<T: Number, const ROWS: usize>(
+    rows: [&[[T; WIDE_LANES]]; ROWS],
+    b: &[[T; WIDE_LANES]],
+) -> [[T; WIDE_LANES]; ROWS] {
+    let mut lanes = [[T::zero(); WIDE_LANES]; ROWS];
+    for p in 0..b.len() {
+        for k in 0..ROWS {
+            for i in 0..WIDE_LANES {
+                lanes[k][i] = lanes[k][i].plus(rows[k][p][i].times(b[p][i]));
             }
         }
-        let rest = zip(a_rest, b_rest);
-        let rest = rest.fold(T::zero(), |sum, (&a, &b)| sum.plus(a.times(b)));
-        rest.plus(sum_of_lanes(partial))
     }
+    lanes
 }
 
 /// The sum of partial sums, eight side by side.

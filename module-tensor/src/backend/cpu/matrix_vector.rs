@@ -7,18 +7,38 @@ use half::f16;
 
 use super::aligned_vec::Workspace;
 use super::half_precision::{Half, widen};
-use super::lanes::{WIDE_LANES, sum_of_lanes};
+use super::lanes::{WIDE_LANES, dots, sum_of_lanes};
 use super::number::Number;
-use super::simd::{Level, Loop, f16_lane_sums, run_at_best_level};
+use super::simd::{Level, Loop, f16_dots, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
-use crate::zip::{zip, zip_mut, zip_mut2};
+use crate::zip::zip_mut;
 
 /// The numbers of half precision that are converted at a time.
 const CONVERTED: usize = 1 << 11;
 
 /// The number of columns that are added at a time.
 const COLUMNS: usize = 8;
+
+/// The rows that are read side by side if they are long.
+const SIDE_BY_SIDE: usize = 4;
+
+/// The least number of bytes of a long row.
+const LONG: usize = 1 << 14;
+
+/// The results of long rows, which are read side by side, and those of rows that are read one by one.
+///
+/// Rows that follow each other are one stream, which the processor foresees; several streams through the same page
+/// confuse it. Long rows are pages apart, and a stream is not foreseen beyond the end of its page.
+pub(super) fn by_length<T>(
+    out: &mut [T],
+    row_bytes: usize,
+) -> (&mut [[T; SIDE_BY_SIDE]], &mut [T]) {
+    match row_bytes < LONG {
+        true => (&mut [], out),
+        false => out.as_chunks_mut(),
+    }
+}
 
 /// Adds the product of each row with the vector to an element of `out`; rows start `step` elements after each
 /// other.
@@ -90,7 +110,7 @@ pub(super) fn add_f16_rows_by_vector(
     )
 }
 
-/// Two rows at a time, which are widened in registers; nothing where there is no instruction for it.
+/// Rows that are widened in registers; nothing where there is no instruction for it.
 fn add_widened_rows(
     level: Level,
     rows: &[f16],
@@ -98,16 +118,31 @@ fn add_widened_rows(
     vector: &[f32],
     out: &mut [f32],
 ) -> Option<()> {
+    let row = |i: usize| &rows[i * step..][..vector.len()];
+    let (groups, single) = by_length(out, size_of::<f16>() * vector.len());
+    for (i, out) in groups.iter_mut().enumerate() {
+        let rows = std::array::from_fn(|k| row(SIDE_BY_SIDE * i + k));
+        add_widened(level, rows, vector, out)?;
+    }
+    let first = SIDE_BY_SIDE * groups.len();
+    for (i, out) in single.iter_mut().enumerate() {
+        add_widened(level, [row(first + i)], vector, std::array::from_mut(out))?;
+    }
+    Some(())
+}
+
+fn add_widened<const ROWS: usize>(
+    level: Level,
+    rows: [&[f16]; ROWS],
+    vector: &[f32],
+    out: &mut [f32; ROWS],
+) -> Option<()> {
     let whole = vector.len() / WIDE_LANES * WIDE_LANES;
-    for (pair, out) in out.chunks_mut(2).enumerate() {
-        let row = |i: usize| &rows[(2 * pair + i) * step..][..vector.len()];
-        let rows = [row(0), row(out.len() - 1)];
-        let sums = f16_lane_sums(level, rows, vector)?;
-        for (out, (row, sums)) in out.iter_mut().zip(rows.into_iter().zip(sums)) {
-            let rest = row[whole..].iter().zip(&vector[whole..]);
-            let rest = rest.fold(0.0, |sum, (&a, &v)| sum + a.single() * v);
-            *out += rest + sum_of_lanes(sums);
-        }
+    let dots = f16_dots(level, rows, vector, sum_of_lanes)?;
+    for ((out, row), dot) in out.iter_mut().zip(rows).zip(dots) {
+        let rest = row[whole..].iter().zip(&vector[whole..]);
+        let rest = rest.fold(0.0, |sum, (&a, &v)| sum + a.single() * v);
+        *out += rest + dot;
     }
     Some(())
 }
@@ -146,43 +181,23 @@ impl<T: Number> Loop for RowsByVector<'_, T> {
     #[inline(always)]
     fn run(self) {
         let row = |i: usize| &self.rows[i * self.step..][..self.vector.len()];
-        let (pairs, last) = self.out.as_chunks_mut::<2>();
-        let paired = 2 * pairs.len();
-        for (i, [a, b]) in pairs.iter_mut().enumerate() {
-            let (dot_a, dot_b) = dot_pair(row(2 * i), row(2 * i + 1), self.vector);
-            *a = a.plus(dot_a);
-            *b = b.plus(dot_b);
+        let (groups, single) = by_length(self.out, size_of_val(self.vector));
+        for (i, out) in groups.iter_mut().enumerate() {
+            let rows = std::array::from_fn(|k| row(SIDE_BY_SIDE * i + k));
+            add_dots(rows, self.vector, out);
         }
-        if let [out] = last {
-            let (dot, _) = dot_pair(row(paired), row(paired), self.vector);
-            *out = out.plus(dot);
+        let first = SIDE_BY_SIDE * groups.len();
+        for (i, out) in single.iter_mut().enumerate() {
+            add_dots([row(first + i)], self.vector, std::array::from_mut(out));
         }
     }
 }
 
-/// The products of two rows with the vector: sums side by side, then those of the last elements, then all.
+/// Adds the product of each row with the vector.
 #[inline(always)]
-fn dot_pair<T: Number>(a: &[T], b: &[T], vector: &[T]) -> (T, T) {
-    let (mut sums_a, mut sums_b) = ([T::zero(); WIDE_LANES], [T::zero(); WIDE_LANES]);
-    let (vectors, rest) = vector.as_chunks::<WIDE_LANES>();
-    let (chunks_a, rest_a) = a.as_chunks::<WIDE_LANES>();
-    let (chunks_b, rest_b) = b.as_chunks::<WIDE_LANES>();
-    for ((a, b), v) in chunks_a.iter().zip(chunks_b).zip(vectors) {
-        add_products(&mut sums_a, a, v);
-        add_products(&mut sums_b, b, v);
-    }
-    let dot = |sums, row: &[T]| {
-        let rest = zip(row, rest);
-        let rest = rest.fold(T::zero(), |sum, (&a, &v)| sum.plus(a.times(v)));
-        rest.plus(sum_of_lanes(sums))
-    };
-    (dot(sums_a, rest_a), dot(sums_b, rest_b))
-}
-
-#[inline(always)]
-fn add_products<T: Number, const N: usize>(sums: &mut [T; N], a: &[T; N], v: &[T; N]) {
-    for (sum, &a, &v) in zip_mut2(sums, a, v) {
-        *sum = sum.plus(a.times(v));
+fn add_dots<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], vector: &[T], out: &mut [T; ROWS]) {
+    for (out, dot) in zip_mut(out, &dots(rows, vector)) {
+        *out = out.plus(*dot);
     }
 }
 
@@ -227,7 +242,7 @@ mod tests {
     use half::f16;
 
     use super::{
-        add_columns_by_vector, add_copied_rows, add_f16_rows_by_vector, add_rows_by_vector,
+        LONG, add_columns_by_vector, add_copied_rows, add_f16_rows_by_vector, add_rows_by_vector,
     };
     use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
     use crate::set_num_threads;
@@ -236,6 +251,18 @@ mod tests {
         let number = |i: usize| ((i * 7919 + seed * 104_729) % 1013) as f32 / 512.0 - 1.0;
         (0..count).map(number).collect()
     }
+
+    /// Rows of each number of bytes around which they are read in another way, for `f32` and for `f16`.
+    const SIZES: [(usize, usize); 8] = [
+        (1, 1),
+        (2, 63),
+        (3, 64),
+        (5, 65),
+        (8, 200),
+        (301, 1000),
+        (6, LONG / 4),
+        (15, LONG / 2 + 5),
+    ];
 
     /// The product of a row with the vector as the sums are defined.
     fn dot(row: &[f32], vector: &[f32]) -> f32 {
@@ -255,7 +282,7 @@ mod tests {
     fn rows_are_multiplied_in_the_order_of_one_product() {
         for threads in [1, 3] {
             set_num_threads(threads);
-            for (rows, depth) in [(1, 1), (2, 63), (3, 64), (5, 65), (8, 200), (301, 1000)] {
+            for (rows, depth) in SIZES {
                 let step = depth + 3;
                 let (matrix, vector) = (numbers(rows * step, 1), numbers(depth, 2));
                 let start = numbers(rows, 3);

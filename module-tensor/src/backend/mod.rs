@@ -77,8 +77,9 @@ mod unary;
 pub use crate::simd::cpu_capability;
 pub(crate) use absent::Absent;
 pub(crate) use cpu::{
-    ByFormula, CompiledFormula, check_host_allocatable, cpu_bytes, cpu_computes, cpu_scratch,
-    cpu_storage, cpu_unshare, cpu_view, fill_in_parts, host_slice, update_cpu,
+    ByFormula, CompiledFormula, Int8Groups, check_host_allocatable, cpu_bytes, cpu_computes,
+    cpu_int8_dot, cpu_scratch, cpu_storage, cpu_unshare, cpu_view, fill_in_parts, host_slice,
+    update_cpu,
 };
 pub use cpu::{exact_convolutions, num_threads, set_exact_convolutions, set_num_threads};
 pub use device::{Device, default_device, with_default_device};

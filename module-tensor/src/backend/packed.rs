@@ -230,6 +230,26 @@ pub trait PackedRuns: Sync {
     /// Writes a run of elements to `out`, which has its length.
     fn unpack_run(&self, run: Range<usize>, out: &mut [f32]);
 
+    /// `Σ elementᵢ · inputᵢ` of a run and as many inputs, if that takes less time than to unpack the run.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use module_tensor::DType;
+    /// use module_tensor::backend::{Int8Parts, Int8Storage, PackedRuns};
+    ///
+    /// // Two groups of 64 elements, each with a scale of its own.
+    /// let values = [[1.0; 64], [-2.0; 64]].concat();
+    /// let storage = Int8Storage::new(Int8Parts::quantize(&values, 64, false, DType::F32)?)?;
+    /// let dot = storage.dot_run(0..128, &[0.5; 128]).unwrap();
+    /// assert!((dot + 32.0).abs() < 0.5);
+    /// # Ok::<(), module_tensor::Error>(())
+    /// ```
+    fn dot_run(&self, run: Range<usize>, inputs: &[f32]) -> Option<f32> {
+        let _ = (run, inputs);
+        None
+    }
+
     /// The rows as 8-bit integers, if products also round their inputs to such numbers.
     fn rounding_inputs(&self) -> Option<Int8Rows<'_>> {
         None

@@ -71,7 +71,9 @@ fn arrange(block: &[f32], order: CodeOrder, out: &mut [f32]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::backend::{Int4Parts, Int4Storage, Nf4Parts, Nf4Storage, Storage};
+    use crate::backend::{
+        Int4Parts, Int4Storage, Int8Parts, Int8Storage, Nf4Parts, Nf4Storage, Storage,
+    };
     use crate::{DType, Layout, Tensor, set_num_threads};
 
     /// Rows of a packed matrix, also some of them, and blocks that go from one row to the next.
@@ -92,6 +94,8 @@ mod tests {
             let nf4 = Nf4Parts::quantize(&values, block, true, DType::F32).unwrap();
             let mut all = vec![Storage::new(Nf4Storage::new(nf4).unwrap())];
             if (rows * len).is_multiple_of(block) {
+                let int8 = Int8Parts::quantize(&values, block, false, DType::F32).unwrap();
+                all.push(Storage::new(Int8Storage::new(int8).unwrap()));
                 all.push(Storage::new(Int4Storage::new(int4).unwrap()));
             }
             for storage in all {

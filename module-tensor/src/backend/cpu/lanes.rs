@@ -162,7 +162,7 @@ pub(super) fn dots<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], b: &[T]) ->
     let (b, b_rest) = b.as_chunks::<WIDE_LANES>();
     // One length for all, so that it is checked once.
     let chunks = rows.map(|row| &row.as_chunks::<WIDE_LANES>().0[..b.len()]);
-    let lanes = lanes_of_products(chunks, b);
+    let lanes = add_products([[T::zero(); WIDE_LANES]; ROWS], chunks, b);
     let mut dots = [T::zero(); ROWS];
     for k in 0..ROWS {
         let rest = zip(&rows[k][b.len() * WIDE_LANES..], b_rest);
@@ -172,15 +172,15 @@ pub(super) fn dots<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], b: &[T]) ->
     dots
 }
 
-/// The sums of products of each row, which are in registers only where they are the result of a function, and are reached by
-/// index.
+/// Adds the products of each row to its lanes, which are in registers only where they are the result of a function, and are
+/// reached by index.
 #[inline(always)]
 #[allow(clippy::inline_always, clippy::needless_range_loop)]
-fn lanes_of_products<T: Number, const ROWS: usize>(
+pub(super) fn add_products<T: Number, const ROWS: usize>(
+    mut lanes: [[T; WIDE_LANES]; ROWS],
     rows: [&[[T; WIDE_LANES]]; ROWS],
     b: &[[T; WIDE_LANES]],
 ) -> [[T; WIDE_LANES]; ROWS] {
-    let mut lanes = [[T::zero(); WIDE_LANES]; ROWS];
     for p in 0..b.len() {
         for k in 0..ROWS {
             for i in 0..WIDE_LANES {

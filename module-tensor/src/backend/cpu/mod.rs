@@ -45,6 +45,7 @@ mod half_product;
 mod half_sums;
 mod index;
 mod index_add;
+mod int8_groups;
 mod int8_product;
 mod interleave;
 mod joined_runs;
@@ -109,6 +110,7 @@ mod window;
 mod winograd;
 
 pub(super) use backend::CPU;
+pub(crate) use int8_groups::{Int8Groups, int8_dot as cpu_int8_dot};
 pub(crate) use memory::{check_allocatable as check_host_allocatable, scratch as cpu_scratch};
 pub(crate) use storage::cpu_storage;
 pub(crate) use threads::fill_in_parts;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::aligned_vec::Workspace;
 use super::gemm::Matrix;
-use super::lanes::{WIDE_LANES, sum_of_lanes};
+use super::lanes::{WIDE_LANES, add_products, sum_of_lanes};
 use super::memory::scratch;
 use super::simd::has_loop_of_blocks;
 use super::simd::{Loop, run_at_best_level};
@@ -124,6 +124,20 @@ impl<'a> PackedMatrix<'a> {
         out.copy_from_slice(&whole[start - first..end - first]);
     }
 
+    /// Writes the products of rows with a line, if they can be computed without unpacking it.
+    fn write_dots(&self, line: usize, a: &[f32], dots: &mut [f32]) -> Option<()> {
+        let start = self.offset + line * self.step;
+        let end = start + self.len;
+        let is_group = |at: usize| at.is_multiple_of(self.runs.group().max(1));
+        if !(is_group(start) && (is_group(end) || end == self.numel)) {
+            return None;
+        }
+        for (dot, a) in dots.iter_mut().zip(a.chunks_exact(self.len)) {
+            *dot = self.runs.dot_run(start..end, a)?;
+        }
+        Some(())
+    }
+
     /// Some rows and columns, unpacked to `memory`.
     pub(super) fn part<'m>(
         &self,
@@ -160,6 +174,9 @@ pub(super) fn add_dots(a: &[f32], matrix: &PackedMatrix<'_>, out: &mut [f32]) ->
         let memory = memory.of(PART.min(len));
         let mut sums = vec![[0.0; WIDE_LANES]; rows];
         for (i, line) in range.enumerate() {
+            if matrix.write_dots(line, a, dots.at(i)).is_some() {
+                continue;
+            }
             sums.fill([0.0; WIDE_LANES]);
             for start in (0..len).step_by(PART) {
                 let part = start..len.min(start + PART);
@@ -196,17 +213,11 @@ impl Loop for AddProducts<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let mut sums = *self.sums;
         let (a, a_rest) = self.a.as_chunks::<WIDE_LANES>();
         let (b, b_rest) = self.b.as_chunks::<WIDE_LANES>();
-        for (a, b) in a.iter().zip(b) {
-            for (sum, a, b) in zip_mut2(&mut sums, a, b) {
-                *sum += a * b;
-            }
-        }
-        for (sum, a, b) in zip_mut2(&mut sums, a_rest, b_rest) {
+        [*self.sums] = add_products([*self.sums], [&a[..b.len()]], b);
+        for (sum, a, b) in zip_mut2(self.sums, a_rest, b_rest) {
             *sum += a * b;
         }
-        *self.sums = sums;
     }
 }

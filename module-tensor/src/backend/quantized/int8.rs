@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::super::{Device, Int8Rows, PackedRuns};
+use super::super::{Device, Int8Groups, Int8Rows, PackedRuns, cpu_int8_dot};
 use super::shared::{HostPacked, check_dtype, check_finite, check_len, groups};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
@@ -52,6 +52,9 @@ pub struct Int8Parts {
 
 /// The smallest scale.
 const LEAST: f32 = f32::EPSILON;
+
+/// The smallest group whose products with inputs are computed without unpacking.
+const LEAST_GROUP: usize = 64;
 
 impl Int8Parts {
     /// Rounds groups of elements.
@@ -168,6 +171,20 @@ impl PackedRuns for Int8Storage {
                 out: &mut out[part],
             });
         }
+    }
+
+    /// Of whole groups that are not small.
+    fn dot_run(&self, run: Range<usize>, inputs: &[f32]) -> Option<f32> {
+        let size = self.parts.group_size;
+        let is_whole = run.start.is_multiple_of(size) && run.len().is_multiple_of(size);
+        (is_whole && size >= LEAST_GROUP).then(|| {
+            cpu_int8_dot(Int8Groups {
+                codes: &self.parts.codes[run.clone()],
+                scales: &self.parts.scales[run.start / size..],
+                group_size: size,
+                inputs,
+            })
+        })
     }
 
     fn rounding_inputs(&self) -> Option<Int8Rows<'_>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::aligned_vec::AlignedVec;
 use super::gemm::{Matrix, MatrixMut};
 use super::map::{NumberKernel, run_number};
-use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector};
+use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector, rows_by_vectors};
 use super::memory::{filled, scratch};
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
@@ -74,6 +74,8 @@ impl NumberKernel for Product<'_> {
                 return rows_by_vector(&a, &b, i, out);
             } else if m == 1 {
                 return rows_by_vector(&b.transposed(), &a.transposed(), i, out);
+            } else if m <= FEW && a.column_step == 1 && b.row_step == 1 && a.columns * n > LARGE {
+                return few_rows_by_columns(&a, &b, i, keep, out);
             } else {
                 T::multiply(a.matrix(i), b.matrix(i), keep, MatrixMut::new(out, m));
             }
@@ -94,6 +96,12 @@ impl NumberKernel for Product<'_> {
 
 /// Below so many multiplications, preparing the blocks of a fast product costs more than it saves.
 const SMALL: usize = 1 << 10;
+
+/// Up to so many rows, the columns of a large matrix are read where they lie: to lay them out for tiles takes longer.
+const FEW: usize = 4;
+
+/// The number of elements from which a matrix counts as large: it does not fit in the second-level cache.
+const LARGE: usize = 1 << 18;
 
 /// The sums as they are defined, over an `out` that holds what they start from.
 fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T]) {
@@ -130,6 +138,27 @@ fn rows_by_vector<T: Number>(
         }
         Ok(())
     }
+}
+
+/// A few rows by columns whose elements follow each other; `keep` says whether it is added to what `out` holds.
+fn few_rows_by_columns<T: Number>(
+    a: &Factor<'_, T>,
+    b: &Factor<'_, T>,
+    i: usize,
+    keep: bool,
+    out: &mut [T],
+) -> Result<()> {
+    let data = a.data_of(i);
+    let rows = (0..a.rows).map(|r| &data[r * a.row_step..][..a.columns]);
+    let rows: Vec<&[T]> = rows.collect();
+    let mut dots = scratch(out.len())?;
+    rows_by_vectors(b.data_of(i), b.column_step, &rows, &mut dots)?;
+    for (r, out) in out.chunks_exact_mut(b.columns).enumerate() {
+        for (out, dots) in out.iter_mut().zip(dots.chunks_exact(a.rows)) {
+            *out = if keep { out.plus(dots[r]) } else { dots[r] };
+        }
+    }
+    Ok(())
 }
 
 /// A column by a row, which is written once; `keep` says whether it is added to what `out` holds.
@@ -296,6 +325,27 @@ impl<'a, T: Number> Factor<'a, T> {
 #[cfg(test)]
 mod tests {
     use crate::{Result, Tensor, set_num_threads};
+
+    #[test]
+    fn a_few_rows_are_multiplied_as_each_is() -> Result<()> {
+        let numbers =
+            |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7 % 11) as f32 - 5.0).collect() };
+        let (depth, columns) = (600, 500);
+        let weight = Tensor::from_vec(numbers(depth * columns), [columns, depth])?;
+        let bias = Tensor::from_vec(numbers(columns), [columns])?;
+        for rows in [2, 3, 4, 5] {
+            let x = Tensor::from_vec(numbers(rows * depth), [rows, depth])?;
+            for bias in [None, Some(&bias)] {
+                let all = x.linear(&weight, bias)?.to_vec::<f32>()?;
+                let each =
+                    (0..rows).map(|i| x.narrow(0, i..i + 1)?.linear(&weight, bias)?.to_vec());
+                let each: Vec<Vec<f32>> = each.collect::<Result<_>>()?;
+                // Integers, which are exact in any order.
+                assert_eq!(all, each.concat(), "{rows}");
+            }
+        }
+        Ok(())
+    }
 
     #[test]
     fn a_column_by_a_row_is_each_product() -> Result<()> {

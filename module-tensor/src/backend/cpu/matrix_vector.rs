@@ -1,4 +1,4 @@
-//! A matrix by a vector: reading the matrix is the work, so it is read in the order of memory, and once.
+//! A matrix by one vector or a few: reading the matrix is the work, so it is read in the order of memory, and once.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
@@ -57,6 +57,35 @@ pub(super) fn add_rows_by_vector<T: Number>(
                 rows: rows.get(range.start * step..).unwrap_or_default(),
                 step,
                 vector,
+                out: out.0,
+            });
+            Ok(())
+        },
+    )
+}
+
+/// Writes the products of each row with all vectors, which are as long as it; rows start `step` elements after each other.
+///
+/// Each is the sum of [`add_rows_by_vector`].
+pub(super) fn rows_by_vectors<T: Number>(
+    rows: &[T],
+    step: usize,
+    vectors: &[&[T]],
+    out: &mut [T],
+) -> Result<()> {
+    let (Some(first), count) = (vectors.first(), vectors.len()) else {
+        return Ok(());
+    };
+    let items = Items(&mut *out, count);
+    parallel_for(
+        items.0.len() / count,
+        first.len() * count / 16,
+        items,
+        &|range, out| {
+            run_at_best_level(RowsByVectors {
+                rows: rows.get(range.start * step..).unwrap_or_default(),
+                step,
+                vectors,
                 out: out.0,
             });
             Ok(())
@@ -193,6 +222,29 @@ impl<T: Number> Loop for RowsByVector<'_, T> {
     }
 }
 
+struct RowsByVectors<'a, T> {
+    rows: &'a [T],
+    step: usize,
+    vectors: &'a [&'a [T]],
+    out: &'a mut [T],
+}
+
+impl<T: Number> Loop for RowsByVectors<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let len = self.vectors.first().map_or(0, |vector| vector.len());
+        let lines = self.out.chunks_exact_mut(self.vectors.len().max(1));
+        for (i, out) in lines.enumerate() {
+            let row = &self.rows[i * self.step..][..len];
+            for (out, vector) in zip_mut(out, self.vectors) {
+                [*out] = dots([*vector], row);
+            }
+        }
+    }
+}
+
 /// Adds the product of each row with the vector.
 #[inline(always)]
 fn add_dots<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], vector: &[T], out: &mut [T; ROWS]) {
@@ -243,6 +295,7 @@ mod tests {
 
     use super::{
         LONG, add_columns_by_vector, add_copied_rows, add_f16_rows_by_vector, add_rows_by_vector,
+        rows_by_vectors,
     };
     use crate::backend::cpu::lanes::{WIDE_LANES, sum_of_lanes};
     use crate::set_num_threads;
@@ -301,6 +354,27 @@ mod tests {
                 let mut copied = numbers(rows, 3);
                 add_copied_rows(&halves, step, &vector, &mut copied);
                 assert_eq!(copied, same);
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_vectors_are_multiplied_as_one_is() {
+        for threads in [1, 3] {
+            set_num_threads(threads);
+            for (rows, depth) in [(1, 1), (3, 64), (5, 65), (301, 1000)] {
+                let step = depth + 3;
+                let matrix = numbers(rows * step, 1);
+                for count in [1, 2, 4, 7, 8] {
+                    let vectors: Vec<Vec<f32>> = (0..count).map(|i| numbers(depth, i)).collect();
+                    let slices: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
+                    let mut out = vec![f32::NAN; rows * count];
+                    rows_by_vectors(&matrix, step, &slices, &mut out).unwrap();
+                    for (i, out) in out.into_iter().enumerate() {
+                        let row = &matrix[i / count * step..][..depth];
+                        assert_eq!(out.to_bits(), dot(row, slices[i % count]).to_bits());
+                    }
+                }
             }
         }
     }

@@ -1,8 +1,11 @@
 // A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
+use std::marker::PhantomData;
+
 use super::{q4_0, q4_k, q6_k, q8_0};
 use crate::simd::{Loop, run_at_best_level};
+use crate::zip::zip_mut;
 use crate::{Error, Result};
 
 /// A block layout of ggml, the library of llama.cpp.
@@ -58,8 +61,10 @@ impl BlockFormat {
     /// The elements of a block.
     pub fn numel(self) -> usize {
         match self {
-            Self::Q8_0 | Self::Q4_0 => 32,
-            Self::Q4K | Self::Q6K => 256,
+            Self::Q8_0 => q8_0::NUMEL,
+            Self::Q4_0 => q4_0::NUMEL,
+            Self::Q4K => q4_k::NUMEL,
+            Self::Q6K => q6_k::NUMEL,
         }
     }
 
@@ -76,10 +81,10 @@ impl BlockFormat {
     /// Unpacks whole blocks; leftover elements or bytes are ignored.
     pub fn unpack(self, bytes: &[u8], values: &mut [f32]) {
         match self {
-            Self::Q8_0 => run_at_best_level(Unpack(self, bytes, values, q8_0::unpack)),
-            Self::Q4_0 => run_at_best_level(Unpack(self, bytes, values, q4_0::unpack)),
-            Self::Q4K => run_at_best_level(Unpack(self, bytes, values, q4_k::unpack)),
-            Self::Q6K => run_at_best_level(Unpack(self, bytes, values, q6_k::unpack)),
+            Self::Q8_0 => unpack_blocks::<q8_0::Block, _, _>(bytes, values),
+            Self::Q4_0 => unpack_blocks::<q4_0::Block, _, _>(bytes, values),
+            Self::Q4K => unpack_blocks::<q4_k::Block, _, _>(bytes, values),
+            Self::Q6K => unpack_blocks::<q6_k::Block, _, _>(bytes, values),
         }
     }
 
@@ -113,18 +118,41 @@ impl BlockFormat {
     }
 }
 
-/// Unpacks consecutive whole blocks.
-struct Unpack<'a, F>(BlockFormat, &'a [u8], &'a mut [f32], F);
+/// A block of so many bytes and elements.
+///
+/// A trait and no closure: its function is inlined into the loop.
+pub(super) trait Unpack<const BYTES: usize, const NUMEL: usize> {
+    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]);
+}
 
-impl<F: Fn(&[u8], &mut [f32])> Loop for Unpack<'_, F> {
+fn unpack_blocks<B: Unpack<BYTES, NUMEL>, const BYTES: usize, const NUMEL: usize>(
+    bytes: &[u8],
+    values: &mut [f32],
+) {
+    run_at_best_level(Blocks::<B, BYTES, NUMEL> {
+        blocks: bytes.as_chunks().0,
+        values: values.as_chunks_mut().0,
+        format: PhantomData,
+    });
+}
+
+/// Unpacks consecutive blocks.
+struct Blocks<'a, B, const BYTES: usize, const NUMEL: usize> {
+    blocks: &'a [[u8; BYTES]],
+    values: &'a mut [[f32; NUMEL]],
+    format: PhantomData<B>,
+}
+
+impl<B, const BYTES: usize, const NUMEL: usize> Loop for Blocks<'_, B, BYTES, NUMEL>
+where
+    B: Unpack<BYTES, NUMEL>,
+{
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(format, bytes, values, unpack) = self;
-        let blocks = bytes.chunks_exact(format.size_in_bytes());
-        for (block, values) in blocks.zip(values.chunks_exact_mut(format.numel())) {
-            unpack(block, values);
+        for (values, block) in zip_mut(self.values, self.blocks) {
+            B::unpack(block, values);
         }
     }
 }

@@ -3,18 +3,40 @@
 // A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
+use super::format::Unpack;
 use super::numbers::{half_at, inverse, put_half};
 
 pub(super) const BYTES: usize = 18;
+pub(super) const NUMEL: usize = 32;
+const HALF: usize = NUMEL / 2;
 
-#[inline(always)]
-pub(super) fn unpack(block: &[u8], values: &mut [f32]) {
-    let d = half_at(block, 0);
-    let (low, high) = values.split_at_mut(16);
-    for ((low, high), &q) in low.iter_mut().zip(high).zip(&block[2..]) {
-        *low = f32::from((q & 15) as i8 - 8) * d;
-        *high = f32::from((q >> 4) as i8 - 8) * d;
+pub(super) struct Block;
+
+impl Unpack<BYTES, NUMEL> for Block {
+    #[inline(always)]
+    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]) {
+        let d = half_at(block, 0);
+        let Some(codes) = block.last_chunk::<HALF>() else {
+            return;
+        };
+        let numbers = halves(codes);
+        for i in 0..NUMEL {
+            values[i] = f32::from(numbers[i] as i8 - 8) * d;
+        }
     }
+}
+
+/// The lower and the upper halves of bytes.
+///
+/// It is not part of the loop over blocks, which is made one of vectors else that collect a byte of each of many blocks.
+#[inline(never)]
+fn halves(codes: &[u8; HALF]) -> [u8; NUMEL] {
+    let mut halves = [0; NUMEL];
+    for i in 0..HALF {
+        halves[i] = codes[i] & 15;
+        halves[HALF + i] = codes[i] >> 4;
+    }
+    halves
 }
 
 /// The value of the largest magnitude becomes -8 exactly.

@@ -4,26 +4,32 @@
 // A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
+use super::format::Unpack;
 use super::numbers::{half_at, nearest, put_half};
 
 pub(super) const BYTES: usize = 144;
+pub(super) const NUMEL: usize = 256;
 const GROUP: usize = 32;
 const GROUPS: usize = 8;
 const CODES: usize = 16;
 
-#[inline(always)]
-pub(super) fn unpack(block: &[u8], values: &mut [f32]) {
-    let (d, m) = (half_at(block, 0), half_at(block, 2));
-    let pairs = values.chunks_exact_mut(2 * GROUP);
-    for (pair, (values, bytes)) in pairs.zip(block[CODES..].chunks_exact(GROUP)).enumerate() {
-        let (s0, t0) = scale_and_minimum(block, 2 * pair);
-        let (s1, t1) = scale_and_minimum(block, 2 * pair + 1);
-        let (s0, t0) = (d * f32::from(s0), m * f32::from(t0));
-        let (s1, t1) = (d * f32::from(s1), m * f32::from(t1));
-        let (low, high) = values.split_at_mut(GROUP);
-        for ((low, high), &q) in low.iter_mut().zip(high).zip(bytes) {
-            *low = s0 * f32::from(q & 15) - t0;
-            *high = s1 * f32::from(q >> 4) - t1;
+pub(super) struct Block;
+
+impl Unpack<BYTES, NUMEL> for Block {
+    #[inline(always)]
+    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]) {
+        let (d, m) = (half_at(block, 0), half_at(block, 2));
+        let pairs = values.as_chunks_mut::<{ 2 * GROUP }>().0;
+        let codes = block[CODES..].as_chunks::<GROUP>().0;
+        for (pair, (values, bytes)) in pairs.iter_mut().zip(codes).enumerate() {
+            let (s0, t0) = scale_and_minimum(block, 2 * pair);
+            let (s1, t1) = scale_and_minimum(block, 2 * pair + 1);
+            let (s0, t0) = (d * f32::from(s0), m * f32::from(t0));
+            let (s1, t1) = (d * f32::from(s1), m * f32::from(t1));
+            for i in 0..GROUP {
+                values[i] = s0 * f32::from(bytes[i] & 15) - t0;
+                values[GROUP + i] = s1 * f32::from(bytes[i] >> 4) - t1;
+            }
         }
     }
 }

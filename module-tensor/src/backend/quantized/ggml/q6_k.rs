@@ -5,9 +5,11 @@
 // A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
+use super::format::Unpack;
 use super::numbers::{half_at, nearest, put_half};
 
 pub(super) const BYTES: usize = 210;
+pub(super) const NUMEL: usize = 256;
 const GROUP: usize = 16;
 const UPPER: usize = 128;
 const SCALES: usize = 192;
@@ -16,23 +18,30 @@ const D: usize = 208;
 /// A group whose magnitudes are all below this counts as zeros.
 const EPSILON: f32 = 1e-15;
 
-#[inline(always)]
-pub(super) fn unpack(block: &[u8], values: &mut [f32]) {
-    let d = half_at(block, D);
-    let scale = |group: usize| d * f32::from(block[SCALES + group] as i8);
-    for (half, values) in values.chunks_exact_mut(128).enumerate() {
-        let (lower, upper) = (&block[64 * half..][..64], &block[UPPER + 32 * half..][..32]);
-        for (quarter, values) in values.chunks_exact_mut(32).enumerate() {
-            let lower = &lower[quarter % 2 * 32..][..32];
-            let (down, along) = (quarter / 2 * 4, quarter * 2);
-            for (group, values) in values.chunks_exact_mut(GROUP).enumerate() {
-                let scale = scale(8 * half + 2 * quarter + group);
-                let bits = lower[GROUP * group..].iter().zip(&upper[GROUP * group..]);
-                for (value, (lower, upper)) in values.iter_mut().zip(bits) {
-                    let q = lower >> down & 15 | (upper >> along & 3) << 4;
-                    *value = scale * f32::from(q as i8 - 32);
-                }
+pub(super) struct Block;
+
+impl Unpack<BYTES, NUMEL> for Block {
+    #[inline(always)]
+    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]) {
+        let d = half_at(block, D);
+        let scale = |group: usize| d * f32::from(block[SCALES + group] as i8);
+        // Groups of elements, of lower and of upper bits.
+        let values = values.as_chunks_mut::<GROUP>().0;
+        let (lower, upper) = block.split_at(UPPER);
+        let (lower, upper) = (lower.as_chunks::<GROUP>().0, upper.as_chunks::<GROUP>().0);
+        for (group, values) in values.iter_mut().enumerate() {
+            let (half, quarter, side) = (group / 8, group / 2 % 4, group % 2);
+            let lower = lower[4 * half + 2 * (quarter % 2) + side];
+            let upper = upper[2 * half + side];
+            let (down, along, scale) = (quarter / 2 * 4, quarter * 2, scale(group));
+            let mut numbers = [0.0; GROUP];
+            for i in 0..GROUP {
+                // Of 32 bits, because registers have no shifts of 8.
+                let (lower, upper) = (u32::from(lower[i]) >> down, u32::from(upper[i]) >> along);
+                let q = lower & 15 | (upper & 3) << 4;
+                numbers[i] = scale * (q as i32 - 32) as f32;
             }
+            *values = numbers;
         }
     }
 }

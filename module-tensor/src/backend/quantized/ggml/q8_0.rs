@@ -3,15 +3,24 @@
 // A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
+use super::format::Unpack;
 use super::numbers::{half_at, inverse, put_half};
 
 pub(super) const BYTES: usize = 34;
+pub(super) const NUMEL: usize = 32;
 
-#[inline(always)]
-pub(super) fn unpack(block: &[u8], values: &mut [f32]) {
-    let d = half_at(block, 0);
-    for (value, &q) in values.iter_mut().zip(&block[2..]) {
-        *value = f32::from(q as i8) * d;
+pub(super) struct Block;
+
+impl Unpack<BYTES, NUMEL> for Block {
+    #[inline(always)]
+    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]) {
+        let d = half_at(block, 0);
+        let Some(codes) = block.last_chunk::<NUMEL>() else {
+            return;
+        };
+        for i in 0..NUMEL {
+            values[i] = f32::from(codes[i] as i8) * d;
+        }
     }
 }
 

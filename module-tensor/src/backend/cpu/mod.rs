@@ -30,6 +30,7 @@ mod count;
 mod cross_entropy;
 mod ctc;
 mod division;
+mod dots;
 mod each;
 mod elementwise;
 mod float;

@@ -6,8 +6,9 @@
 use std::ops::Range;
 
 use super::aligned_vec::Workspace;
+use super::dots::add_products;
 use super::gemm::Matrix;
-use super::lanes::{WIDE_LANES, add_products, sum_of_lanes};
+use super::lanes::{WIDE_LANES, sum_of_lanes};
 use super::memory::scratch;
 use super::simd::has_loop_of_blocks;
 use super::simd::{Loop, run_at_best_level};

@@ -6,8 +6,9 @@
 // Of loops of many steps inside of others, the compiler makes vector instructions only if they go by index.
 #![allow(clippy::needless_range_loop)]
 
+use super::dots::Dot;
 use super::float::Float;
-use super::lanes::{BLOCK, Dot, Max, Sum};
+use super::lanes::{BLOCK, Max, Sum};
 use super::map::{FloatKernel, run_float, single};
 use super::simd::{Loop, run_at_best_level};
 use super::{Operand, SoftmaxOp, Storage};

@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 
+use super::numbers::Unpack;
 use super::{q4_0, q4_k, q6_k, q8_0};
 use crate::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
@@ -116,13 +117,6 @@ impl BlockFormat {
         }
         Ok(bytes)
     }
-}
-
-/// A block of so many bytes and elements.
-///
-/// A trait and no closure: its function is inlined into the loop.
-pub(super) trait Unpack<const BYTES: usize, const NUMEL: usize> {
-    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]);
 }
 
 fn unpack_blocks<B: Unpack<BYTES, NUMEL>, const BYTES: usize, const NUMEL: usize>(

@@ -5,6 +5,13 @@
 
 use half::f16;
 
+/// A block of so many bytes and elements.
+///
+/// A trait and no closure: its function is inlined into the loop.
+pub(super) trait Unpack<const BYTES: usize, const NUMEL: usize> {
+    fn unpack(block: &[u8; BYTES], values: &mut [f32; NUMEL]);
+}
+
 /// The half-precision number at a position in a block.
 #[inline(always)]
 pub(super) fn half_at(block: &[u8], place: usize) -> f32 {

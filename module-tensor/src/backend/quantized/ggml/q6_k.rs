@@ -5,8 +5,7 @@
 // A loop is vectorized only if the functions that it calls are inlined.
 #![allow(clippy::inline_always)]
 
-use super::format::Unpack;
-use super::numbers::{half_at, nearest, put_half};
+use super::numbers::{Unpack, half_at, nearest, put_half};
 
 pub(super) const BYTES: usize = 210;
 pub(super) const NUMEL: usize = 256;

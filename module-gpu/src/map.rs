@@ -82,8 +82,8 @@ impl Gpu {
     }
 }
 
-/// Up to this many elements, the numbers of elements are divided as `f32`, which is faster and exact.
-const SMALL: usize = 1 << 21;
+/// Numbers up to this are divided as `f32`, which is faster and exact.
+pub(crate) const SMALL: usize = 1 << 21;
 
 /// Whether kernels may divide numbers of elements as `f32`.
 pub(crate) fn is_small(reads: &[(&GpuStorage, Elem)], numel: usize) -> bool {

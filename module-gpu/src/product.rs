@@ -6,7 +6,7 @@ use module_tensor::{DType, Layout, Result};
 use crate::elem::Elem;
 use crate::fold::{FOLD_FIRST, Fold};
 use crate::gpu::{Gpu, Launch, word};
-use crate::map::{Map, NAMES, declarations, is_small, typed_key};
+use crate::map::{Map, NAMES, SMALL, declarations, typed_key};
 use crate::matrix_tiles::{QUAD, Quads};
 use crate::pool::Memory;
 use crate::product_tile::ProductTile;
@@ -17,11 +17,10 @@ use crate::storage::GpuStorage;
 const NARROW: usize = 4;
 const FEW: usize = 1 << 18;
 
-/// With fewer invocations, the sums are computed in parts.
-const INVOCATIONS: usize = 1 << 16;
-
-/// Terms of such a part at least.
-const PART: usize = 256;
+/// With at most half as many workgroups, sums of at least [`LONG`] terms are computed in parts of at least [`PART`].
+const GROUPS: usize = 512;
+const LONG: usize = 512;
+const PART: usize = 128;
 
 /// `batch` matrices of `rows` × `columns`, whose elements are sums of `terms` products.
 pub(crate) struct Product<'a> {
@@ -163,8 +162,11 @@ impl Gpu {
         if !tile.can_write(product.out, columns) {
             return self.product_and_cast(product);
         }
-        let invocations = tile.count(rows, columns) * tile.invocations() * product.batch;
-        let parts = (INVOCATIONS / invocations).min(terms / PART);
+        let groups = tile.count(rows, columns) * product.batch;
+        let parts = match terms < LONG {
+            true => 1,
+            false => (GROUPS / groups).min(terms / PART),
+        };
         if parts > 1 {
             return self.product_in_parts(product, tile, parts);
         }
@@ -311,7 +313,13 @@ fn value(o: u32, j: u32) -> {value} {{
         let whole = if partial.is_some() { "parts" } else { "tiles" };
         let adjacent_terms = product.adjacent_terms;
         let key = format!("{whole} {} {}", tile.key(adjacent_terms), product.key);
-        let is_small = is_small(product.reads, product.numel() * parts);
+        let divided = [
+            product.batch * parts,
+            product.rows,
+            product.columns,
+            product.terms,
+        ];
+        let is_small = divided.iter().all(|&number| number <= SMALL);
         let key = typed_key(key, out, product.reads, is_small);
         let reads: Vec<Elem> = product.reads.iter().map(|&(_, elem)| elem).collect();
         let source = || {

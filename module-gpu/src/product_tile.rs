@@ -3,10 +3,13 @@
 use crate::elem::Elem;
 use crate::matrix_tiles::{DIRECTIVES, MatrixTile};
 use crate::product::Product;
-use crate::tiles::{BUSY, Tile};
+use crate::tiles::Tile;
 
 /// Fewer rows, columns or terms leave most of a matrix of the tensor cores empty.
 const WORTH: usize = 16;
+
+/// So many tiles of tensor cores keep the device busy.
+const BUSY: usize = 128;
 
 /// The shape of the tiles.
 #[derive(Clone, Copy)]
@@ -23,7 +26,7 @@ impl ProductTile {
             return Self::Matrix(MatrixTile::new(batch, rows, columns, BUSY, product.quads));
         }
         let is_wide = matches!(product.value, "f64" | "i64");
-        Self::Plain(Tile::new(batch, rows, columns, is_wide))
+        Self::Plain(Tile::new(batch, [rows, columns, product.terms], is_wide))
     }
 
     /// Whether it writes rows of this many elements, which may share words.
@@ -38,13 +41,6 @@ impl ProductTile {
         match self {
             Self::Plain(tile) => tile.count(rows, columns),
             Self::Matrix(tile) => tile.count(rows, columns),
-        }
-    }
-
-    pub(crate) fn invocations(self) -> usize {
-        match self {
-            Self::Plain(tile) => tile.invocations(),
-            Self::Matrix(tile) => tile.invocations(),
         }
     }
 

@@ -7,8 +7,10 @@ use crate::recorder::MAX_GROUPS;
 /// The terms of a block.
 const STEP: usize = 8;
 
-/// So many tiles keep the device busy; a tile is smaller if there are fewer.
-pub(crate) const BUSY: usize = 128;
+/// So many tiles of the largest size keep a large device busy: two for each of its 132 multiprocessors, in the case of the H100. With
+/// less than half of them there can be as many parts of sums, of at least [`LONG`] terms.
+const BUSY: usize = 256;
+const LONG: usize = 512;
 
 /// The shape of a tile.
 ///
@@ -27,14 +29,16 @@ pub(crate) struct Tile {
 impl Tile {
     /// The tile for `batch` matrices: as large as they allow, as what an invocation reads is then used most often, but so that
     /// there are enough of them. Numbers of eight bytes have smaller tiles, to fit into the memory of a workgroup.
-    pub(crate) fn new(batch: usize, rows: usize, columns: usize, is_wide: bool) -> Self {
+    pub(crate) fn new(batch: usize, [rows, columns, terms]: [usize; 3], is_wide: bool) -> Self {
         let largest = if is_wide { 64 } else { 128 };
         let side = |size: usize| size.next_power_of_two().clamp(16, largest);
         let tile = Self::sized(side(rows), side(columns));
-        if tile.count(rows, columns) * batch >= BUSY {
-            return tile;
+        let count = tile.count(rows, columns) * batch;
+        let can_have_parts = count <= BUSY / 2 && count * (terms / LONG) >= BUSY;
+        match count >= BUSY || can_have_parts || tile.height() < 128 {
+            true => tile,
+            false => Self::sized(side(rows), side(columns).min(64)),
         }
-        Self::sized(side(rows).min(64), side(columns).min(64))
     }
 
     fn sized(height: usize, width: usize) -> Self {
@@ -67,7 +71,7 @@ impl Tile {
     }
 
     /// The invocations of a workgroup.
-    pub(crate) fn invocations(self) -> usize {
+    fn invocations(self) -> usize {
         self.down * self.across
     }
 

@@ -58,23 +58,27 @@ fn convolutions_of_any_shape_are_right() -> Result<()> {
         return Ok(());
     };
     manual_seed(1);
-    // Images, channels, sides, output channels, the side of the kernel, the stride, and groups.
-    for [images, ins, size, outs, kernel, stride, groups] in [
-        [2, 3, 33, 20, 7, 2, 1],
-        [1, 5, 9, 130, 3, 1, 1],
-        [40, 4, 60, 129, 3, 2, 1],
-        [20, 40, 7, 40, 1, 1, 1],
-        [3, 40, 9, 20, 1, 1, 5],
-        [3, 40, 9, 20, 1, 2, 5],
+    // Images, channels, sides, output channels, the side of the kernel, the stride, the dilation, and groups.
+    for [images, ins, size, outs, kernel, stride, dilation, groups] in [
+        [2, 3, 33, 20, 7, 2, 1, 1],
+        [1, 5, 9, 130, 3, 1, 1, 1],
+        [40, 4, 60, 129, 3, 2, 1, 1],
+        [20, 40, 7, 40, 1, 1, 1, 1],
+        [3, 40, 9, 20, 1, 1, 1, 5],
+        [3, 40, 9, 20, 1, 2, 1, 5],
+        [2, 4, 20, 6, 4, 3, 2, 2],
+        [2, 4, 21, 6, 3, 2, 3, 1],
+        [1, 3, 70, 6, 17, 3, 2, 1],
     ] {
         let options = ConvOptions::<2>::new()
             .stride([stride, stride])
             .padding([kernel / 2, kernel / 2])
+            .dilation([dilation, dilation])
             .groups(groups);
         let x = normal(&[images, ins, size, size])?;
         let weight = normal(&[outs, ins / groups, kernel, kernel])?;
         let name = format!(
-            "{images} images of {ins} channels of {size}, to {outs} by {kernel}, {groups} groups"
+            "{images} images of {ins} channels of {size}, to {outs} by {kernel} in steps of {stride}, dilation {dilation}, {groups} groups"
         );
         check(&device, &name, [&x, &weight], |x, weight| {
             x.conv2d(weight, options)

@@ -95,34 +95,43 @@ fn of_input(rank: usize, of: &str) -> String {
         // A number below 0 is a large one.
         format!(
             "    let p{dim} = column.{part} + term.{part};
-    if p{dim} >= {input} {{ return {of}(0); }}\n"
+    is_inside = is_inside & (p{dim} < {input});\n"
         )
     };
     let steps: String = (0..rank).map(step).collect();
-    let place = within("p", rank, Size::Input);
-    format!("{steps}    return a(column.x + term.x + {place});\n")
+    element(&steps, &within("p", rank, Size::Input), of)
 }
 
 /// The element of the output whose window has an input as one of its elements, or 0 where there is none. The vector of an input
 /// is `p + padding` of each dimension, that of an element of the window is `k × dilation`.
-fn of_output(rank: usize, of: &str) -> String {
-    let step = |dim: usize| {
-        let part = component(dim);
-        let [output, stride] = [Size::Output, Size::Stride].map(|size| at(dim, size));
+fn of_output(strides: &[usize], of: &str) -> String {
+    // Every element is divided by the stride, which is a literal for that.
+    let step = |(dim, stride): (usize, &usize)| {
+        let (part, output) = (component(dim), at(dim, Size::Output));
         format!(
-            "    if column.{part} < term.{part} {{ return {of}(0); }}
-    let far{dim} = column.{part} - term.{part};
-    let o{dim} = quotient(far{dim}, {stride});
-    if o{dim} * {stride} != far{dim} || o{dim} >= {output} {{ return {of}(0); }}\n"
+            "    let far{dim} = column.{part} - term.{part};
+    let o{dim} = far{dim} / {stride}u;
+    let is_whole{dim} = (column.{part} >= term.{part}) & (o{dim} * {stride}u == far{dim});
+    is_inside = is_inside & is_whole{dim} & (o{dim} < {output});\n"
         )
     };
-    let steps: String = (0..rank).map(step).collect();
-    let place = within("o", rank, Size::Output);
-    format!("{steps}    return a(column.x + term.x + {place});\n")
+    let steps: String = strides.iter().enumerate().map(step).collect();
+    element(&steps, &within("o", strides.len(), Size::Output), of)
+}
+
+/// Statements that return the element at a place within a channel, or 0 if `steps` find that it is not inside. There are no
+/// branches, so that several elements are read at once.
+fn element(steps: &str, place: &str, of: &str) -> String {
+    format!(
+        "    var is_inside = true;
+{steps}    let place = select(0u, column.x + term.x + {place}, is_inside);
+    return select({of}(0), a(place), is_inside);\n"
+    )
 }
 
 /// The functions of the factors.
-fn factors(op: ConvOp, rank: usize, of: &str) -> String {
+fn factors(op: ConvOp, strides: &[usize], of: &str) -> String {
+    let rank = strides.len();
     let [groups, outs, ins] = [0, 1, 2].map(|i| format!("${}", PRODUCT_FIRST + i));
     let [window, output, input] =
         [Size::Kernel, Size::Output, Size::Input].map(|size| all(rank, size));
@@ -167,7 +176,7 @@ fn factors(op: ConvOp, rank: usize, of: &str) -> String {
                     padded,
                 )),
             kernels("rest") + &returned(&vector(&format!("rest * {output}"), rank, of_kernel)),
-            of_output(rank, of),
+            of_output(strides, of),
         ),
         // A matrix for each group: a row for each output channel, a column for each element of the window in each channel; the
         // terms are the outputs of all images.
@@ -251,10 +260,14 @@ impl Gpu {
             ConvOp::Input => window,
             ConvOp::Weight => output,
         };
-        let (rank, of) = (geometry.stride.len(), elem.computed());
+        let of = elem.computed();
+        let mut key = format!("{NAME} {op:?} {}", geometry.stride.len());
+        if op == ConvOp::Input {
+            key.push_str(&format!(" {:?}", geometry.stride));
+        }
         self.product(Product {
             op: NAME,
-            key: format!("{NAME} {op:?} {rank}"),
+            key,
             reads: &[(self.data(NAME, &a)?, elem), (self.data(NAME, &b)?, elem)],
             out: elem,
             dtype: a.storage.dtype(),
@@ -269,7 +282,7 @@ impl Gpu {
             value: of,
             kept: computed(elem),
             code: &|| {
-                let factors = factors(op, rank, of);
+                let factors = factors(op, &geometry.stride, of);
                 format!("{factors}fn finish(matrix: u32, m: u32, n: u32, x: {of}) -> {of} {{ return x; }}\n")
             },
         })

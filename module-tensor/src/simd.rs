@@ -58,7 +58,7 @@ pub use coded_blocks::CodeTables;
 pub(crate) use coded_blocks::{
     BYTES as CODED_BYTES, CodedBlocks, Inputs as CodedInputs, has_loop as has_loop_of_blocks,
 };
-pub(crate) use half::{F16Slices, convert_f16, f16_dots};
+pub(crate) use half::{F16Slices, HalfOp, convert_f16, f16_dots};
 pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dots};
 pub(crate) use line_tile::LineTile;
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};

@@ -9,7 +9,7 @@ use half::slice::HalfFloatSliceExt;
 
 use super::Level;
 #[cfg(target_arch = "x86_64")]
-use crate::zip::zip_mut;
+use crate::zip::{zip, zip_mut};
 
 /// Numbers to be converted, and where to.
 // Only x86-64 has the instructions that read them.
@@ -18,6 +18,16 @@ pub(crate) enum F16Slices<'a> {
     Widen(&'a [f16], &'a mut [f32]),
     /// Rounded to nearest even; a NaN stays one, and keeps the bits that fit.
     Narrow(&'a [f32], &'a mut [f16]),
+    /// An operation on pairs, widened and rounded.
+    Pairs(HalfOp, [&'a [f16]; 2], &'a mut [f16]),
+}
+
+/// Operations on numbers of half precision, which take less time than to widen and to round them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HalfOp {
+    Add,
+    Sub,
+    Mul,
 }
 
 /// Converts the first numbers, as many as fill registers, and returns how many: none where there is no such instruction.
@@ -61,10 +71,10 @@ pub(crate) fn f16_dots<const ROWS: usize>(
     None
 }
 
-/// The functions of a level: its instructions, the numbers in a register, the register, the intrinsics for sums, products and
-/// zeros, and those that widen and narrow, with how to round.
+/// The functions of a level: its instructions, the numbers in a register, the register, the intrinsics for sums, differences,
+/// products and zeros, and those that widen and narrow, with how to round.
 macro_rules! conversions {
-    ($dots:ident, $convert:ident, $features:literal, $lanes:literal, $register:ident, $add:ident, $mul:ident, $zero:ident, $widen:ident, $narrow:ident, $round:expr) => {
+    ($dots:ident, $convert:ident, $features:literal, $lanes:literal, $register:ident, $add:ident, $sub:ident, $mul:ident, $zero:ident, $widen:ident, $narrow:ident, $round:expr) => {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         fn $dots<const ROWS: usize>(
@@ -101,7 +111,7 @@ macro_rules! conversions {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         fn $convert(slices: F16Slices<'_>) -> usize {
-            use std::arch::x86_64::{$narrow, $widen};
+            use std::arch::x86_64::{$add, $mul, $narrow, $sub, $widen};
             match slices {
                 F16Slices::Widen(from, to) => {
                     let (from, _) = from.reinterpret_cast().as_chunks::<$lanes>();
@@ -127,6 +137,20 @@ macro_rules! conversions {
                     }
                     4 * $lanes * from.len().min(to.len())
                 }
+                F16Slices::Pairs(op, pair, to) => {
+                    let [a, b] = pair.map(|x| x.reinterpret_cast().as_chunks::<$lanes>().0);
+                    let (to, _) = to.reinterpret_cast_mut().as_chunks_mut::<$lanes>();
+                    for (to, (a, b)) in to.iter_mut().zip(zip(a, b)) {
+                        let (a, b) = ($widen(bytemuck::cast(*a)), $widen(bytemuck::cast(*b)));
+                        let wide = match op {
+                            HalfOp::Add => $add(a, b),
+                            HalfOp::Sub => $sub(a, b),
+                            HalfOp::Mul => $mul(a, b),
+                        };
+                        *to = bytemuck::cast($narrow::<{ $round }>(wide));
+                    }
+                    $lanes * a.len().min(b.len()).min(to.len())
+                }
             }
         }
     };
@@ -139,6 +163,7 @@ conversions!(
     16,
     __m512,
     _mm512_add_ps,
+    _mm512_sub_ps,
     _mm512_mul_ps,
     _mm512_setzero_ps,
     _mm512_cvtph_ps,
@@ -152,6 +177,7 @@ conversions!(
     8,
     __m256,
     _mm256_add_ps,
+    _mm256_sub_ps,
     _mm256_mul_ps,
     _mm256_setzero_ps,
     _mm256_cvtph_ps,

@@ -7,6 +7,7 @@ use super::each::{
     map2_steps, map2_wide, test1, test2,
 };
 use super::float::Float;
+use super::half_pairs::half_pairs;
 use super::lanes::update;
 use super::map::{NumberKernel, run_number, wide};
 use super::number::Number;
@@ -25,6 +26,9 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
         && let Some([a, b]) = short_lines(a, b, op != BinaryOp::Sub)
     {
         return pairs_in_short_lines(op, a, b);
+    }
+    if let Some(result) = half_pairs(op, a, b)? {
+        return Ok(result);
     }
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => map2_steps::<f32>(a, b, Power),

@@ -86,17 +86,22 @@ impl Loop for Narrow<'_> {
     #[inline(always)]
     fn run(self) {
         for (to, &from) in zip_mut(self.1, self.0) {
-            let bits = from.to_bits();
-            // Ties go up to an even number only.
-            let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
-            let bits = if from.is_nan() {
-                bits | 0x0040_0000
-            } else {
-                rounded
-            };
-            *to = bf16::from_bits((bits >> 16) as u16);
+            *to = rounded_to_bf16(from);
         }
     }
+}
+
+#[inline(always)]
+pub(super) fn rounded_to_bf16(from: f32) -> bf16 {
+    let bits = from.to_bits();
+    // Ties go up to an even number only.
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+    let bits = if from.is_nan() {
+        bits | 0x0040_0000
+    } else {
+        rounded
+    };
+    bf16::from_bits((bits >> 16) as u16)
 }
 
 #[cfg(test)]

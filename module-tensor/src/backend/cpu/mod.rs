@@ -41,6 +41,7 @@ mod fused;
 mod gather;
 mod gather_along;
 mod gemm;
+mod half_pairs;
 mod half_precision;
 mod half_product;
 mod half_sums;

@@ -49,13 +49,13 @@ pub(crate) fn convert_f16(level: Level, slices: F16Slices<'_>) -> usize {
 /// The lanes of [`f16_dots`].
 pub(crate) const F16_LANES: usize = 64;
 
-/// The sum of the products of each row with a vector, if there is an instruction that widens: in lanes, then what `sum` makes
-/// of them. Products and sums are rounded.
+/// The sum of the products of each row with a vector, if there is an instruction that widens: in lanes, then these in groups of
+/// eight side by side, then what `sum` makes of the eight sums. Products and sums are rounded.
 pub(crate) fn f16_dots<const ROWS: usize>(
     level: Level,
     rows: [&[f16]; ROWS],
     vector: &[f32],
-    sum: impl Fn([f32; F16_LANES]) -> f32,
+    sum: impl Fn([f32; 8]) -> f32,
 ) -> Option<[f32; ROWS]> {
     // Elsewhere no level has the instructions.
     #[cfg(not(target_arch = "x86_64"))]
@@ -71,6 +71,20 @@ pub(crate) fn f16_dots<const ROWS: usize>(
     None
 }
 
+/// The sums of lanes in groups of eight side by side. Of a loop without intrinsics, the compiler makes sums of pairs.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+#[inline]
+fn sums_of_eight(lanes: [f32; F16_LANES]) -> [f32; 8] {
+    use std::arch::x86_64::{__m256, _mm256_add_ps, _mm256_setzero_ps};
+    let lanes: [__m256; F16_LANES / 8] = bytemuck::cast(lanes);
+    let mut sums = _mm256_setzero_ps();
+    for eight in lanes {
+        sums = _mm256_add_ps(sums, eight);
+    }
+    bytemuck::cast(sums)
+}
+
 /// The functions of a level: its instructions, the numbers in a register, the register, the intrinsics for sums, differences,
 /// products and zeros, and those that widen and narrow, with how to round.
 macro_rules! conversions {
@@ -80,7 +94,7 @@ macro_rules! conversions {
         fn $dots<const ROWS: usize>(
             rows: [&[f16]; ROWS],
             vector: &[f32],
-            sum: impl Fn([f32; F16_LANES]) -> f32,
+            sum: impl Fn([f32; 8]) -> f32,
         ) -> [f32; ROWS] {
             use std::arch::x86_64::{$add, $mul, $register, $widen, $zero};
             const REGISTERS: usize = F16_LANES / $lanes;
@@ -103,7 +117,7 @@ macro_rules! conversions {
             }
             let mut dots = [0.0; ROWS];
             for (dot, sums) in zip_mut(&mut dots, &sums) {
-                *dot = sum(bytemuck::cast(*sums));
+                *dot = sum(sums_of_eight(bytemuck::cast(*sums)));
             }
             dots
         }

@@ -151,6 +151,13 @@ pub(super) fn sum_of_lanes<T: Number>(partial: [T; WIDE_LANES]) -> T {
             *sum = sum.plus(v);
         }
     }
+    sum_of_eight(sums)
+}
+
+/// The last step of [`sum_of_lanes`].
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(super) fn sum_of_eight<T: Number>(sums: [T; 8]) -> T {
     sums.into_iter().fold(T::zero(), T::plus)
 }
 

@@ -8,7 +8,7 @@ use half::f16;
 use super::aligned_vec::Workspace;
 use super::dots::dots;
 use super::half_precision::{Half, widen};
-use super::lanes::{WIDE_LANES, sum_of_lanes};
+use super::lanes::{WIDE_LANES, sum_of_eight};
 use super::number::Number;
 use super::simd::{Level, Loop, f16_dots, run_at_best_level};
 use super::threads::{Items, parallel_for};
@@ -168,7 +168,7 @@ fn add_widened<const ROWS: usize>(
     out: &mut [f32; ROWS],
 ) -> Option<()> {
     let whole = vector.len() / WIDE_LANES * WIDE_LANES;
-    let dots = f16_dots(level, rows, vector, sum_of_lanes)?;
+    let dots = f16_dots(level, rows, vector, sum_of_eight)?;
     for ((out, row), dot) in out.iter_mut().zip(rows).zip(dots) {
         let rest = row[whole..].iter().zip(&vector[whole..]);
         let rest = rest.fold(0.0, |sum, (&a, &v)| sum + a.single() * v);

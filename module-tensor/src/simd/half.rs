@@ -47,7 +47,8 @@ pub(crate) fn convert_f16(level: Level, slices: F16Slices<'_>) -> usize {
 }
 
 /// The lanes of [`f16_dots`].
-pub(crate) const F16_LANES: usize = 64;
+#[cfg(target_arch = "x86_64")]
+const F16_LANES: usize = 64;
 
 /// The sum of the products of each row with a vector, if there is an instruction that widens: in lanes, then these in groups of
 /// eight side by side, then what `sum` makes of the eight sums. Products and sums are rounded.

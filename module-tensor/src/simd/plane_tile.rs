@@ -41,6 +41,9 @@ impl PlaneTile for f32 {
             unsafe { plane_tile_f32(product, pitch, sums) };
             return;
         }
+        // Elsewhere no level has such registers.
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = level;
         add_one_by_one(product, pitch, sums);
     }
 }

@@ -8,8 +8,11 @@ use std::arch::x86_64::{__m512, _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_
 use std::ops::{Add, AddAssign, Mul};
 
 use super::Level;
-use super::window_product::{ENDS, LANES, Walk, WindowProduct, padded_columns};
+#[cfg(target_arch = "x86_64")]
+use super::window_product::{ENDS, padded_columns};
+use super::window_product::{LANES, Walk, WindowProduct};
 use super::window_rows::{FewRows, Row};
+#[cfg(target_arch = "x86_64")]
 use crate::zip::zip_mut;
 
 /// Numbers whose products have such tiles.

@@ -27,7 +27,9 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
     {
         return pairs_in_short_lines(op, a, b);
     }
-    if let Some(result) = half_pairs(op, a, b)? {
+    if matches!(a.storage.dtype(), DType::F16 | DType::BF16)
+        && let Some(result) = half_pairs(op, a, b)?
+    {
         return Ok(result);
     }
     match (op, dtype) {

@@ -44,6 +44,7 @@ mod coded_blocks;
 mod half;
 mod int8_dot;
 mod line_tile;
+mod matrix_unit;
 mod plane_tile;
 #[cfg(test)]
 mod tests;
@@ -61,6 +62,10 @@ pub(crate) use coded_blocks::{
 pub(crate) use half::{F16Slices, HalfOp, convert_f16, f16_dots};
 pub(crate) use int8_dot::{MOST as MOST_INT8, int8_dots};
 pub(crate) use line_tile::LineTile;
+pub(crate) use matrix_unit::{
+    COLUMNS as MATRIX_UNIT_COLUMNS, MatrixUnit, PairRows, ROWS as MATRIX_UNIT_ROWS,
+    STEPS as MATRIX_UNIT_STEPS,
+};
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;

@@ -1,4 +1,4 @@
-//! Products of matrices of `bf16` on processors that multiply pairs of them.
+//! Products of matrices of `bf16` on processors that multiply pairs of them, by a matrix unit or by vectors.
 //!
 //! Two neighbors along the inner dimension are read as one number of 32 bits, so that the factors are laid out like
 //! those of a product of `f32` of half the depth.
@@ -10,10 +10,10 @@ use half::slice::HalfFloatSliceExt;
 
 use super::aligned_vec::Workspace;
 use super::gemm::{Factor, Matrix, MatrixMut, SplitProduct, blocks};
-use super::simd::{BF16_TILE_COLUMNS, BF16_TILE_ROWS, Bf16Dot, Level, Pair};
+use super::pair_kernel::{COLUMNS, PairKernel};
+use super::simd::{Level, Pair};
 use super::{Operand, elements};
 use crate::Result;
-use crate::zip::zip_mut;
 
 /// The pairs of the inner dimension that are multiplied at a time: a panel fits in the first-level cache.
 const DEPTH: usize = 256;
@@ -23,29 +23,41 @@ const WIDTH: usize = 256;
 
 /// Adds the product of matrices to `out`, whose rows are contiguous. Every element adds `Σ` over blocks of twice
 /// [`DEPTH`] numbers, wherever it stands.
-pub(super) fn add_product(dot: Bf16Dot, a: &Operand, b: &Operand, out: &mut [f32]) -> Result<()> {
+pub(super) fn add_product<K: PairKernel>(
+    kernel: K,
+    a: &Operand,
+    b: &Operand,
+    out: &mut [f32],
+) -> Result<()> {
     let (shape, steps) = (a.layout.shape(), a.layout.strides());
     let [mut a_copy, mut b_copy] = [const { Workspace::new() }; 2];
-    let rows = pairs(a, [shape[0], shape[1]], [steps[0], steps[1]], &mut a_copy)?;
+    let (sizes, strides) = ([shape[0], shape[1]], [steps[0], steps[1]]);
+    let rows = pairs(a, sizes, strides, K::STEPS, &mut a_copy)?;
     let (shape, steps) = (b.layout.shape(), b.layout.strides());
-    let columns = pairs(b, [shape[1], shape[0]], [steps[1], steps[0]], &mut b_copy)?.t();
-    let product = Product { dot, rows, columns };
+    let (sizes, strides) = ([shape[1], shape[0]], [steps[1], steps[0]]);
+    let columns = pairs(b, sizes, strides, K::STEPS, &mut b_copy)?.t();
+    let product = Product {
+        kernel,
+        rows,
+        columns,
+    };
     product.parallel_for(out);
     Ok(())
 }
 
 /// A factor whose elements are pairs of neighbors along the inner dimension, in its second position here, each in the
-/// bits of an `f32`: where it lies, or else copied.
+/// bits of an `f32`: where it lies, or else copied. The inner dimension has a multiple of `steps` pairs.
 fn pairs<'a>(
     x: &'a Operand,
     [outer, inner]: [usize; 2],
     [outer_step, inner_step]: [usize; 2],
+    steps: usize,
     copy: &'a mut Workspace<f32>,
 ) -> Result<Matrix<'a, f32>> {
     let data = elements::<bf16>(x)?.get(x.layout.offset()..);
     let data: &[u16] = data.unwrap_or_default().reinterpret_cast();
-    let is_even = inner.is_multiple_of(2) && (outer_step.is_multiple_of(2) || outer == 1);
-    if inner_step == 1 && is_even {
+    let is_whole = inner.is_multiple_of(2 * steps) && (outer_step.is_multiple_of(2) || outer == 1);
+    if inner_step == 1 && is_whole {
         let whole = &data[..data.len() / 2 * 2];
         if let Ok(whole) = bytemuck::try_cast_slice(whole) {
             return Ok(Matrix::with_steps(
@@ -55,10 +67,11 @@ fn pairs<'a>(
             ));
         }
     }
-    let depth = inner.div_ceil(2);
+    let depth = inner.div_ceil(2).next_multiple_of(steps);
     let copy = copy.of(outer * depth);
     let to: &mut [Pair] = bytemuck::cast_slice_mut(copy);
-    for p in 0..depth {
+    to[outer * inner.div_ceil(2)..].fill([0; 2]);
+    for p in 0..inner.div_ceil(2) {
         let second = (2 * p + 1 < inner).then_some((2 * p + 1) * inner_step);
         let (first, to) = (2 * p * inner_step, &mut to[p * outer..][..outer]);
         match (outer_step, second) {
@@ -79,13 +92,13 @@ fn pairs<'a>(
     Ok(Matrix::with_steps(copy, [outer, depth], [1, outer]))
 }
 
-struct Product<'a> {
-    dot: Bf16Dot,
+struct Product<'a, K> {
+    kernel: K,
     rows: Matrix<'a, f32>,
     columns: Matrix<'a, f32>,
 }
 
-impl Product<'_> {
+impl<K: PairKernel> Product<'_, K> {
     fn parallel_for(&self, out: &mut [f32]) {
         let (m, depth, n) = (
             Factor::rows(&self.rows),
@@ -94,10 +107,10 @@ impl Product<'_> {
         );
         let split = SplitProduct {
             sizes: [m, n],
-            tile: [BF16_TILE_ROWS, BF16_TILE_COLUMNS],
+            tile: [K::ROWS, COLUMNS],
             transposed: false,
             depth,
-            per_ns: 64,
+            per_ns: K::PER_NS,
         };
         let out = MatrixMut::new(out, m).into_rows();
         split.run(out, |rows, columns, out| self.run(rows, columns, out));
@@ -107,31 +120,21 @@ impl Product<'_> {
     fn run(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [&mut [f32]]) {
         let level = Level::highest();
         let [mut copied_rows, mut copied_columns] = [const { Workspace::new() }; 2];
+        let mut scratch = K::Scratch::default();
         for inner in blocks(0..Factor::columns(&self.rows), DEPTH) {
             for some in blocks(columns.clone(), WIDTH) {
-                let first = some.start - columns.start;
+                let to = some.start - columns.start..some.end - columns.start;
                 let part = [inner.clone(), some];
                 let copy = &mut copied_columns;
-                let panels = self.columns.panels(level, part, BF16_TILE_COLUMNS, copy);
+                let panels = self.columns.panels(level, part, COLUMNS, copy);
                 let panels: &[Pair] = bytemuck::cast_slice(panels);
-                let panels = panels.as_chunks().0;
-                for tile in blocks(rows.clone(), BF16_TILE_ROWS) {
+                for tile in blocks(rows.clone(), K::ROWS) {
                     let out = &mut out[tile.start - rows.start..][..tile.len()];
                     let part = [tile, inner.clone()];
                     let lines = self.rows.lines(level, part, &mut copied_rows);
-                    // What is missing is computed from the last row and not written.
-                    let line = |i: usize| bytemuck::cast_slice(lines.line(i.min(out.len() - 1)));
-                    let lines = std::array::from_fn(line);
-                    for (i, panel) in panels.chunks_exact(inner.len()).enumerate() {
-                        let sums = self.dot.tile(&lines, panel);
-                        let first = first + i * BF16_TILE_COLUMNS;
-                        for (out, sums) in out.iter_mut().zip(&sums) {
-                            let end = out.len().min(first + BF16_TILE_COLUMNS);
-                            for (out, sum) in zip_mut(&mut out[first..end], sums) {
-                                *out += sum;
-                            }
-                        }
-                    }
+                    let panels = panels.as_chunks().0;
+                    self.kernel
+                        .add(lines, panels, &mut scratch, out, to.clone());
                 }
             }
         }
@@ -142,7 +145,9 @@ impl Product<'_> {
 mod tests {
     use half::bf16;
 
-    use super::{Bf16Dot, DEPTH};
+    use super::super::pair_kernel::PairKernel;
+    use super::super::simd::{Bf16Dot, MatrixUnit};
+    use super::{DEPTH, add_product};
     use crate::{DType, Result, Tensor, set_num_threads};
 
     fn numbers(count: usize, seed: usize) -> Vec<bf16> {
@@ -150,27 +155,37 @@ mod tests {
         (0..count).map(number).map(bf16::from_f32).collect()
     }
 
-    /// An element of the product as its sums are defined.
-    fn dot(row: &[bf16], column: &[bf16], start: f32) -> bf16 {
-        let mut total = start;
-        for (row, column) in row.chunks(2 * DEPTH).zip(column.chunks(2 * DEPTH)) {
-            let mut sum = 0.0_f32;
-            for (a, b) in row.chunks(2).zip(column.chunks(2)) {
-                for (a, b) in a.iter().zip(b).rev() {
-                    sum = a.to_f32().mul_add(b.to_f32(), sum);
-                }
-            }
-            total += sum;
-        }
-        bf16::from_f32(total)
+    /// The sum of the products of numbers of two slices, from a sum on.
+    fn add_products<'a>(sum: f32, products: impl Iterator<Item = (&'a bf16, &'a bf16)>) -> f32 {
+        products.fold(sum, |sum, (a, b)| a.to_f32().mul_add(b.to_f32(), sum))
     }
 
-    #[test]
-    fn every_element_is_added_in_one_order() -> Result<()> {
-        if Bf16Dot::detect().is_none() {
+    /// The sum of a block as the instruction for pairs defines it.
+    fn sum_of_pairs(row: &[bf16], column: &[bf16]) -> f32 {
+        let pairs = row.chunks(2).zip(column.chunks(2));
+        pairs.fold(0.0, |sum, (a, b)| add_products(sum, a.iter().zip(b).rev()))
+    }
+
+    /// The sum of a block as the matrix unit defines it.
+    fn sum_of_steps(row: &[bf16], column: &[bf16]) -> f32 {
+        let steps = row.chunks(32).zip(column.chunks(32));
+        steps.fold(0.0, |sum, (a, b)| {
+            let [first, second] = [0, 1].map(|start| {
+                let products = a.iter().zip(b).skip(start).step_by(2);
+                add_products(0.0, products)
+            });
+            sum + (first + second)
+        })
+    }
+
+    fn check<K: PairKernel>(
+        kernel: Option<K>,
+        sum: impl Fn(&[bf16], &[bf16]) -> f32,
+    ) -> Result<()> {
+        let Some(kernel) = kernel else {
             println!("this processor does not multiply pairs of bf16");
             return Ok(());
-        }
+        };
         for threads in [1, 3] {
             set_num_threads(threads);
             for (m, k, n) in [
@@ -178,45 +193,46 @@ mod tests {
                 (3, 65, 100),
                 (12, 1024, 31),
                 (13, 1025, 33),
+                (33, 2, 70),
                 (40, 128, 300),
                 (700, 80, 64),
+                (64, 1120, 320),
             ] {
                 let (a, b, c) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
-                let expected = |start: &dyn Fn(usize) -> f32| -> Vec<bf16> {
-                    let element = |i: usize| {
-                        let (row, column) = (i / n, i % n);
-                        dot(&a[row * k..][..k], &b[column * k..][..k], start(column))
-                    };
-                    (0..m * n).map(element).collect()
-                };
+                let mut expected = Vec::new();
+                for (i, j) in (0..m * n).map(|i| (i / n, i % n)) {
+                    let (row, column) = (&a[i * k..][..k], &b[j * k..][..k]);
+                    let blocks = row.chunks(2 * DEPTH).zip(column.chunks(2 * DEPTH));
+                    expected.push(blocks.fold(c[j].to_f32(), |total, (a, b)| total + sum(a, b)));
+                }
                 let left = Tensor::from_vec(a.clone(), [m, k])?;
                 let columns = Tensor::from_vec(b.clone(), [n, k])?;
-                let row = Tensor::from_vec(c.clone(), [n])?;
-                let case = format!("{m} {k} {n} by {threads} threads");
-                let product = left.matmul(&columns.t()?)?;
-                assert_eq!(product.to_vec::<bf16>()?, expected(&|_| 0.0), "{case}");
-                // The same numbers in other positions.
-                let left = left.t()?.contiguous()?.t()?;
-                let right = columns.t()?.contiguous()?;
-                let product = left.matmul(&right)?;
-                assert_eq!(
-                    product.to_vec::<bf16>()?,
-                    expected(&|_| 0.0),
-                    "{case}, turned"
-                );
-                let sum = row.addmm(&left, &right, 1.0, 1.0)?;
-                let with_row = expected(&|column| c[column].to_f32());
-                assert_eq!(sum.to_vec::<bf16>()?, with_row, "{case}, with a row");
-                // Columns that do not begin at a multiple of 32 bits.
+                // The same numbers in other positions, and such as do not begin at a multiple of 32 bits.
+                let turned = left.t()?.contiguous()?.t()?;
                 let wide = Tensor::cat(&[&Tensor::zeros([n, 1], DType::BF16)?, &columns], 1)?;
-                let product = left.matmul(&wide.narrow(1, 1..k + 1)?.t()?)?;
-                assert_eq!(
-                    product.to_vec::<bf16>()?,
-                    expected(&|_| 0.0),
-                    "{case}, shifted"
-                );
+                let shifted = wide.narrow(1, 1..k + 1)?;
+                for (name, left, right) in [
+                    ("in rows", &left, columns.t()?),
+                    ("turned", &turned, columns.t()?.contiguous()?),
+                    ("shifted", &left, shifted.t()?),
+                ] {
+                    let row: Vec<f32> = c.iter().map(|v| v.to_f32()).collect();
+                    let mut out = row.repeat(m);
+                    add_product(kernel, &left.operand(), &right.operand(), &mut out)?;
+                    assert_eq!(out, expected, "{m} {k} {n} {name}, {threads} threads");
+                }
             }
         }
         Ok(())
+    }
+
+    #[test]
+    fn every_element_is_added_in_one_order() -> Result<()> {
+        check(Bf16Dot::detect(), sum_of_pairs)
+    }
+
+    #[test]
+    fn every_element_of_the_matrix_unit_is_added_in_one_order() -> Result<()> {
+        check(MatrixUnit::detect(), sum_of_steps)
     }
 }

@@ -9,7 +9,8 @@ use super::map::wide;
 use super::matmul::{addmm, matmul};
 use super::matrix_vector::add_f16_rows_by_vector;
 use super::memory::filled;
-use super::simd::Bf16Dot;
+use super::pair_kernel::PairKernel;
+use super::simd::{Bf16Dot, MatrixUnit};
 use super::threads::{Items, parallel_for};
 use super::view::{into_vec, to_row_major};
 use super::{CpuStorage, Element, Operand, Storage, check_allocatable, elements};
@@ -40,9 +41,13 @@ pub(super) fn product(row: Option<Operand>, a: Operand, b: Operand) -> Result<St
         && a.layout.rank() == 2
         && b.layout.rank() == 2
         && b.layout.shape().numel() >= MIN_PAIRED
-        && let Some(dot) = Bf16Dot::detect()
     {
-        return by_pairs(dot, row, &a, &b);
+        if let Some(unit) = MatrixUnit::detect() {
+            return by_pairs(unit, row, &a, &b);
+        }
+        if let Some(dot) = Bf16Dot::detect() {
+            return by_pairs(dot, row, &a, &b);
+        }
     }
     let few = a.layout.rank() == 2 && (1..=ROWS).contains(&a.layout.shape()[0]);
     if is_half && few && b.layout.shape().numel() >= 2 * BLOCK {
@@ -92,8 +97,13 @@ fn by_rows<H: Element>(
     rounded(CpuStorage::wrap(out), dtype)
 }
 
-/// The product by the instruction for pairs of `bf16`.
-fn by_pairs(dot: Bf16Dot, row: Option<Operand>, a: &Operand, b: &Operand) -> Result<Storage> {
+/// The product by an instruction for pairs of `bf16`.
+fn by_pairs(
+    kernel: impl PairKernel,
+    row: Option<Operand>,
+    a: &Operand,
+    b: &Operand,
+) -> Result<Storage> {
     let (rows, columns) = (a.layout.shape()[0], b.layout.shape()[1]);
     let mut out = filled(rows * columns, 0.0)?;
     if let Some(row) = row {
@@ -103,7 +113,7 @@ fn by_pairs(dot: Bf16Dot, row: Option<Operand>, a: &Operand, b: &Operand) -> Res
             out.copy_from_slice(&row);
         }
     }
-    add_product(dot, a, b, &mut out)?;
+    add_product(kernel, a, b, &mut out)?;
     rounded(CpuStorage::wrap(out), DType::BF16)
 }
 

@@ -68,6 +68,7 @@ mod normalize;
 mod number;
 mod packed_matmul;
 mod packed_rows;
+mod pair_kernel;
 mod panels;
 mod parallel_steps;
 mod pieces;

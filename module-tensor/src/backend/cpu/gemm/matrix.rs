@@ -90,9 +90,9 @@ impl<'a, T: Copy> Matrix<'a, T> {
 #[derive(Clone, Copy)]
 pub(in super::super) struct Lines<'a, T> {
     data: &'a [T],
-    pub(super) step: usize,
-    pub(super) count: usize,
-    pub(super) len: usize,
+    pub(in super::super) step: usize,
+    pub(in super::super) count: usize,
+    pub(in super::super) len: usize,
 }
 
 impl<'a, T> Lines<'a, T> {
@@ -104,6 +104,11 @@ impl<'a, T> Lines<'a, T> {
             count: data.len() / len.max(1),
             len,
         }
+    }
+
+    /// The elements from the first line on.
+    pub(in super::super) fn data(&self) -> &'a [T] {
+        self.data
     }
 
     #[inline]

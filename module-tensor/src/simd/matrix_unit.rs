@@ -40,32 +40,33 @@ impl MatrixUnit {
         None
     }
 
-    /// `sums[b][i][j] = Σ rows[i][p] · panels[b][p][j]` for each panel `b`, whose length is a multiple of [`STEPS`].
+    /// `sums[i][j] += Σ rows[i][p] · panel[p][j]`, where the columns of one panel follow those of the panel before it.
     ///
-    /// For each `STEPS` pairs, the products of the first numbers of pairs, in the order of `p`, and those of the second
-    /// numbers are added by fused multiply-adds, and the sum of both is added to the sum so far. Subnormal numbers count as zero.
+    /// For each [`STEPS`] pairs, the products of the first numbers of pairs, in the order of `p`, and those of the second
+    /// numbers are added by fused multiply-adds, and the sum of both is added to the sum so far. Subnormal numbers count as
+    /// zero.
     ///
     /// # Panics
     ///
-    /// If there are fewer rows or panels than sums, or parts of them.
-    pub(crate) fn multiply(
+    /// If rows or panels end within `STEPS` pairs, or if there are more columns than sums.
+    pub(crate) fn add_products<const WIDTH: usize>(
         self,
         rows: PairRows<'_>,
         panels: &[[Pair; COLUMNS]],
-        sums: &mut [[[f32; COLUMNS]; ROWS]],
+        depth: usize,
+        sums: &mut [[f32; WIDTH]; ROWS],
     ) {
-        let depth = panels.len() / sums.len().max(1);
         assert!(
-            depth > 0
-                && depth.is_multiple_of(STEPS)
-                && depth * sums.len() == panels.len()
-                && rows.data.len() >= (ROWS - 1) * rows.step + depth,
-            "rows or panels end within a block of a product"
+            depth.is_multiple_of(STEPS)
+                && rows.data.len() >= (ROWS - 1) * rows.step + depth
+                && panels.len().is_multiple_of(depth.max(1))
+                && panels.len() * COLUMNS <= depth * WIDTH,
+            "rows, panels and sums of a product have other sizes"
         );
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        // SAFETY: the value of this type says that the processor has the unit, and the sizes were checked.
-        unsafe {
-            amx::multiply(rows, panels, depth, sums);
+        if depth > 0 {
+            // SAFETY: the value of this type says that the processor has the unit, and the sizes were checked.
+            unsafe { amx::add_products(rows, panels, depth, sums) }
         }
     }
 }
@@ -138,70 +139,73 @@ mod amx {
     /// # Safety
     ///
     /// The processor has the unit, the system lets the program use it, and the sizes are those that
-    /// [`multiply`](super::MatrixUnit::multiply) asks for.
-    pub(super) unsafe fn multiply(
+    /// [`add_products`](super::MatrixUnit::add_products) asks for.
+    pub(super) unsafe fn add_products<const WIDTH: usize>(
         rows: PairRows<'_>,
         panels: &[[Pair; COLUMNS]],
         depth: usize,
-        sums: &mut [[[f32; COLUMNS]; ROWS]],
+        sums: &mut [[f32; WIDTH]; ROWS],
     ) {
-        // SAFETY: the sizes are valid, and the registers are not used for anything else.
+        // SAFETY: the sizes of registers are valid, and the registers are not used for anything else.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const SIZES, options(nostack, readonly)) };
-        for (panel, sums) in panels.chunks_exact(depth).zip(sums) {
-            // SAFETY: each step reads 16 pairs of all rows, and 16 lines of the panel; there are as many as it says. Sums
-            // are written whole.
-            unsafe { block(rows, panel, sums) };
+        let sums = sums.as_mut_ptr().cast::<f32>();
+        for (i, panel) in panels.chunks_exact(depth).enumerate() {
+            // SAFETY: there are at least as many sums in a row as columns in all panels.
+            unsafe { add_panel(rows, panel, sums.add(i * COLUMNS), WIDTH) };
         }
         // SAFETY: it leaves the registers as they were before the first instruction.
         unsafe { asm!("tilerelease", options(nostack, nomem)) };
     }
 
+    /// Adds the products of one panel to sums whose rows begin `width` numbers after each other.
+    ///
     /// # Safety
     ///
-    /// As above; the registers have their sizes.
-    unsafe fn block(
+    /// As above; the registers have their sizes, and there are sums for all rows and columns.
+    unsafe fn add_panel(
         rows: PairRows<'_>,
         panel: &[[Pair; COLUMNS]],
-        sums: &mut [[f32; COLUMNS]; ROWS],
+        sums: *mut f32,
+        width: usize,
     ) {
-        const BYTES: usize = COLUMNS * size_of::<Pair>();
-        let row_bytes = rows.step * size_of::<Pair>();
+        const LINE: usize = COLUMNS * size_of::<Pair>();
+        let row = rows.step * size_of::<Pair>();
         let first = rows.data.as_ptr().cast::<u8>();
-        let sums = sums.as_mut_ptr().cast::<u8>();
-        // SAFETY: see above.
+        // SAFETY: each step reads 16 pairs of all rows, and 16 lines of the panel, of which there are as many as it says.
         unsafe {
             asm!(
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "tilezero tmm2",
-                "tilezero tmm3",
+                "tileloadd tmm0, [{sums} + {width}]",
+                "tileloadd tmm1, [{sums} + {width} + 64]",
+                "tileloadd tmm2, [{lower_sums} + {width}]",
+                "tileloadd tmm3, [{lower_sums} + {width} + 64]",
                 "2:",
-                "tileloadd tmm4, [{upper} + {row_bytes}]",
-                "tileloadd tmm6, [{panel} + {bytes}]",
-                "tileloadd tmm7, [{panel} + {bytes} + 64]",
-                "tileloadd tmm5, [{lower} + {row_bytes}]",
+                "tileloadd tmm4, [{upper} + {row}]",
+                "tileloadd tmm6, [{panel} + {line}]",
+                "tileloadd tmm7, [{panel} + {line} + 64]",
+                "tileloadd tmm5, [{lower} + {row}]",
                 "tdpbf16ps tmm0, tmm4, tmm6",
                 "tdpbf16ps tmm1, tmm4, tmm7",
                 "tdpbf16ps tmm2, tmm5, tmm6",
                 "tdpbf16ps tmm3, tmm5, tmm7",
                 "add {upper}, 64",
                 "add {lower}, 64",
-                "add {panel}, {panel_bytes}",
+                "add {panel}, {lines}",
                 "dec {steps}",
                 "jnz 2b",
-                "tilestored [{sums} + {bytes}], tmm0",
-                "tilestored [{sums} + {bytes} + 64], tmm1",
-                "tilestored [{lower_sums} + {bytes}], tmm2",
-                "tilestored [{lower_sums} + {bytes} + 64], tmm3",
+                "tilestored [{sums} + {width}], tmm0",
+                "tilestored [{sums} + {width} + 64], tmm1",
+                "tilestored [{lower_sums} + {width}], tmm2",
+                "tilestored [{lower_sums} + {width} + 64], tmm3",
                 upper = inout(reg) first => _,
-                lower = inout(reg) first.add(ROWS / 2 * row_bytes) => _,
+                lower = inout(reg) first.add(ROWS / 2 * row) => _,
                 panel = inout(reg) panel.as_ptr() => _,
                 steps = inout(reg) panel.len() / STEPS => _,
                 sums = in(reg) sums,
-                lower_sums = in(reg) sums.add(ROWS / 2 * BYTES),
-                row_bytes = in(reg) row_bytes,
-                bytes = in(reg) BYTES,
-                panel_bytes = const STEPS * BYTES,
+                lower_sums = in(reg) sums.add(ROWS / 2 * width),
+                width = in(reg) width * size_of::<f32>(),
+                row = in(reg) row,
+                line = in(reg) LINE,
+                lines = const STEPS * LINE,
                 out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                 out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
                 options(nostack),

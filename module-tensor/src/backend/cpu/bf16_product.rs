@@ -3,6 +3,9 @@
 //! Two neighbors along the inner dimension are read as one number of 32 bits, so that the factors are laid out like
 //! those of a product of `f32` of half the depth.
 
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
 use std::ops::Range;
 
 use half::bf16;
@@ -10,24 +13,23 @@ use half::slice::HalfFloatSliceExt;
 
 use super::aligned_vec::Workspace;
 use super::gemm::{Factor, Matrix, MatrixMut, SplitProduct, blocks};
-use super::pair_kernel::{COLUMNS, PairKernel};
-use super::simd::{Level, Pair};
+use super::pair_kernel::{COLUMNS, PairKernel, WIDTH};
+use super::simd::{Level, Loop, Pair, run_at_best_level};
 use super::{Operand, elements};
 use crate::Result;
+use crate::zip::zip_mut;
 
-/// The pairs of the inner dimension that are multiplied at a time: a panel fits in the first-level cache.
-const DEPTH: usize = 256;
+/// The rows that are computed at a time: their sums stay in the second-level cache.
+const HEIGHT: usize = 512;
 
-/// The columns that are packed at a time: with [`DEPTH`] pairs they fit in the second-level cache.
-const WIDTH: usize = 256;
-
-/// Adds the product of matrices to `out`, whose rows are contiguous. Every element adds `Σ` over blocks of twice
-/// [`DEPTH`] numbers, wherever it stands.
-pub(super) fn add_product<K: PairKernel>(
+/// The product of matrices, plus a row if there is one, written to `out`, whose rows are contiguous. The order in which
+/// products are added depends neither on what is beside them nor on the number of threads.
+pub(super) fn multiply<K: PairKernel>(
     kernel: K,
+    row: Option<&[f32]>,
     a: &Operand,
     b: &Operand,
-    out: &mut [f32],
+    out: &mut [bf16],
 ) -> Result<()> {
     let (shape, steps) = (a.layout.shape(), a.layout.strides());
     let [mut a_copy, mut b_copy] = [const { Workspace::new() }; 2];
@@ -38,6 +40,7 @@ pub(super) fn add_product<K: PairKernel>(
     let columns = pairs(b, sizes, strides, K::STEPS, &mut b_copy)?.t();
     let product = Product {
         kernel,
+        row,
         rows,
         columns,
     };
@@ -94,12 +97,13 @@ fn pairs<'a>(
 
 struct Product<'a, K> {
     kernel: K,
+    row: Option<&'a [f32]>,
     rows: Matrix<'a, f32>,
     columns: Matrix<'a, f32>,
 }
 
 impl<K: PairKernel> Product<'_, K> {
-    fn parallel_for(&self, out: &mut [f32]) {
+    fn parallel_for(&self, out: &mut [bf16]) {
         let (m, depth, n) = (
             Factor::rows(&self.rows),
             Factor::columns(&self.rows),
@@ -116,27 +120,60 @@ impl<K: PairKernel> Product<'_, K> {
         split.run(out, |rows, columns, out| self.run(rows, columns, out));
     }
 
-    /// Some rows and columns, added to those of `out`, which has no others.
-    fn run(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [&mut [f32]]) {
+    /// Some rows and columns, written to those of `out`, which has no others.
+    fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [bf16]]) {
         let level = Level::highest();
-        let [mut copied_rows, mut copied_columns] = [const { Workspace::new() }; 2];
-        let mut scratch = K::Scratch::default();
-        for inner in blocks(0..Factor::columns(&self.rows), DEPTH) {
-            for some in blocks(columns.clone(), WIDTH) {
-                let to = some.start - columns.start..some.end - columns.start;
-                let part = [inner.clone(), some];
-                let copy = &mut copied_columns;
-                let panels = self.columns.panels(level, part, COLUMNS, copy);
-                let panels: &[Pair] = bytemuck::cast_slice(panels);
-                for tile in blocks(rows.clone(), K::ROWS) {
-                    let out = &mut out[tile.start - rows.start..][..tile.len()];
-                    let part = [tile, inner.clone()];
-                    let lines = self.rows.lines(level, part, &mut copied_rows);
-                    let panels = panels.as_chunks().0;
-                    self.kernel
-                        .add(lines, panels, &mut scratch, out, to.clone());
+        let [mut copied_rows, mut copied_columns, mut copy, mut sums] =
+            [const { Workspace::new() }; 4];
+        for rows in blocks(all_rows.clone(), HEIGHT) {
+            let sums = sums.of(rows.len().next_multiple_of(K::ROWS) * WIDTH);
+            let (sums, _) = sums.as_chunks_mut::<WIDTH>();
+            for columns in blocks(all_columns.clone(), WIDTH) {
+                let start = self.row.map(|row| &row[columns.clone()]);
+                for sums in &mut *sums {
+                    match start {
+                        Some(start) => sums[..start.len()].copy_from_slice(start),
+                        None => *sums = [0.0; WIDTH],
+                    }
                 }
+                for inner in blocks(0..Factor::columns(&self.rows), K::DEPTH) {
+                    let part = [inner.clone(), columns.clone()];
+                    let to = &mut copied_columns;
+                    let panels: &[Pair] =
+                        bytemuck::cast_slice(self.columns.panels(level, part, COLUMNS, to));
+                    let tiles = blocks(rows.clone(), K::ROWS);
+                    for (tile, sums) in tiles.zip(sums.chunks_exact_mut(K::ROWS)) {
+                        let part = [tile, inner.clone()];
+                        let lines = self.rows.lines(level, part, &mut copied_rows);
+                        let panels = panels.as_chunks().0;
+                        self.kernel.add(lines, panels, &mut copy, sums);
+                    }
+                }
+                run_at_best_level(Round {
+                    sums,
+                    out: &mut out[rows.start - all_rows.start..][..rows.len()],
+                    columns: columns.start - all_columns.start..columns.end - all_columns.start,
+                });
             }
+        }
+    }
+}
+
+/// Rounds sums to some columns of rows.
+struct Round<'a, 'b> {
+    sums: &'a [[f32; WIDTH]],
+    out: &'a mut [&'b mut [bf16]],
+    columns: Range<usize>,
+}
+
+impl Loop for Round<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (out, sums) in self.out.iter_mut().zip(self.sums) {
+            let out = &mut out[self.columns.clone()];
+            zip_mut(out, sums).for_each(|(out, &sum)| *out = bf16::from_f32(sum));
         }
     }
 }
@@ -147,7 +184,7 @@ mod tests {
 
     use super::super::pair_kernel::PairKernel;
     use super::super::simd::{Bf16Dot, MatrixUnit};
-    use super::{DEPTH, add_product};
+    use super::multiply;
     use crate::{DType, Result, Tensor, set_num_threads};
 
     fn numbers(count: usize, seed: usize) -> Vec<bf16> {
@@ -160,16 +197,20 @@ mod tests {
         products.fold(sum, |sum, (a, b)| a.to_f32().mul_add(b.to_f32(), sum))
     }
 
-    /// The sum of a block as the instruction for pairs defines it.
-    fn sum_of_pairs(row: &[bf16], column: &[bf16]) -> f32 {
-        let pairs = row.chunks(2).zip(column.chunks(2));
-        pairs.fold(0.0, |sum, (a, b)| add_products(sum, a.iter().zip(b).rev()))
+    /// The sum of products as the instruction for pairs defines it.
+    fn add_by_pairs(start: f32, row: &[bf16], column: &[bf16]) -> f32 {
+        let depth = 2 * Bf16Dot::DEPTH;
+        let blocks = row.chunks(depth).zip(column.chunks(depth));
+        blocks.fold(start, |total, (row, column)| {
+            let pairs = row.chunks(2).zip(column.chunks(2));
+            total + pairs.fold(0.0, |sum, (a, b)| add_products(sum, a.iter().zip(b).rev()))
+        })
     }
 
-    /// The sum of a block as the matrix unit defines it.
-    fn sum_of_steps(row: &[bf16], column: &[bf16]) -> f32 {
+    /// The sum of products as the matrix unit defines it.
+    fn add_by_steps(start: f32, row: &[bf16], column: &[bf16]) -> f32 {
         let steps = row.chunks(32).zip(column.chunks(32));
-        steps.fold(0.0, |sum, (a, b)| {
+        steps.fold(start, |sum, (a, b)| {
             let [first, second] = [0, 1].map(|start| {
                 let products = a.iter().zip(b).skip(start).step_by(2);
                 add_products(0.0, products)
@@ -180,7 +221,7 @@ mod tests {
 
     fn check<K: PairKernel>(
         kernel: Option<K>,
-        sum: impl Fn(&[bf16], &[bf16]) -> f32,
+        add: impl Fn(f32, &[bf16], &[bf16]) -> f32,
     ) -> Result<()> {
         let Some(kernel) = kernel else {
             println!("this processor does not multiply pairs of bf16");
@@ -202,8 +243,7 @@ mod tests {
                 let mut expected = Vec::new();
                 for (i, j) in (0..m * n).map(|i| (i / n, i % n)) {
                     let (row, column) = (&a[i * k..][..k], &b[j * k..][..k]);
-                    let blocks = row.chunks(2 * DEPTH).zip(column.chunks(2 * DEPTH));
-                    expected.push(blocks.fold(c[j].to_f32(), |total, (a, b)| total + sum(a, b)));
+                    expected.push(bf16::from_f32(add(c[j].to_f32(), row, column)));
                 }
                 let left = Tensor::from_vec(a.clone(), [m, k])?;
                 let columns = Tensor::from_vec(b.clone(), [n, k])?;
@@ -217,8 +257,9 @@ mod tests {
                     ("shifted", &left, shifted.t()?),
                 ] {
                     let row: Vec<f32> = c.iter().map(|v| v.to_f32()).collect();
-                    let mut out = row.repeat(m);
-                    add_product(kernel, &left.operand(), &right.operand(), &mut out)?;
+                    let mut out = vec![bf16::NAN; m * n];
+                    let factors = [left.operand(), right.operand()];
+                    multiply(kernel, Some(&row), &factors[0], &factors[1], &mut out)?;
                     assert_eq!(out, expected, "{m} {k} {n} {name}, {threads} threads");
                 }
             }
@@ -228,11 +269,11 @@ mod tests {
 
     #[test]
     fn every_element_is_added_in_one_order() -> Result<()> {
-        check(Bf16Dot::detect(), sum_of_pairs)
+        check(Bf16Dot::detect(), add_by_pairs)
     }
 
     #[test]
     fn every_element_of_the_matrix_unit_is_added_in_one_order() -> Result<()> {
-        check(MatrixUnit::detect(), sum_of_steps)
+        check(MatrixUnit::detect(), add_by_steps)
     }
 }

@@ -1,7 +1,9 @@
 //! Products of a few rows with a large half-precision matrix: it is converted to `f32` a block at a time,
 //! which stays in the caches, where a whole converted matrix would be written to memory and read again.
 
-use super::bf16_product::add_product;
+use half::bf16;
+
+use super::bf16_product::multiply;
 use super::bf16_rows::add_bf16_rows_by_vector;
 use super::cast::cast;
 use super::compute::{Compute, rounded};
@@ -105,16 +107,11 @@ fn by_pairs(
     b: &Operand,
 ) -> Result<Storage> {
     let (rows, columns) = (a.layout.shape()[0], b.layout.shape()[1]);
-    let mut out = filled(rows * columns, 0.0)?;
-    if let Some(row) = row {
-        let row = single(row)?;
-        let row = to_row_major::<f32>(&row)?;
-        for out in out.chunks_exact_mut(columns.max(1)) {
-            out.copy_from_slice(&row);
-        }
-    }
-    add_product(kernel, a, b, &mut out)?;
-    rounded(CpuStorage::wrap(out), DType::BF16)
+    let mut out = filled(rows * columns, bf16::ZERO)?;
+    let row = row.map(single).transpose()?;
+    let row = row.as_ref().map(to_row_major::<f32>).transpose()?;
+    multiply(kernel, row.as_deref(), a, b, &mut out)?;
+    Ok(CpuStorage::wrap(out))
 }
 
 /// The product, some columns of `b` at a time.

@@ -1,7 +1,5 @@
 //! The blocks of a product of matrices of `bf16`, for each instruction that multiplies pairs of them.
 
-use std::ops::Range;
-
 use super::aligned_vec::Workspace;
 use super::gemm::Lines;
 use super::simd::{
@@ -13,7 +11,13 @@ use crate::zip::zip_mut;
 /// The columns of a panel.
 pub(super) const COLUMNS: usize = 32;
 
+/// Rows so many bytes apart would push each other out of the first-level cache.
+const ALIASED: usize = 2048;
+
 const _: () = assert!(BF16_TILE_COLUMNS == COLUMNS && MATRIX_UNIT_COLUMNS == COLUMNS);
+
+/// The sums of a row that are computed at a time.
+pub(super) const WIDTH: usize = 256;
 
 /// An instruction that multiplies pairs of `bf16`.
 pub(super) trait PairKernel: Copy + Sync {
@@ -21,44 +25,43 @@ pub(super) trait PairKernel: Copy + Sync {
     const ROWS: usize;
     /// The inner dimension has a multiple of so many pairs.
     const STEPS: usize;
+    /// The pairs of the inner dimension that are multiplied at a time: what is read again fits in the first-level cache.
+    const DEPTH: usize;
     /// About how many pairs are multiplied in a nanosecond.
     const PER_NS: usize;
 
-    /// Memory on the way.
-    type Scratch: Default;
-
-    /// Adds the product of up to [`ROWS`](Self::ROWS) rows, of pairs in the bits of an `f32`, and of panels of as many steps
-    /// as rows are long, to some columns of `out`.
+    /// Adds the product of rows, of pairs in the bits of an `f32`, and of panels of as many steps as rows are long, to
+    /// [`ROWS`](Self::ROWS) rows of sums; sums for which there is no row are unspecified. There may be a copy of rows.
     fn add(
         self,
         rows: Lines<'_, f32>,
         panels: &[[Pair; COLUMNS]],
-        scratch: &mut Self::Scratch,
-        out: &mut [&mut [f32]],
-        columns: Range<usize>,
+        copy: &mut Workspace<f32>,
+        sums: &mut [[f32; WIDTH]],
     );
 }
 
 impl PairKernel for Bf16Dot {
     const ROWS: usize = BF16_TILE_ROWS;
     const STEPS: usize = 1;
+    const DEPTH: usize = 256;
     const PER_NS: usize = 64;
-
-    type Scratch = ();
 
     fn add(
         self,
         rows: Lines<'_, f32>,
         panels: &[[Pair; COLUMNS]],
-        (): &mut (),
-        out: &mut [&mut [f32]],
-        columns: Range<usize>,
+        _: &mut Workspace<f32>,
+        sums: &mut [[f32; WIDTH]],
     ) {
-        // What is missing is computed from the last row and not written.
-        let line = |i: usize| bytemuck::cast_slice(rows.line(i.min(out.len() - 1)));
+        let line = |i: usize| bytemuck::cast_slice(rows.line(i.min(rows.count - 1)));
         let lines = std::array::from_fn(line);
         for (i, panel) in panels.chunks_exact(rows.len).enumerate() {
-            add_block(&self.tile(&lines, panel), i, out, &columns);
+            let products = self.tile(&lines, panel);
+            for (sums, products) in sums.iter_mut().zip(&products) {
+                let sums = &mut sums[i * COLUMNS..][..COLUMNS];
+                zip_mut(sums, products).for_each(|(sum, &v)| *sum += v);
+            }
         }
     }
 }
@@ -66,23 +69,20 @@ impl PairKernel for Bf16Dot {
 impl PairKernel for MatrixUnit {
     const ROWS: usize = MATRIX_UNIT_ROWS;
     const STEPS: usize = MATRIX_UNIT_STEPS;
+    const DEPTH: usize = 128;
     const PER_NS: usize = 256;
-
-    /// For rows, and for sums.
-    type Scratch = [Workspace<f32>; 2];
 
     fn add(
         self,
         rows: Lines<'_, f32>,
         panels: &[[Pair; COLUMNS]],
-        [copy, sums]: &mut Self::Scratch,
-        out: &mut [&mut [f32]],
-        columns: Range<usize>,
+        copy: &mut Workspace<f32>,
+        sums: &mut [[f32; WIDTH]],
     ) {
-        let rows = match rows.count == Self::ROWS {
-            true => rows,
-            false => {
-                // Sums of the missing rows are not written.
+        let is_aliased = (rows.step * size_of::<f32>()).is_multiple_of(ALIASED);
+        let rows = match rows.count < Self::ROWS || is_aliased {
+            false => rows,
+            true => {
                 let copy = copy.of(Self::ROWS * rows.len);
                 for (i, copy) in copy.chunks_exact_mut(rows.len).enumerate() {
                     copy.copy_from_slice(rows.line(i.min(rows.count - 1)));
@@ -90,33 +90,12 @@ impl PairKernel for MatrixUnit {
                 Lines::new(copy, rows.len)
             }
         };
-        let rows_of_pairs = PairRows {
+        let pairs = PairRows {
             data: bytemuck::cast_slice(rows.data()),
             step: rows.step,
         };
-        let blocks = panels.len() / rows.len;
-        let sums = sums.of(blocks * Self::ROWS * COLUMNS);
-        let (sums, _) = sums.as_chunks_mut::<COLUMNS>();
-        let (sums, _) = sums.as_chunks_mut::<MATRIX_UNIT_ROWS>();
-        self.multiply(rows_of_pairs, panels, sums);
-        for (i, sums) in sums.iter().enumerate() {
-            add_block(sums, i, out, &columns);
-        }
-    }
-}
-
-/// Adds the sums of a panel of columns to as many rows as there are, and to those of the columns that exist.
-fn add_block<const ROWS: usize>(
-    sums: &[[f32; COLUMNS]; ROWS],
-    panel: usize,
-    out: &mut [&mut [f32]],
-    columns: &Range<usize>,
-) {
-    let first = columns.start + panel * COLUMNS;
-    for (out, sums) in out.iter_mut().zip(sums) {
-        let end = columns.end.min(first + COLUMNS);
-        for (out, sum) in zip_mut(&mut out[first..end], sums) {
-            *out += sum;
+        if let Some(sums) = sums.first_chunk_mut() {
+            self.add_products(pairs, panels, rows.len, sums);
         }
     }
 }

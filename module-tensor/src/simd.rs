@@ -13,7 +13,7 @@
 use std::sync::OnceLock;
 
 /// Calls a macro for each type of number in registers of AVX-512: the type, its numbers in a register, the names of two
-/// functions, the register, and the intrinsics that make one of zeros and one of equal numbers, and multiply and add.
+/// functions, the register, and the intrinsics that make one of zeros and one of equal numbers, multiply and add, and add.
 macro_rules! avx512_numbers {
     ($make:ident) => {
         $make!(
@@ -24,7 +24,8 @@ macro_rules! avx512_numbers {
             __m512,
             _mm512_setzero_ps,
             _mm512_set1_ps,
-            _mm512_fmadd_ps
+            _mm512_fmadd_ps,
+            _mm512_add_ps
         );
         $make!(
             f64,
@@ -34,7 +35,8 @@ macro_rules! avx512_numbers {
             __m512d,
             _mm512_setzero_pd,
             _mm512_set1_pd,
-            _mm512_fmadd_pd
+            _mm512_fmadd_pd,
+            _mm512_add_pd
         );
     };
 }

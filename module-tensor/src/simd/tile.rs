@@ -11,11 +11,12 @@ pub(crate) const PANEL: usize = 16;
 
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
-    /// `sums[i][j] = Σ rows[i][p] · panel[p][j]`, by fused multiply-adds in the order of `p`.
+    /// `sums[i][j] = Σ rows[i][p] · panel[p][j]`, by fused multiply-adds in the order of `p`; added to what they are if `add`.
     fn high_tile<const COLUMNS: usize>(
         level: Level,
         rows: &[&[Self]; ROWS],
         panel: &[[Self; COLUMNS]],
+        add: bool,
         sums: [Option<&mut [Self; COLUMNS]>; ROWS],
     );
 
@@ -30,7 +31,7 @@ pub(crate) trait HighTile: Sized {
 
 /// Numbers of one type, and how many are in a register.
 macro_rules! high_tile {
-    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $register:ident, $zero:ident, $all:ident, $fused:ident) => {
+    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $register:ident, $zero:ident, $all:ident, $fused:ident, $plus:ident) => {
         impl HighTile for $type {
             #[inline(always)]
             #[allow(clippy::inline_always)]
@@ -38,6 +39,7 @@ macro_rules! high_tile {
                 level: Level,
                 rows: &[&[Self]; ROWS],
                 panel: &[[Self; COLUMNS]],
+                add: bool,
                 sums: [Option<&mut [Self; COLUMNS]>; ROWS],
             ) {
                 // Elsewhere no level has such tiles.
@@ -48,13 +50,15 @@ macro_rules! high_tile {
                     let panel = panel.as_flattened().as_chunks().0;
                     let sums = sums.map(|sums| sums?.as_mut_slice().try_into().ok());
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    unsafe { $avx512(rows, panel, sums) };
+                    unsafe { $avx512(rows, panel, add, sums) };
                     return;
                 }
                 for (i, sums) in sums.into_iter().enumerate() {
                     for (j, sum) in sums.into_iter().flatten().enumerate() {
                         let products = zip(rows[i], panel);
-                        *sum = products.fold(0.0, |sum: $type, (a, line)| a.mul_add(line[j], sum));
+                        let product =
+                            products.fold(0.0, |sum: $type, (a, line)| a.mul_add(line[j], sum));
+                        *sum = if add { *sum + product } else { product };
                     }
                 }
             }
@@ -126,9 +130,10 @@ macro_rules! high_tile {
         fn $avx512(
             rows: &[&[$type]; ROWS],
             panel: &[[$type; 2 * $lanes]],
+            add: bool,
             out: [Option<&mut [$type; 2 * $lanes]>; ROWS],
         ) {
-            use std::arch::x86_64::{$all, $fused, $register, $zero};
+            use std::arch::x86_64::{$all, $fused, $plus, $register, $zero};
             let mut sums = [[$zero(); 2]; ROWS];
             // One length for all, so that it is checked once.
             let mut rows = *rows;
@@ -143,9 +148,13 @@ macro_rules! high_tile {
                 }
             }
             for (out, sums) in out.into_iter().zip(sums) {
-                if let Some(out) = out {
-                    *out = bytemuck::cast(sums);
+                let Some(out) = out else { continue };
+                let mut total = sums;
+                if add {
+                    let before: [$register; 2] = bytemuck::cast(*out);
+                    total = [0, 1].map(|i| $plus(before[i], sums[i]));
                 }
+                *out = bytemuck::cast(total);
             }
         }
     };

@@ -261,17 +261,18 @@ impl<T: Tile> Block<'_, '_, T> {
             }
         }
         let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
-        let is_plain = !self.add && !self.transposed && self.scale == T::one();
+        let is_plain = !self.transposed && self.scale == T::one();
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
             let first = self.columns.start + i * COLUMNS;
             if is_plain && first + COLUMNS <= self.columns.end {
                 let mut out = self.out[rows.clone()].iter_mut();
                 let mut next = || out.next()?[first..].first_chunk_mut();
-                T::high_tile(self.level, &lines, panel, std::array::from_fn(|_| next()));
+                let out = std::array::from_fn(|_| next());
+                T::high_tile(self.level, &lines, panel, self.add, out);
                 continue;
             }
             let mut sums = [[T::zero(); COLUMNS]; HIGH_TILE_ROWS];
-            T::high_tile(self.level, &lines, panel, sums.each_mut().map(Some));
+            T::high_tile(self.level, &lines, panel, false, sums.each_mut().map(Some));
             self.write(sums, rows.clone(), i * COLUMNS);
         }
         self.scratch = scratch;
@@ -339,6 +340,9 @@ fn write<T: Tile>(out: &mut [T], sums: &[T], add: bool) {
     }
 }
 
+/// The lines of a tile as they are transposed, at most.
+const SQUARES: usize = 16;
+
 /// Writes the first rows of a tile as columns of `out`.
 ///
 /// It is not part of the loop, so that sums are read from memory and not taken out of registers one by one.
@@ -350,13 +354,23 @@ fn write_transposed<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     rows: Range<usize>,
     add: bool,
 ) {
-    let mut columns = [[T::zero(); ROWS]; COLUMNS];
-    let lines = sums.each_ref().map(<[T; COLUMNS]>::as_slice);
-    T::transpose(level, &lines, columns.as_flattened_mut(), ROWS);
+    // Whole squares are transposed in registers, so that lines are repeated until there are as many.
+    let mut lines = [sums[ROWS - 1].as_slice(); SQUARES];
+    for (line, sums) in lines.iter_mut().zip(sums) {
+        *line = sums;
+    }
+    let side = if ROWS > 8 && size_of::<T>() == 4 {
+        16
+    } else {
+        4
+    };
+    let count = ROWS.next_multiple_of(side).min(SQUARES);
+    let mut columns = [[T::zero(); SQUARES]; COLUMNS];
+    T::transpose(level, &lines[..count], columns.as_flattened_mut(), SQUARES);
     for (out, column) in zip_mut(out, &columns) {
         let out = &mut out[rows.clone()];
         match <&mut [T; ROWS]>::try_from(&mut *out) {
-            Ok(out) => write(out, column, add),
+            Ok(out) => write(out, &column[..ROWS], add),
             Err(_) => write(out, &column[..rows.len()], add),
         }
     }

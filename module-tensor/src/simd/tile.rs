@@ -9,6 +9,22 @@ pub(crate) const ROWS: usize = 12;
 /// The number of columns of a panel for few rows.
 pub(crate) const PANEL: usize = 16;
 
+/// The lines of a panel from one that is read to one that is asked for: panels come from the second-level cache.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 16;
+
+/// Asks for the two cache lines from an address on, which need not exist.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(clippy::inline_always, unused_unsafe)]
+fn prefetch(address: *const i8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    for address in [address, address.wrapping_add(64)] {
+        // SAFETY: a hint, which never fails; every processor of the target has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+    }
+}
+
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
     /// `sums[i][j] = Σ rows[i][p] · panel[p][j]`, by fused multiply-adds in the order of `p`; added to what they are if `add`.
@@ -141,6 +157,7 @@ macro_rules! high_tile {
                 *row = &row[..panel.len()];
             }
             for (p, line) in panel.iter().enumerate() {
+                prefetch(line.as_ptr().wrapping_add(AHEAD * 2 * $lanes).cast());
                 let line: [$register; 2] = bytemuck::cast(*line);
                 for (sums, row) in zip_mut(&mut sums, &rows) {
                     let factor = $all(row[p]);

@@ -2,27 +2,22 @@
 
 /// The logarithm, which differs between the widths in its constants and its rational function.
 macro_rules! logarithm {
-    ($float:ident, $int:ident, $bits:ident, $mantissa:expr, $bias:expr, |$r:ident, $z:ident| $cubic:expr) => {
+    ($float:ident, $int:ident, $bits:ident, $mantissa:expr, |$r:ident, $z:ident| $cubic:expr) => {
         /// `ln x`
         #[inline(always)]
         pub(in super::super::super) fn ln(x: $float) -> $float {
             // A subnormal number is scaled to one that has an exponent.
-            let tiny = x < $float::MIN_POSITIVE;
-            let scaled = if tiny {
-                x * ((1 as $int) << $mantissa) as $float
+            let (scaled, less) = if x < $float::MIN_POSITIVE {
+                (x * ((1 as $int) << $mantissa) as $float, $mantissa)
             } else {
-                x
+                (x, 0)
             };
-            let bits = scaled.to_bits() as $int;
             // The fraction is brought into [√½, √2), where the approximation holds.
-            let half = (0.5 as $float).to_bits() as $int;
-            let fraction = $float::from_bits(((bits & ((1 << $mantissa) - 1)) | half) as _);
-            let below = fraction < std::$float::consts::FRAC_1_SQRT_2;
-            let e = (bits >> $mantissa) as $float - $bias;
-            let e = if below { e - 1.0 } else { e };
-            let e = if tiny { e - $mantissa as $float } else { e };
-            let r = if below { fraction + fraction } else { fraction } - 1.0;
-            at_bounds(x, of_parts(e, r))
+            let bits = scaled.to_bits() as $int;
+            let root = std::$float::consts::FRAC_1_SQRT_2.to_bits() as $int;
+            let e = bits.wrapping_sub(root) >> $mantissa;
+            let fraction = $float::from_bits(bits.wrapping_sub(e << $mantissa) as $bits);
+            at_bounds(x, of_parts((e - less) as $float, fraction - 1.0))
         }
 
         /// `ln(2ᵉ (1 + r))` for `1 + r` in [√½, √2)
@@ -62,7 +57,7 @@ macro_rules! logarithm {
 }
 
 pub(super) mod single {
-    logarithm!(f32, i32, u32, 23, 126.0, |r, z| {
+    logarithm!(f32, i32, u32, 23, |r, z| {
         r * z
             * polynomial!(
                 r,
@@ -80,7 +75,7 @@ pub(super) mod single {
 }
 
 pub(super) mod double {
-    logarithm!(f64, i64, u64, 52, 1022.0, |r, z| {
+    logarithm!(f64, i64, u64, 52, |r, z| {
         let p = polynomial!(
             r,
             1.018_756_638_045_809_317_96E-4,

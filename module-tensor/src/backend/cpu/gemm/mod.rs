@@ -126,7 +126,7 @@ fn is_better_transposed<T: Tile>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_,
             false => 12,
         } * k
             * n;
-        let writes = m * n * k.div_ceil(DEPTH) * if transposed { 30 } else { 4 };
+        let writes = m * n * k.div_ceil(DEPTH) * if transposed { 56 } else { 4 };
         products + rows + panels + writes
     };
     time(&b.t(), &a.t(), true) < time(a, b, false)

@@ -240,11 +240,16 @@ mod tests {
                 (64, 1120, 320),
             ] {
                 let (a, b, c) = (numbers(m * k, 1), numbers(n * k, 2), numbers(n, 3));
-                let mut expected = Vec::new();
-                for (i, j) in (0..m * n).map(|i| (i / n, i % n)) {
-                    let (row, column) = (&a[i * k..][..k], &b[j * k..][..k]);
-                    expected.push(bf16::from_f32(add(c[j].to_f32(), row, column)));
-                }
+                let row: Vec<f32> = c.iter().map(|v| v.to_f32()).collect();
+                let starts = [Some(row.as_slice()), None];
+                let expected = starts.map(|start| {
+                    let element = |at: usize| {
+                        let (i, j) = (at / n, at % n);
+                        let start = start.map_or(0.0, |row| row[j]);
+                        bf16::from_f32(add(start, &a[i * k..][..k], &b[j * k..][..k]))
+                    };
+                    (0..m * n).map(element).collect::<Vec<_>>()
+                });
                 let left = Tensor::from_vec(a.clone(), [m, k])?;
                 let columns = Tensor::from_vec(b.clone(), [n, k])?;
                 // The same numbers in other positions, and such as do not begin at a multiple of 32 bits.
@@ -256,11 +261,12 @@ mod tests {
                     ("turned", &turned, columns.t()?.contiguous()?),
                     ("shifted", &left, shifted.t()?),
                 ] {
-                    let row: Vec<f32> = c.iter().map(|v| v.to_f32()).collect();
-                    let mut out = vec![bf16::NAN; m * n];
                     let factors = [left.operand(), right.operand()];
-                    multiply(kernel, Some(&row), &factors[0], &factors[1], &mut out)?;
-                    assert_eq!(out, expected, "{m} {k} {n} {name}, {threads} threads");
+                    for (start, expected) in starts.iter().zip(&expected) {
+                        let mut out = vec![bf16::NAN; m * n];
+                        multiply(kernel, *start, &factors[0], &factors[1], &mut out)?;
+                        assert_eq!(&out, expected, "{m} {k} {n} {name}, {threads} threads");
+                    }
                 }
             }
         }

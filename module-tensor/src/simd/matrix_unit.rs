@@ -49,6 +49,10 @@ impl MatrixUnit {
     /// # Panics
     ///
     /// If rows or panels end within `STEPS` pairs, or if there are more columns than sums.
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", target_os = "linux")),
+        allow(unused_variables)
+    )]
     pub(crate) fn add_products<const WIDTH: usize>(
         self,
         rows: PairRows<'_>,

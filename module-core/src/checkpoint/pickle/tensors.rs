@@ -35,11 +35,12 @@ impl Lazy {
     }
 
     fn of_complex(self, elements: &Tensor) -> crate::Result<Tensor> {
-        let sign = |negative| if negative { -1.0_f32 } else { 1.0 };
-        let (re, im) = (sign(self.negated), sign(self.negated != self.conjugated));
+        // A product with -1 may keep the sign of NaN.
+        let signed = |x: f32, negative| if negative { -x } else { x };
+        let (re, im) = (self.negated, self.negated != self.conjugated);
         let mut numbers = elements.to_vec::<Complex<f32>>()?;
         for number in &mut numbers {
-            *number = Complex::new(re * number.re, im * number.im);
+            *number = Complex::new(signed(number.re, re), signed(number.im, im));
         }
         Tensor::from_vec(numbers, elements.shape())
     }

@@ -38,7 +38,7 @@ impl Tensor {
         let dims = self.shape().dims("flip", dims)?;
         if self.numel() == 0 {
             // There may still be any number of rows.
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let order = |dim| match dims.contains(&dim) {
             true => GatherDim::Flip,
@@ -90,7 +90,7 @@ impl Tensor {
             return Err(Error::argument(NAME, "shifts", shifts, problem));
         }
         if self.numel() == 0 {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let mut totals = SmallVec::from_elem(0, self.rank());
         for (&dim, &shift) in dims.iter().zip(shifts) {
@@ -226,6 +226,9 @@ impl Tensor {
     /// ```
     pub fn diff(&self, n: usize, dim: isize) -> Result<Self> {
         let (_, size) = self.dim_and_size("diff", dim)?;
+        if n == 0 || size == 0 {
+            return Ok(self.alias());
+        }
         let mut out = self.clone();
         for left in (0..size).rev().take(n) {
             let (before, after) = (out.narrow(dim, 0..left)?, out.narrow(dim, 1..left + 1)?);

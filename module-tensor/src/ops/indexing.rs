@@ -66,6 +66,17 @@ impl IndexItem {
             step,
         }
     }
+
+    /// Whether it leaves all dimensions that it covers as they are.
+    fn is_everything(&self) -> bool {
+        match self {
+            Self::Slice { start, end, step } => {
+                matches!((start, end, step), (Bound::Unbounded, Bound::Unbounded, 1))
+            }
+            Self::Ellipsis => true,
+            Self::At(_) | Self::NewAxis | Self::Tensor(_) => false,
+        }
+    }
 }
 
 /// Python's spelling.
@@ -249,6 +260,9 @@ impl Tensor {
     /// [`i`](Self::i) for a list of items, compiled once.
     pub(super) fn index_by(&self, items: &[IndexItem]) -> Result<Self> {
         let others = self.check_items(items)?;
+        if items.iter().all(IndexItem::is_everything) {
+            return Ok(self.alias());
+        }
         // The number of dimensions fits `isize`, like everything in memory.
         let (mut out, mut lists) = (self.clone(), Vec::new());
         for item in items {
@@ -257,7 +271,7 @@ impl Tensor {
             match item {
                 IndexItem::At(index) => out = out.select(current, *index)?,
                 IndexItem::Slice { start, end, step } => {
-                    if !matches!((start, end, step), (Bound::Unbounded, Bound::Unbounded, 1)) {
+                    if !item.is_everything() {
                         out = out.slice(current, (*start, *end), *step)?;
                     }
                     lists.push(None);

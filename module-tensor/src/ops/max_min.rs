@@ -121,7 +121,7 @@ impl Tensor {
         }
         let indices = self.arg_extreme(name, op, dim.into(), true)?;
         if self.rank() == 0 {
-            return Ok((self.clone(), indices));
+            return Ok((self.alias(), indices));
         }
         let values = self.gather(dim, &indices)?;
         if keepdim {

@@ -167,6 +167,7 @@ impl Tensor {
             amounts[dim] = [before, after];
         }
         match value {
+            _ if amounts.iter().all(|&amounts| amounts == [0, 0]) => Ok(self.alias()),
             Some(value) => self.pad_constant(&amounts, value),
             None if mode == PadMode::Circular => {
                 let grown = amounts

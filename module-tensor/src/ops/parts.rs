@@ -1,6 +1,7 @@
 //! `split`, `chunk` and `unbind`: views of parts, made by one operation with many outputs.
 
 use std::collections::HashMap;
+use std::iter::repeat_with;
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Error, Result, Shape};
@@ -34,7 +35,7 @@ impl Tensor {
             ));
         }
         if total == 0 {
-            return Ok(vec![self.clone()]);
+            return Ok(vec![self.alias()]);
         }
         let parts = total.div_ceil(split_size);
         // A view may have far more elements than memory.
@@ -107,7 +108,7 @@ impl Tensor {
         if total == 0 {
             // PyTorch keeps the number of chunks if there is nothing to divide.
             crate::backend::check_host_allocatable::<Self>(chunks)?;
-            return Ok(vec![self.clone(); chunks]);
+            return Ok(repeat_with(|| self.alias()).take(chunks).collect());
         }
         self.split(total.div_ceil(chunks), dim)
     }

@@ -28,7 +28,7 @@ impl Tensor {
 
     fn permute_dims(&self, dims: &Dims) -> Result<Self> {
         let Dims::Some(order) = dims else {
-            return Ok(self.clone());
+            return Ok(self.alias());
         };
         let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
         for &dim in order.iter() {
@@ -110,7 +110,7 @@ impl Tensor {
     /// ```
     pub fn t(&self) -> Result<Self> {
         match self.rank() {
-            0 | 1 => Ok(self.clone()),
+            0 | 1 => Ok(self.alias()),
             2 => self.transpose(0, 1),
             _ => Err(self.shape().error("t", "at most two dimensions")),
         }

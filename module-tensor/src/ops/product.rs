@@ -62,7 +62,7 @@ impl Tensor {
                 .prod_over(&Dims::from(&dims), keepdim);
         }
         if dims.is_empty() {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let backend = self.device().backend();
         let storage = backend.reduce(ReduceOp::Prod, self.plain("prod")?, &dims)?;

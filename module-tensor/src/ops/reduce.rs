@@ -57,7 +57,7 @@ impl Tensor {
                 .sum_over(&Dims::from(&dims), keepdim);
         }
         if dims.is_empty() {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let storage = self
             .device()

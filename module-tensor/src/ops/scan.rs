@@ -49,7 +49,7 @@ impl Tensor {
             return self.to_dtype(DType::I64)?.cumprod(dim as isize);
         }
         if self.rank() == 0 {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let storage = self.device().backend().cumprod(self.operand(), dim)?;
         Ok(self.like_shape(storage).record([self], |y| CumProd {
@@ -82,7 +82,7 @@ impl Tensor {
             return self.to_dtype(DType::I64)?.running_sum(dim, reverse);
         }
         if self.rank() == 0 {
-            return Ok(self.clone());
+            return Ok(self.alias());
         }
         let storage = self
             .device()

@@ -287,7 +287,7 @@ impl Tensor {
                 let problem = "must be 1 for a tensor without dimensions";
                 return Err(Error::argument(name, "k", count, problem));
             }
-            return Ok((self.clone(), Self::zeros((), (DType::I64, &self.device()))?));
+            return Ok((self.alias(), Self::zeros((), (DType::I64, &self.device()))?));
         }
         let rows = self.movedim(dim, -1)?;
         let mut sizes = rows.shape().to_vec();

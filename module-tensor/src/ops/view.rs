@@ -9,7 +9,7 @@ use crate::{Error, Result, Shape};
 impl Tensor {
     /// The same elements in row-major order as another shape; one size may be `-1` and is inferred.
     ///
-    /// It copies only if the shape cannot be a view.
+    /// It copies only if the shape cannot be a view. The result has its own gradient and hooks even if the shape is the same.
     ///
     /// # Errors
     ///
@@ -32,10 +32,25 @@ impl Tensor {
     }
 
     fn reshape_sizes(&self, sizes: &[isize]) -> Result<Self> {
-        self.reshape_to(&infer("reshape", self.shape(), sizes)?)
+        self.as_shape(&infer("reshape", self.shape(), sizes)?)
     }
 
-    /// [`reshape`](Self::reshape) to a shape that is known.
+    /// The same elements as the output of an operation: as a result that did not change anything, it still has its own
+    /// gradient and hooks, not those of the input.
+    pub(crate) fn alias(&self) -> Self {
+        let out = self.with_layout(self.layout.clone());
+        out.record([self], |_| Unchanged { name: "alias" })
+    }
+
+    /// [`reshape`](Self::reshape) for callers.
+    fn as_shape(&self, shape: &Shape) -> Result<Self> {
+        match shape == self.shape() {
+            true => Ok(self.alias()),
+            false => self.reshape_to(shape),
+        }
+    }
+
+    /// [`reshape`](Self::reshape) to a shape that is known, within an operation: the tensor itself if it has the shape.
     pub(crate) fn reshape_to(&self, shape: &Shape) -> Result<Self> {
         if shape == self.shape() {
             return Ok(self.clone());
@@ -115,7 +130,9 @@ impl Tensor {
         }
         let backend = self.device().backend();
         let storage = backend.contiguous(self.plain("contiguous")?)?;
-        Ok(self.like_shape(storage).record([self], |_| Contiguous))
+        Ok(self
+            .like_shape(storage)
+            .record([self], |_| Unchanged { name: "contiguous" }))
     }
 
     /// The elements `range` of dimension `dim`, as a view; PyTorch takes a start and a length.
@@ -184,7 +201,7 @@ impl Tensor {
             );
             return Err(Error::argument(NAME, "shape", shape, problem));
         }
-        self.reshape_to(&shape)
+        self.as_shape(&shape)
     }
 
     /// Splits dimension `dim` into these sizes, one of which may be `-1` and is inferred.
@@ -213,7 +230,7 @@ impl Tensor {
         let parts = infer(NAME, &size.into(), sizes)?;
         let mut shape = self.shape().to_vec();
         shape.splice(dim..=dim, parts.iter().copied());
-        self.reshape_to(&shape.into())
+        self.as_shape(&shape.into())
     }
 
     /// Inserts a dimension of size 1 before `dim`.
@@ -339,11 +356,14 @@ impl Function for Reshape {
     }
 }
 
-struct Contiguous;
+/// The elements of the input.
+struct Unchanged {
+    name: &'static str,
+}
 
-impl Function for Contiguous {
+impl Function for Unchanged {
     fn name(&self) -> &'static str {
-        "contiguous"
+        self.name
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {

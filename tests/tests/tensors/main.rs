@@ -14,4 +14,5 @@ mod printing;
 mod quantized;
 mod random_calls;
 mod random_ops;
+mod unchanged;
 mod wrong_arguments;

@@ -171,7 +171,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("trigonometric::Sin", &["sin"]),
     ("unfold::Unfold", &["im2col", "col2im"]),
     ("permute::Permute", &["permute"]),
-    ("view::Contiguous", &["contiguous"]),
+    ("view::Unchanged", &["alias", "contiguous"]),
     ("view::Expand", &["expand"]),
     ("view::Reshape", &["reshape"]),
 ];

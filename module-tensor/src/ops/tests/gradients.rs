@@ -74,6 +74,7 @@ pub(super) fn check_all() {
     check_unary("with a number", |x| x.mul(2)?.add(1.5)?.sub(0.5)?.div(-3.0));
     check_unary("softmax", |x| x.softmax(-1));
     check_unary("log_softmax", |x| x.log_softmax(0));
+    check_unary("alias", |x| x.reshape(x.shape()));
     check_unary("contiguous", Tensor::contiguous);
     check_unary("flatten", |x| x.flatten(0, -1));
     check_unary("unsqueeze", |x| x.unsqueeze(-1)?.unsqueeze(0));

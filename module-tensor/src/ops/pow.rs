@@ -128,7 +128,9 @@ impl Function for PowOf {
         "pow"
     }
 
-    /// `e x^(e - 1)` and `x^e ln x`, with 0 for the constant `x^0` and for the powers of 0.
+    /// `e x^(e - 1)` and `x^e ln x`, with 0 for the constant `x^0` and for the powers of 0, whatever the gradient is.
+    ///
+    /// Derivatives are replaced before they are multiplied too, so that second derivatives do not multiply 0 by an infinity.
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { x, exponent, y } = self;
         two(
@@ -137,13 +139,14 @@ impl Function for PowOf {
                 let slope = x.pow(&exponent.sub(1.0)?)?.mul(exponent)?;
                 let constant = exponent.eq(0.0)?;
                 let slope = slope.masked_fill(&constant, 0.0)?;
-                ctx.grad().mul(&slope)?.sum_to(x.shape())
+                let grad = ctx.grad().mul(&slope)?.masked_fill(&constant, 0.0)?;
+                grad.sum_to(x.shape())
             },
             || {
                 let still = x.eq(0.0)?.logical_and(&exponent.ge(0.0)?)?;
-                // Inside, so that second derivatives do not multiply 0 by an infinity.
                 let slope = ctx.output(y).mul(&x.masked_fill(&still, 1.0)?.log()?)?;
-                ctx.grad().mul(&slope)?.sum_to(exponent.shape())
+                let grad = ctx.grad().mul(&slope)?.masked_fill(&still, 0.0)?;
+                grad.sum_to(exponent.shape())
             },
         )
     }

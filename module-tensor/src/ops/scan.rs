@@ -123,6 +123,9 @@ impl Function for CumProd {
 
     /// The gradient of `xₖ` is `Σ gᵢ Π xⱼ` over `i ≥ k` and the `j ≤ i` other than `k`.
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        if self.x.shape()[self.dim] == 1 {
+            return one(ctx.grad().clone());
+        }
         let (x, grad, dim) = (self.x.widened()?, ctx.grad().widened()?, self.dim);
         let out = if x.eq(0.0)?.any(..)?.item::<bool>()? {
             // Without a division: the product before `k` times `sₖ = gₖ + xₖ₊₁ sₖ₊₁`, in as many steps as the size has

@@ -1,6 +1,7 @@
 mod activation;
 mod by_index;
 mod complete;
+mod constants;
 mod convolutions;
 mod data;
 mod depthwise;

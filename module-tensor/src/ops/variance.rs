@@ -2,7 +2,7 @@
 
 use crate::backend::ReduceOp;
 use crate::layout::Dims;
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 use crate::{DType, Result, Shape};
 
 impl Tensor {
@@ -125,6 +125,11 @@ struct Deviations {
     kept: Shape,
     /// What sums of squares are divided by.
     divisor: f64,
+    /// Untracked, and not outside the least and the greatest element, where rounding may lead: elements that are equal do
+    /// not deviate.
+    mean: Tensor,
+    /// The greatest distance of an element from the mean.
+    most: Tensor,
 }
 
 impl Deviations {
@@ -132,23 +137,34 @@ impl Deviations {
         x.check_floating(op)?;
         let dims = x.shape().dims(op, dims)?;
         let count: usize = dims.iter().map(|&dim| x.shape()[dim]).product();
+        let (dtype, kept) = (x.dtype(), x.shape().reduced(&dims, true));
+        let x = x.widened()?;
+        let (mean, most) = mean_and_distance(&x.detach(), &dims)?;
         Ok(Self {
-            x: x.widened()?,
-            dtype: x.dtype(),
-            kept: x.shape().reduced(&dims, true),
+            x,
+            dtype,
+            kept,
             dims: dims.to_vec(),
             divisor: (count as f64 - correction).max(0.0),
+            mean,
+            most,
         })
     }
 
+    /// The distances of the elements from the mean, tracked if the elements are.
     fn deviations(&self, x: &Tensor) -> Result<Tensor> {
-        x.sub(&x.mean_keepdim(&self.dims)?)
+        if !(x.requires_grad() && is_grad_enabled()) {
+            return x.sub(&self.mean);
+        }
+        let mean = x.mean_keepdim(&self.dims)?;
+        let rounding = self.mean.sub(&mean.detach())?;
+        x.sub(&mean.add(&rounding)?)
     }
 
     /// The variance of deviations that are divided by a scale, if there is one, which changes no bit of other deviations; untracked.
     fn scaled_var(&self, keepdim: bool) -> Result<(Tensor, Option<Tensor>)> {
         let mut deviations = self.deviations(&self.x.detach())?;
-        let scale = self.scale(&deviations)?;
+        let scale = self.scale()?;
         if let Some(scale) = &scale {
             deviations = deviations.div(scale)?;
         }
@@ -162,18 +178,13 @@ impl Deviations {
     }
 
     /// The scale of the deviations of each variance, 1 for most.
-    fn scale(&self, deviations: &Tensor) -> Result<Option<Tensor>> {
+    fn scale(&self) -> Result<Option<Tensor>> {
         if self.x.dtype() != DType::F32 || self.x.numel() == 0 {
             return Ok(None);
         }
-        let dims = Dims::from(&self.dims);
-        let extreme = |name, op| deviations.extreme_over(name, op, &dims, true);
-        let greatest = extreme("amax", ReduceOp::Max)?;
-        let least = extreme("amin", ReduceOp::Min)?;
-        let most = greatest.maximum(&least.neg()?)?;
-        let ones = Tensor::ones_like(&most)?;
-        let scale = ones.masked_fill(&most.lt(1.0 / LARGE)?, 1.0 / SCALE)?;
-        scale.masked_fill(&most.gt(LARGE)?, SCALE).map(Some)
+        let ones = Tensor::ones_like(&self.most)?;
+        let scale = ones.masked_fill(&self.most.lt(1.0 / LARGE)?, 1.0 / SCALE)?;
+        scale.masked_fill(&self.most.gt(LARGE)?, SCALE).map(Some)
     }
 
     /// The result in the dtype of the input, with its gradient.
@@ -184,6 +195,20 @@ impl Deviations {
     ) -> Result<Tensor> {
         out.record([&self.x], gradient).to_dtype(self.dtype)
     }
+}
+
+/// The mean, between the least and the greatest element, and the greatest distance of an element from it.
+fn mean_and_distance(x: &Tensor, dims: &[usize]) -> Result<(Tensor, Tensor)> {
+    let mean = x.mean_keepdim(dims)?;
+    if x.numel() == 0 {
+        return Ok((mean.clone(), mean));
+    }
+    let dims = Dims::from(dims);
+    let greatest = x.extreme_over("amax", ReduceOp::Max, &dims, true)?;
+    let least = x.extreme_over("amin", ReduceOp::Min, &dims, true)?;
+    let mean = mean.maximum(&least)?.minimum(&greatest)?;
+    let most = greatest.sub(&mean)?.maximum(&mean.sub(&least)?)?;
+    Ok((mean, most))
 }
 
 impl Function for Deviations {

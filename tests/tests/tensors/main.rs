@@ -14,5 +14,6 @@ mod printing;
 mod quantized;
 mod random_calls;
 mod random_ops;
+mod random_programs;
 mod unchanged;
 mod wrong_arguments;

@@ -214,7 +214,7 @@ fn gradients(
 
 /// One step from a leaf to a tensor of the call: `{"permute": dims}`, `{"slice": [dim, start, end, step]}` or
 /// `{"expand": shape}`.
-fn view(x: Tensor, step: &Value) -> module_core::Result<Tensor> {
+pub(crate) fn view(x: Tensor, step: &Value) -> module_core::Result<Tensor> {
     let (kind, numbers) = step
         .as_object()
         .and_then(|step| step.iter().next())

@@ -1,0 +1,348 @@
+//! One recorded program, run in several ways.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use module_core::activation_checkpoint::checkpoint;
+use module_core::autograd::grad_with;
+use module_core::{BackwardOptions, DType, Error, StateDict, Tensor, no_grad};
+use serde_json::Value;
+
+use crate::peer_databases::case::view;
+use crate::peer_databases::tables::arguments::{Call, Op, Outputs, Stop};
+
+/// The operations of the tables, and those that only programs have.
+pub(super) fn operations() -> BTreeMap<&'static str, Op> {
+    let mut operations = crate::peer_databases::operations();
+    operations.extend(OPS.iter().map(|&op| (op.0, op)));
+    operations
+}
+
+const OPS: &[Op] = &[
+    ("detach", |c| Ok(vec![c.x()?.detach()])),
+    ("where_positive", |c| {
+        c.pair(|x, y| x.gt(0.25)?.where_(x, y))
+    }),
+    ("sorted_values", |c| {
+        let dim: isize = c.need(1, "dim")?;
+        c.map(|x| Ok(x.sort(dim)?.0))
+    }),
+    ("index_select_list", |c| {
+        let (dim, index): (isize, Vec<i64>) = (c.need(1, "dim")?, c.need(2, "index")?);
+        let count = index.len();
+        c.map(|x| x.index_select(dim, &Tensor::from_vec(index, count)?))
+    }),
+    ("gather_reversed", |c| {
+        let dim: isize = c.need(1, "dim")?;
+        c.map(|x| {
+            let mut shape = vec![1; x.rank()];
+            shape[dim as usize] = x.size(dim)?;
+            let index: Vec<i64> = (0..x.size(dim)? as i64).rev().collect();
+            let index = Tensor::from_vec(index, shape)?.expand(x.shape())?;
+            x.gather(dim, &index)
+        })
+    }),
+    ("there_and_back", |c| {
+        c.map(|x| x.to_dtype(DType::F64)?.sin()?.to_dtype(x.dtype()))
+    }),
+];
+
+/// A program with its recorded results.
+pub(super) struct Program<'a> {
+    case: &'a Value,
+    prefix: String,
+    tensors: &'a StateDict,
+    code: Arc<Code>,
+}
+
+/// What to do: the steps, in which values are known by their numbers.
+struct Code {
+    steps: Vec<Step>,
+    dtype: String,
+    /// The values that are asked for after the last step.
+    wanted: Vec<usize>,
+}
+
+struct Step {
+    op: Op,
+    uses: Vec<usize>,
+    call: Value,
+}
+
+/// A run's outputs, and its values between leaves and outputs whose gradients are asked for.
+struct Results {
+    outputs: Vec<Tensor>,
+    between: Vec<Tensor>,
+}
+
+impl Code {
+    /// Runs the steps on the values of the leaves; each value is dropped after its last use.
+    fn run(&self, leaves: Vec<Tensor>) -> Outputs {
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        for (i, step) in self.steps.iter().enumerate() {
+            last.extend(step.uses.iter().map(|&number| (number, i)));
+        }
+        last.extend(self.wanted.iter().map(|&number| (number, usize::MAX)));
+        let mut values: Vec<Option<Tensor>> = leaves.into_iter().map(Some).collect();
+        for (i, step) in self.steps.iter().enumerate() {
+            let used = step.uses.iter().map(|&n| values[n].clone().unwrap());
+            let mut tensors: Vec<Tensor> = used.collect();
+            for (number, _) in last.iter().filter(|(_, last)| **last == i) {
+                values[*number] = None;
+            }
+            let call = Call {
+                tensors: &tensors,
+                positional: step.call["args"].as_array().unwrap(),
+                named: step.call["named"].as_object().unwrap(),
+                dtype: &self.dtype,
+                read: RefCell::default(),
+            };
+            let outputs = step.op.1(&call)?;
+            if let Some(name) = call.unread() {
+                return Err(Stop::NotOurs(format!("argument {name}")));
+            }
+            tensors.clear();
+            values.extend(outputs.into_iter().map(Some));
+        }
+        let wanted = self.wanted.iter().map(|&n| values[n].clone().unwrap());
+        Ok(wanted.collect())
+    }
+}
+
+fn numbers(value: &Value) -> Vec<usize> {
+    serde_json::from_value(value.clone()).expect("numbers")
+}
+
+fn described(stop: Stop) -> String {
+    match stop {
+        Stop::Refused(error) => format!("refused: {error}"),
+        Stop::NotOurs(what) => format!("not ours: {what}"),
+    }
+}
+
+impl<'a> Program<'a> {
+    pub(super) fn new(
+        case: &'a Value,
+        number: usize,
+        tensors: &'a StateDict,
+        operations: &BTreeMap<&'static str, Op>,
+    ) -> Self {
+        let step = |step: &Value| {
+            let op = step["op"].as_str().expect("a name");
+            Step {
+                op: *(operations.get(op)).unwrap_or_else(|| panic!("no line for `{op}`")),
+                uses: numbers(&step["uses"]),
+                call: step.clone(),
+            }
+        };
+        let steps = case["steps"].as_array().expect("steps").iter().map(step);
+        let code = Code {
+            steps: steps.collect(),
+            dtype: case["dtype"].as_str().expect("a dtype").to_owned(),
+            wanted: [numbers(&case["outputs"]), numbers(&case["between"])].concat(),
+        };
+        Self {
+            case,
+            prefix: number.to_string(),
+            tensors,
+            code: Arc::new(code),
+        }
+    }
+
+    /// The program, one step per line.
+    pub(super) fn described(&self) -> String {
+        let leaves = self.case["leaves"].as_array().expect("leaves");
+        let mut lines = vec![format!(
+            "  number {} of {}, outputs {}, between {}, twice {}",
+            self.case["number"],
+            self.code.dtype,
+            self.case["outputs"],
+            self.case["between"],
+            self.case["twice"]
+        )];
+        for (i, leaf) in leaves.iter().enumerate() {
+            let shape = self.get("in", i).expect("a leaf").shape();
+            lines.push(format!("  {i}: {shape} {leaf}"));
+        }
+        for step in &self.code.steps {
+            let call = &step.call;
+            lines.push(format!(
+                "  {} of {:?}: {} {}",
+                step.op.0, step.uses, call["args"], call["named"]
+            ));
+        }
+        lines.join("\n")
+    }
+
+    fn get(&self, what: &str, i: usize) -> Option<&Tensor> {
+        self.tensors.get(&format!("{}/{what}/{i}", self.prefix))
+    }
+
+    /// The leaves, and their views from which the program starts.
+    fn leaves(&self) -> (Vec<Tensor>, Vec<Tensor>) {
+        let leaf = |(i, leaf): (usize, &Value)| {
+            let base = self.get("in", i).expect("a leaf").detach();
+            let base = match leaf["grad"] == true {
+                true => base.with_grad().unwrap(),
+                false => base,
+            };
+            let steps = leaf["views"].as_array().expect("views").iter();
+            let viewed = steps.fold(base.clone(), |x, step| view(x, step).unwrap());
+            (base, viewed)
+        };
+        let leaves = self.case["leaves"].as_array().expect("leaves");
+        leaves.iter().enumerate().map(leaf).unzip()
+    }
+
+    fn run(&self, values: Vec<Tensor>) -> Result<Results, String> {
+        let mut outputs = self.code.run(values).map_err(described)?;
+        let between = outputs.split_off(numbers(&self.case["outputs"]).len());
+        Ok(Results { outputs, between })
+    }
+
+    /// Every result by its name in the file, in that order.
+    fn results(&self, in_checkpoint: bool) -> Result<Vec<(String, Tensor)>, String> {
+        let (leaves, values) = self.leaves();
+        let leaves: Vec<Tensor> = leaves.into_iter().filter(Tensor::requires_grad).collect();
+        let run = match in_checkpoint {
+            false => self.run(values)?,
+            true => self.run_in_checkpoint(values)?,
+        };
+        let mut found = named("out", run.outputs.iter().map(|x| Some(x.clone())));
+        let at: Vec<Tensor> = leaves.iter().cloned().chain(run.between).collect();
+        let twice = self.case["twice"] == true;
+        let first = self.gradients(run.outputs.into_iter().map(Some), "gout", &at, twice)?;
+        found.extend(named("gin", first.iter().cloned()));
+        if twice {
+            let second = self.gradients(first.into_iter(), "start", &leaves, false)?;
+            found.extend(named("twice", second.into_iter()));
+        }
+        Ok(found)
+    }
+
+    /// The same, with the steps computed once more during the backward pass.
+    fn run_in_checkpoint(&self, values: Vec<Tensor>) -> Result<Results, String> {
+        let code = self.code.clone();
+        let run = move |values: Vec<Tensor>| {
+            let stopped = |stop| Error::custom(described(stop));
+            code.run(values).map_err(stopped)
+        };
+        let mut outputs = checkpoint(run, values).map_err(|error| error.to_string())?;
+        let between = outputs.split_off(numbers(&self.case["outputs"]).len());
+        Ok(Results { outputs, between })
+    }
+
+    fn gradients(
+        &self,
+        of: impl Iterator<Item = Option<Tensor>>,
+        starts: &str,
+        at: &[Tensor],
+        create_graph: bool,
+    ) -> Result<Vec<Option<Tensor>>, String> {
+        let start = |(i, x): (usize, Option<Tensor>)| {
+            let x = x.filter(Tensor::requires_grad)?;
+            Some((x, self.get(starts, i)?.clone()))
+        };
+        let pairs: Vec<(Tensor, Tensor)> = of.enumerate().filter_map(start).collect();
+        if pairs.is_empty() {
+            return Ok(vec![None; at.len()]);
+        }
+        let (of, with): (Vec<&Tensor>, Vec<&Tensor>) = pairs.iter().map(|(a, b)| (a, b)).unzip();
+        let at: Vec<&Tensor> = at.iter().collect();
+        let options = BackwardOptions::new().create_graph(create_graph);
+        grad_with(&of, &with, &at, options).map_err(|error| format!("{starts}: {error}"))
+    }
+
+    /// Compares the results with PyTorch's, and with those of other ways to compute the same.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let results = self.results(false)?;
+        self.compare_with_pytorch(&results)?;
+        let again = self.results(false)?;
+        same_bits(&results, &again).map_err(|e| format!("once more: {e}"))?;
+        let (_, values) = self.leaves();
+        let untracked = no_grad(|| self.run(values))?;
+        let untracked = named("out", untracked.outputs.into_iter().map(Some));
+        same_bits(&untracked, &results[..untracked.len()])
+            .map_err(|e| format!("without gradients: {e}"))?;
+        let recomputed = self.results(true)?;
+        same_bits(&results, &recomputed).map_err(|e| format!("in a checkpoint: {e}"))
+    }
+
+    fn compare_with_pytorch(&self, results: &[(String, Tensor)]) -> Result<(), String> {
+        let limits = self.case["limits"].as_object().expect("limits");
+        let found: BTreeMap<&str, &Tensor> =
+            results.iter().map(|(name, x)| (name.as_str(), x)).collect();
+        for (name, limit) in limits {
+            let key = format!("{}/{name}", self.prefix);
+            let expected = self.tensors.get(&key).expect("a result");
+            // A tensor that is not tracked has no gradient here, and zeros in PyTorch.
+            let zeros = expected.zeros_like().unwrap();
+            let actual = found.get(name.as_str()).copied().unwrap_or(&zeros);
+            let limit = limit.as_f64().expect("a number");
+            close(&actual.detach(), expected, limit).map_err(|e| format!("{name}: {e}"))?;
+        }
+        let extra = found.iter().find(|(name, x)| {
+            !limits.contains_key(**name)
+                && x.to_dtype(DType::F64)
+                    .unwrap()
+                    .to_vec::<f64>()
+                    .unwrap()
+                    .iter()
+                    .any(|v| *v != 0.0)
+        });
+        extra.map_or(Ok(()), |(name, _)| {
+            Err(format!("{name}: a gradient where PyTorch has none"))
+        })
+    }
+}
+
+fn named(what: &str, tensors: impl Iterator<Item = Option<Tensor>>) -> Vec<(String, Tensor)> {
+    let named = |(i, x): (usize, Option<Tensor>)| Some((format!("{what}/{i}"), x?));
+    tensors.enumerate().filter_map(named).collect()
+}
+
+fn close(actual: &Tensor, expected: &Tensor, limit: f64) -> Result<(), String> {
+    if (actual.dtype(), actual.shape()) != (expected.dtype(), expected.shape()) {
+        let of = |x: &Tensor| format!("{} {}", x.dtype(), x.shape());
+        return Err(format!("{} instead of {}", of(actual), of(expected)));
+    }
+    let [a, b] =
+        [actual, expected].map(|x| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap());
+    let far = a
+        .iter()
+        .zip(&b)
+        .position(|(a, b)| !((a - b).abs() <= limit));
+    far.map_or(Ok(()), |i| {
+        Err(format!(
+            "element {i} is {:e} instead of {:e}, limit {limit:e}",
+            a[i], b[i]
+        ))
+    })
+}
+
+fn same_bits(a: &[(String, Tensor)], b: &[(String, Tensor)]) -> Result<(), String> {
+    let names = |list: &[(String, Tensor)]| {
+        list.iter()
+            .map(|(name, _)| name.clone())
+            .collect::<Vec<_>>()
+    };
+    if names(a) != names(b) {
+        return Err(format!("{:?} instead of {:?}", names(b), names(a)));
+    }
+    let differs = |((_, a), (_, b)): &(&(String, Tensor), &(String, Tensor))| {
+        let bits = |x: &Tensor| -> Vec<u64> {
+            let x = x.detach().to_dtype(DType::F64).unwrap();
+            x.to_vec::<f64>()
+                .unwrap()
+                .into_iter()
+                .map(f64::to_bits)
+                .collect()
+        };
+        a.shape() != b.shape() || bits(a) != bits(b)
+    };
+    let found = a.iter().zip(b).find(differs);
+    found.map_or(Ok(()), |((name, _), _)| {
+        Err(format!("{name} has other bits"))
+    })
+}

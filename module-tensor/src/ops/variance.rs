@@ -157,7 +157,7 @@ impl Deviations {
             return x.sub(&self.mean);
         }
         let mean = x.mean_keepdim(&self.dims)?;
-        let rounding = self.mean.sub(&mean.detach())?;
+        let rounding = self.mean.sub(mean.detach())?;
         x.sub(&mean.add(&rounding)?)
     }
 

@@ -221,15 +221,7 @@ const TENSOR_FLOOR: f64 = 1e-3;
 ///
 /// A description of the first difference that exceeds the tolerance.
 pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<(), String> {
-    if (actual.dtype(), actual.shape()) != (expected.dtype(), expected.shape()) {
-        return Err(format!(
-            "{} {} instead of {} {}",
-            actual.dtype(),
-            actual.shape(),
-            expected.dtype(),
-            expected.shape()
-        ));
-    }
+    same_form(actual, expected)?;
     if !expected.dtype().is_floating_point() {
         // Not all integers fit in `f64`, so they are compared directly.
         let equal = actual.eq(expected).unwrap().to_vec::<bool>().unwrap();
@@ -238,7 +230,6 @@ pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resu
             Some(i) => Err(format!("element {i} of {actual} instead of {expected}")),
         };
     }
-    let numbers = |x: &Tensor| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap();
     let (got, want) = (numbers(actual), numbers(expected));
     let largest = want
         .iter()
@@ -264,6 +255,55 @@ pub fn compare(actual: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Resu
         }
     }
     Ok(())
+}
+
+fn same_form(actual: &Tensor, expected: &Tensor) -> Result<(), String> {
+    if (actual.dtype(), actual.shape()) == (expected.dtype(), expected.shape()) {
+        return Ok(());
+    }
+    let form = |x: &Tensor| format!("{} {}", x.dtype(), x.shape());
+    Err(format!("{} instead of {}", form(actual), form(expected)))
+}
+
+fn numbers(x: &Tensor) -> Vec<f64> {
+    x.detach()
+        .to_dtype(DType::F64)
+        .unwrap()
+        .to_vec::<f64>()
+        .unwrap()
+}
+
+/// Compares two tensors in shape, dtype and elements, which may differ by `limit`.
+///
+/// # Errors
+///
+/// A description of the first difference that is larger.
+pub fn within(actual: &Tensor, expected: &Tensor, limit: f64) -> Result<(), String> {
+    same_form(actual, expected)?;
+    let (got, want) = (numbers(actual), numbers(expected));
+    let is_far = |(a, b): (&f64, &f64)| (a - b).is_nan() || (a - b).abs() > limit;
+    let far = got.iter().zip(&want).position(is_far);
+    far.map_or(Ok(()), |i| {
+        Err(format!(
+            "element {i} is {:e} instead of {:e}, limit {limit:e}",
+            got[i], want[i]
+        ))
+    })
+}
+
+/// Compares two tensors bit for bit.
+///
+/// # Errors
+///
+/// A description of the first difference.
+pub fn same_bits(a: &Tensor, b: &Tensor) -> Result<(), String> {
+    same_form(a, b)?;
+    let (a, b) = (numbers(a), numbers(b));
+    let differs = |(a, b): (&f64, &f64)| a.to_bits() != b.to_bits();
+    let place = a.iter().zip(&b).position(differs);
+    place.map_or(Ok(()), |i| {
+        Err(format!("element {i} is {:e}, and then {:e}", a[i], b[i]))
+    })
 }
 
 /// Panics with `label` if [`compare`] finds a difference.

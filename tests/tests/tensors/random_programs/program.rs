@@ -7,6 +7,7 @@ use std::sync::Arc;
 use module_core::activation_checkpoint::checkpoint;
 use module_core::autograd::grad_with;
 use module_core::{BackwardOptions, DType, Error, StateDict, Tensor, no_grad};
+use module_tests::golden;
 use serde_json::Value;
 
 use crate::peer_databases::case::view;
@@ -280,7 +281,7 @@ impl<'a> Program<'a> {
             let zeros = expected.zeros_like().unwrap();
             let actual = found.get(name.as_str()).copied().unwrap_or(&zeros);
             let limit = limit.as_f64().expect("a number");
-            close(&actual.detach(), expected, limit).map_err(|e| format!("{name}: {e}"))?;
+            golden::within(actual, expected, limit).map_err(|e| format!("{name}: {e}"))?;
         }
         let extra = found.iter().find(|(name, x)| {
             !limits.contains_key(**name)
@@ -302,47 +303,15 @@ fn named(what: &str, tensors: impl Iterator<Item = Option<Tensor>>) -> Vec<(Stri
     tensors.enumerate().filter_map(named).collect()
 }
 
-fn close(actual: &Tensor, expected: &Tensor, limit: f64) -> Result<(), String> {
-    if (actual.dtype(), actual.shape()) != (expected.dtype(), expected.shape()) {
-        let of = |x: &Tensor| format!("{} {}", x.dtype(), x.shape());
-        return Err(format!("{} instead of {}", of(actual), of(expected)));
-    }
-    let [a, b] =
-        [actual, expected].map(|x| x.to_dtype(DType::F64).unwrap().to_vec::<f64>().unwrap());
-    let far = a
-        .iter()
-        .zip(&b)
-        .position(|(a, b)| !((a - b).abs() <= limit));
-    far.map_or(Ok(()), |i| {
-        Err(format!(
-            "element {i} is {:e} instead of {:e}, limit {limit:e}",
-            a[i], b[i]
-        ))
-    })
-}
-
 fn same_bits(a: &[(String, Tensor)], b: &[(String, Tensor)]) -> Result<(), String> {
     let names = |list: &[(String, Tensor)]| {
-        list.iter()
-            .map(|(name, _)| name.clone())
-            .collect::<Vec<_>>()
+        let names = list.iter().map(|(name, _)| name.clone());
+        names.collect::<Vec<_>>()
     };
     if names(a) != names(b) {
         return Err(format!("{:?} instead of {:?}", names(b), names(a)));
     }
-    let differs = |((_, a), (_, b)): &(&(String, Tensor), &(String, Tensor))| {
-        let bits = |x: &Tensor| -> Vec<u64> {
-            let x = x.detach().to_dtype(DType::F64).unwrap();
-            x.to_vec::<f64>()
-                .unwrap()
-                .into_iter()
-                .map(f64::to_bits)
-                .collect()
-        };
-        a.shape() != b.shape() || bits(a) != bits(b)
-    };
-    let found = a.iter().zip(b).find(differs);
-    found.map_or(Ok(()), |((name, _), _)| {
-        Err(format!("{name} has other bits"))
+    (a.iter().zip(b)).try_for_each(|((name, a), (_, b))| {
+        golden::same_bits(a, b).map_err(|difference| format!("{name}: {difference}"))
     })
 }

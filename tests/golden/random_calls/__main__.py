@@ -1,12 +1,6 @@
 """Draws calls from a seed, and runs them here: `python -m random_calls --help`."""
 
-import argparse
-import pathlib
 import sys
-import tempfile
-import warnings
-
-import torch
 
 import levels
 
@@ -15,13 +9,10 @@ from .recording import FILE, Recording
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="random_calls", description="Compares random calls of operations with PyTorch.")
-    levels.add_arguments(parser)
+    parser = levels.parser("random_calls", "calls of operations")
     parser.add_argument("--cases", type=int, default=300)
-    parser.add_argument("--number", type=int, help="only the call with this number")
     parser.add_argument("--families", nargs="+", choices=FAMILIES, metavar="FAMILY", help=" ".join(FAMILIES))
     parser.add_argument("--small", action="store_true", help="shapes of few elements, as in the recording of the tests")
-    parser.add_argument("--folder", help="where the calls are written (otherwise to a temporary folder)")
     return parser.parse_args()
 
 
@@ -43,11 +34,9 @@ def record(given, folder):
 
 def main():
     given = arguments()
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    folder = pathlib.Path(given.folder or tempfile.mkdtemp(prefix="random_calls")).resolve()
+    folder = levels.prepare("random_calls", given)
     far = record(given, folder)
-    agreed = levels.agree("random_calls", folder, given)
+    agreed = levels.agree("random_calls", "tensors", folder, given)
     return 0 if agreed and not far else 1
 
 

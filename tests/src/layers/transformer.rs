@@ -2,11 +2,11 @@
 
 use module_nn::prelude::*;
 
-use super::{Arguments, Entry, module};
+use super::{Arguments, Entry, layer_with, module};
 
 pub(super) fn entries() -> Vec<Entry> {
     vec![
-        module(
+        layer_with(
             "TransformerEncoderLayer",
             TransformerEncoderLayer::config,
             encoder_layer,

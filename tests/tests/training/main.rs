@@ -17,6 +17,7 @@ mod metrics;
 mod optimizer_runs;
 mod optimizers;
 mod peft;
+mod random_networks;
 mod resumed;
 mod schedules;
 mod special_files;

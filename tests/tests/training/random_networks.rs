@@ -1,0 +1,202 @@
+//! Random networks (`golden/random_networks`) learn what they learn in PyTorch, also if they are saved and resumed: a recording,
+//! or the networks in the folder `RANDOM_NETWORKS`, which `python -m random_networks` writes for any seed.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use module_nn::optim::*;
+use module_nn::prelude::*;
+use module_nn::{set_num_threads, with_default_dtype};
+use module_tests::golden;
+use module_tests::layers::{build, dtype};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+const FILE: &str = "random_networks.safetensors";
+
+/// The recording stays small, and has enough networks.
+const BYTES: u64 = 1_000_000;
+const NETWORKS: usize = 60;
+
+/// The step before which a second network takes over.
+const RESUMED: usize = 3;
+
+struct Network<'a> {
+    case: &'a Value,
+    prefix: usize,
+    tensors: &'a StateDict,
+}
+
+/// A network in training.
+struct Run {
+    model: Box<dyn Layer>,
+    optimizer: Box<dyn Optimizer>,
+}
+
+type Results = Vec<(String, Tensor)>;
+
+fn optimizer<C: DeserializeOwned + UpdateRule + 'static>(
+    options: &Value,
+    model: &dyn Module,
+) -> Result<Box<dyn Optimizer>> {
+    let rule: C = serde_json::from_value(options.clone()).map_err(Error::custom)?;
+    Ok(Box::new(ParamGroups::new(rule).build(model)?))
+}
+
+impl Network<'_> {
+    fn tensor(&self, name: &str) -> Option<&Tensor> {
+        self.tensors.get(&format!("{}/{name}", self.prefix))
+    }
+
+    fn start(&self) -> Result<Run> {
+        let kind = dtype(&self.case["dtype"]);
+        let model = with_default_dtype(kind, || build(&self.case["network"]))?;
+        let build = match self.case["optimizer"].as_str().expect("an optimizer") {
+            "SGD" => optimizer::<SGDConfig>,
+            "Adam" => optimizer::<AdamConfig>,
+            "AdamW" => optimizer::<AdamWConfig>,
+            "NAdam" => optimizer::<NAdamConfig>,
+            "RAdam" => optimizer::<RAdamConfig>,
+            "Adamax" => optimizer::<AdamaxConfig>,
+            "Adagrad" => optimizer::<AdagradConfig>,
+            "RMSprop" => optimizer::<RMSpropConfig>,
+            "ASGD" => optimizer::<ASGDConfig>,
+            unknown => panic!("an unknown optimizer: {unknown}"),
+        };
+        let optimizer = build(&self.case["options"], model.as_module())?;
+        Ok(Run { model, optimizer })
+    }
+
+    /// The results of all steps by their names in the file; `resumed` by a second network, which begins with other weights.
+    fn train(&self, resumed: bool) -> Result<Results> {
+        let mut run = self.start()?;
+        let state = |prefix: &str, run: &Run| -> Result<Results> {
+            let state = run.model.state_dict()?;
+            let named = |(name, x): (&str, &Tensor)| (format!("{prefix}/{name}"), x.clone());
+            Ok(state.iter().map(named).collect())
+        };
+        let mut found = state("init", &run)?;
+        for (i, step) in self.case["steps"]
+            .as_array()
+            .expect("steps")
+            .iter()
+            .enumerate()
+        {
+            if resumed && i == RESUMED {
+                let mut other = fork_rng(1, || self.start())?;
+                let _ = other.model.load_state_dict(&run.model.state_dict()?)?;
+                other.optimizer.load_state(&run.optimizer.state()?)?;
+                run = other;
+            }
+            found.push((format!("out/{i}"), self.step(&mut run, i, step)?.detach()));
+        }
+        found.extend(state("after", &run)?);
+        Ok(found)
+    }
+
+    /// One step; the output.
+    fn step(&self, run: &mut Run, i: usize, step: &Value) -> Result<Tensor> {
+        let Run { model, optimizer } = run;
+        let is_eval = step["eval"] == true;
+        model.set_training(!is_eval);
+        let paused = step["paused"].as_array().expect("names");
+        for (name, parameter) in model.named_parameters() {
+            parameter.set_requires_grad(!paused.iter().any(|paused| *paused == name));
+        }
+        model.zero_grad();
+        let input = |what| self.tensor(&format!("{what}/{i}")).expect("recorded");
+        let output = model.call(input("x").clone())?;
+        if is_eval || !output.requires_grad() {
+            return Ok(output);
+        }
+        MSELoss::new().loss(&output, input("y"))?.backward()?;
+        if let Some(norm) = step["clip"].as_f64() {
+            let _ = clip_grad_norm(model.as_module(), norm)?;
+        }
+        optimizer.step(model.as_module())?;
+        Ok(output)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let seed = self.case["seed"].as_u64().expect("a seed");
+        let train = |resumed| fork_rng(seed, || self.train(resumed)).map_err(|e| e.to_string());
+        let found = train(false)?;
+        let limits = self.case["limits"].as_object().expect("limits");
+        for (name, x) in &found {
+            let expected = self
+                .tensor(name)
+                .ok_or(format!("{name} is not in PyTorch"))?;
+            let limit = limits
+                .get(name)
+                .map_or(0.0, |limit| limit.as_f64().expect("a number"));
+            golden::within(x, expected, limit).map_err(|e| format!("{name}: {e}"))?;
+        }
+        let count = (self.tensors.keys())
+            .filter(|key| {
+                ["init", "out", "after"]
+                    .iter()
+                    .any(|part| key.starts_with(&format!("{}/{part}/", self.prefix)))
+            })
+            .count();
+        if found.len() != count {
+            return Err(format!("{} results instead of {count}", found.len()));
+        }
+        for ((name, a), (_, b)) in found.iter().zip(&train(true)?) {
+            golden::same_bits(a, b).map_err(|e| format!("{name}, resumed: {e}"))?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn random_networks_learn_as_in_pytorch() {
+    if let Ok(threads) = env::var("RANDOM_NETWORKS_THREADS") {
+        set_num_threads(threads.parse().expect("a number of threads"));
+    }
+    let folder = env::var_os("RANDOM_NETWORKS").map(PathBuf::from);
+    let is_recording = folder.is_none();
+    let (cases, tensors) = golden::load(folder.unwrap_or_default().join(FILE));
+    let cases = cases.as_array().expect("a list");
+    let mut problems = Vec::new();
+    for (prefix, case) in cases.iter().enumerate() {
+        let network = Network {
+            case,
+            prefix,
+            tensors: &tensors,
+        };
+        // A panic in one network must not hide the others.
+        let checked = catch_unwind(AssertUnwindSafe(|| network.check()));
+        let problem = checked.unwrap_or(Err("it panicked".to_owned())).err();
+        problems.extend(problem.map(|problem| {
+            let of = |what: &str| &case[what];
+            format!(
+                "number {} of {}: {problem}\n  {}\n  {} {}\n  {}",
+                of("number"),
+                of("dtype"),
+                of("network"),
+                of("optimizer"),
+                of("options"),
+                of("steps")
+            )
+        }));
+    }
+    let count = (problems.len(), cases.len());
+    assert!(
+        problems.is_empty(),
+        "{count:?} differ:\n{}",
+        problems.join("\n")
+    );
+    assert!(
+        cases.len() >= NETWORKS || !is_recording,
+        "{} networks",
+        cases.len()
+    );
+}
+
+#[test]
+fn the_recording_is_small() {
+    let size = golden::path(FILE).metadata().expect("a recording").len();
+    assert!(size <= BYTES, "{size} bytes");
+}

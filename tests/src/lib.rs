@@ -1,6 +1,7 @@
 //! Shared code of the integration tests.
 
 pub mod digits;
+pub mod drawn;
 pub mod files;
 pub mod layers;
 pub mod long_run;

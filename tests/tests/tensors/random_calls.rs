@@ -5,10 +5,8 @@
 mod more;
 
 use std::collections::BTreeMap;
-use std::env;
-use std::path::PathBuf;
 
-use module_core::set_num_threads;
+use module_tests::drawn::Drawn;
 use module_tests::golden;
 
 use crate::peer_databases::case::Case;
@@ -37,37 +35,26 @@ fn described(case: &Case<'_>) -> String {
 
 #[test]
 fn random_calls_agree_with_pytorch() {
-    if let Ok(threads) = env::var("RANDOM_CALLS_THREADS") {
-        set_num_threads(threads.parse().expect("a number of threads"));
-    }
-    let folder = env::var_os("RANDOM_CALLS").map(PathBuf::from);
-    let is_recording = folder.is_none();
-    let (cases, tensors) = golden::load(folder.unwrap_or_default().join(FILE));
+    let drawn = Drawn::open("RANDOM_CALLS", FILE);
     let mut operations = operations();
     operations.extend(more::OPS.iter().map(|&op| (op.0, op)));
-    let (mut problems, mut counts) = (Vec::new(), BTreeMap::<&str, usize>::new());
-    let cases = cases.as_array().expect("a list");
-    for (i, case) in cases.iter().enumerate() {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    drawn.check(CALLS, |i, case| {
         let case = Case {
             case,
             prefix: i.to_string(),
-            tensors: &tensors,
+            tensors: &drawn.tensors,
         };
         let op = operations.get(case.text("op"));
         let op = op.unwrap_or_else(|| panic!("no line for `{}` in the tables", case.text("op")));
         *counts.entry(op.0).or_default() += 1;
-        let found = case.difference(op);
-        problems.extend(found.map(|difference| format!("{}: {difference}", described(&case))));
-    }
+        let difference = case.difference(op);
+        difference.map_or(Ok(()), |text| Err(format!("{}: {text}", described(&case))))
+    });
     assert!(
-        problems.is_empty(),
-        "{} of {} differ:\n{}",
-        problems.len(),
-        cases.len(),
-        problems.join("\n")
+        counts.len() > 100 || drawn.cases.len() < CALLS,
+        "{counts:?}"
     );
-    let enough = cases.len() >= CALLS && counts.len() > 100;
-    assert!(enough || !is_recording, "{} calls: {counts:?}", cases.len());
 }
 
 #[test]

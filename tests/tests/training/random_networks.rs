@@ -2,13 +2,10 @@
 //! or the networks in the folder `RANDOM_NETWORKS`, which `python -m random_networks` writes for any seed.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-use std::env;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-
 use module_nn::optim::*;
 use module_nn::prelude::*;
-use module_nn::{set_num_threads, with_default_dtype};
+use module_nn::with_default_dtype;
+use module_tests::drawn::Drawn;
 use module_tests::golden;
 use module_tests::layers::{build, dtype};
 use serde::de::DeserializeOwned;
@@ -152,24 +149,15 @@ impl Network<'_> {
 
 #[test]
 fn random_networks_learn_as_in_pytorch() {
-    if let Ok(threads) = env::var("RANDOM_NETWORKS_THREADS") {
-        set_num_threads(threads.parse().expect("a number of threads"));
-    }
-    let folder = env::var_os("RANDOM_NETWORKS").map(PathBuf::from);
-    let is_recording = folder.is_none();
-    let (cases, tensors) = golden::load(folder.unwrap_or_default().join(FILE));
-    let cases = cases.as_array().expect("a list");
-    let mut problems = Vec::new();
-    for (prefix, case) in cases.iter().enumerate() {
+    let drawn = Drawn::open("RANDOM_NETWORKS", FILE);
+    drawn.check(NETWORKS, |prefix, case| {
+        let tensors = &drawn.tensors;
         let network = Network {
             case,
             prefix,
-            tensors: &tensors,
+            tensors,
         };
-        // A panic in one network must not hide the others.
-        let checked = catch_unwind(AssertUnwindSafe(|| network.check()));
-        let problem = checked.unwrap_or(Err("it panicked".to_owned())).err();
-        problems.extend(problem.map(|problem| {
+        network.check().map_err(|problem| {
             let of = |what: &str| &case[what];
             format!(
                 "number {} of {}: {problem}\n  {}\n  {} {}\n  {}",
@@ -180,19 +168,8 @@ fn random_networks_learn_as_in_pytorch() {
                 of("options"),
                 of("steps")
             )
-        }));
-    }
-    let count = (problems.len(), cases.len());
-    assert!(
-        problems.is_empty(),
-        "{count:?} differ:\n{}",
-        problems.join("\n")
-    );
-    assert!(
-        cases.len() >= NETWORKS || !is_recording,
-        "{} networks",
-        cases.len()
-    );
+        })
+    });
 }
 
 #[test]

@@ -197,7 +197,7 @@ impl Deviations {
     }
 }
 
-/// The mean, between the least and the greatest element, and the greatest distance of an element from it.
+/// The mean, between the least and the greatest element unless its sum overflows, and the greatest distance of an element from it.
 fn mean_and_distance(x: &Tensor, dims: &[usize]) -> Result<(Tensor, Tensor)> {
     let mean = x.mean_keepdim(dims)?;
     if x.numel() == 0 {
@@ -206,7 +206,8 @@ fn mean_and_distance(x: &Tensor, dims: &[usize]) -> Result<(Tensor, Tensor)> {
     let dims = Dims::from(dims);
     let greatest = x.extreme_over("amax", ReduceOp::Max, &dims, true)?;
     let least = x.extreme_over("amin", ReduceOp::Min, &dims, true)?;
-    let mean = mean.maximum(&least)?.minimum(&greatest)?;
+    let between = mean.maximum(&least)?.minimum(&greatest)?;
+    let mean = mean.isfinite()?.where_(&between, &mean)?;
     let most = greatest.sub(&mean)?.maximum(&mean.sub(&least)?)?;
     Ok((mean, most))
 }

@@ -5,7 +5,7 @@ use crate::BackwardOptions;
 use crate::autograd::grad_with;
 
 /// Rounding leads the mean of these elements away from them, in one dtype or the other.
-const ELEMENTS: [f64; 4] = [0.1, 12345.678, -1.0 / 3.0, 3e38];
+const ELEMENTS: [f64; 4] = [0.1, 12345.678, -1.0 / 3.0, 1e30];
 
 #[test]
 fn equal_elements_do_not_deviate_and_have_no_gradient() {
@@ -25,6 +25,15 @@ fn equal_elements_do_not_deviate_and_have_no_gradient() {
                 "{count} times {element}"
             );
         }
+    }
+}
+
+/// As in PyTorch: a mean that is moved back to the elements would be another.
+#[test]
+fn the_deviation_from_a_sum_that_overflows_is_infinite() {
+    let x = Tensor::from([3e38_f32, 3e38, 1e38]);
+    for y in [x.std(.., 1.0), x.var(.., 1.0)] {
+        assert_eq!(y.unwrap().item::<f32>().unwrap(), f32::INFINITY);
     }
 }
 

@@ -4,6 +4,8 @@
 
 mod program;
 
+use module_core::Device;
+use module_mirror::{Family, mirror};
 use module_tests::drawn::Drawn;
 use module_tests::golden;
 
@@ -19,10 +21,15 @@ const PROGRAMS: usize = 200;
 fn random_programs_agree_with_pytorch_and_with_themselves() {
     let drawn = Drawn::open("RANDOM_PROGRAMS", FILE);
     let operations = program::operations();
+    // A device without fused kernels computes some results and gradients by other formulas.
+    let devices = [Device::cpu(), mirror(&Family::ALL).unwrap()];
     drawn.check(PROGRAMS, |i, case| {
-        let program = Program::new(case, i, &drawn.tensors, &operations);
-        let checked = program.check();
-        checked.map_err(|problem| format!("{problem}\n{}", program.described()))
+        for device in &devices {
+            let program = Program::new(case, i, &drawn.tensors, &operations, device);
+            let checked = program.check().and_then(|()| program.check_other_ways());
+            checked.map_err(|text| format!("{device}: {text}\n{}", program.described()))?;
+        }
+        Ok(())
     });
 }
 

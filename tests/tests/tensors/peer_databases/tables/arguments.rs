@@ -312,7 +312,9 @@ impl<'a> Call<'a> {
         let x = self.x()?;
         let y = match self.operand(1, "other")? {
             Operand::Tensor(y) => y.into_owned(),
-            Operand::Scalar(number) => Tensor::full(x.shape().clone(), number, x.dtype())?,
+            Operand::Scalar(number) => {
+                Tensor::full(x.shape().clone(), number, (x.dtype(), &x.device()))?
+            }
         };
         Ok(vec![f(&y, x)?])
     }

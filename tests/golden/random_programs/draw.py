@@ -88,6 +88,10 @@ def finish(pool):
     made.outputs = sorted({results[-1], *(draw.pick(results) for _ in range(draw.between(0, 2)))})
     made.between = sorted({draw.pick(results) for _ in range(draw.between(0, 2))})
     made.twice = draw.chance(0.4)
+    if draw.chance(0.3):
+        # `torch.autograd.grad` returns some gradients as they are before the hooks.
+        made.between = []
+        made.hooks = [[draw.pick(tracked), draw.pick([2.0, -0.5])] for _ in range(draw.between(1, 3))]
     return True
 
 

@@ -74,6 +74,8 @@ class Program:
     outputs: list = dataclasses.field(default_factory=list)
     between: list = dataclasses.field(default_factory=list)
     twice: bool = False
+    # Hooks: the values whose gradients they multiply, and by what.
+    hooks: list = dataclasses.field(default_factory=list)
 
     def run(self, dtype, nudge=None):
         """The leaves, and every value, in this precision; `nudge` changes the leaves a little."""
@@ -83,7 +85,17 @@ class Program:
             if base.is_floating_point():
                 base = (base if nudge is None else nudge(base)).to(dtype)
             leaves.append(base.detach().clone().requires_grad_(leaf.grad))
-        values = [views.apply(leaf, operand.steps) for leaf, operand in zip(leaves, self.leaves)]
+        values = []
+        self.extend(values, [views.apply(leaf, operand.steps) for leaf, operand in zip(leaves, self.leaves)])
         for step in self.steps:
-            values += step.run(values)
+            self.extend(values, step.run(values))
         return leaves, values
+
+    def extend(self, values, new):
+        """Adds values, with the hooks of each."""
+        for number, value in enumerate(new, len(values)):
+            for hooked, factor in self.hooks:
+                if hooked == number:
+                    # PyTorch calls hooks without a gradient, too.
+                    value.register_hook(lambda gradient, factor=factor: None if gradient is None else gradient * factor)
+        values += new

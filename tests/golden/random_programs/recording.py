@@ -2,7 +2,8 @@
 
 `case` is a list of programs: `dtype`, `leaves` (the steps from each `<i>/in/<j>` to the leaf's value, and whether it requires
 a gradient), `steps` (`op`, `args`, `named` as in `peer_ops.safetensors`, and `uses`: the values that are its tensors), the
-numbers of the `outputs` and of the values `between` whose gradients are recorded too, and `limits`: the largest difference
+numbers of the `outputs` and of the values `between` whose gradients are recorded too, `hooks` (the number of a value, and by
+what its gradient is multiplied), and `limits`: the largest difference
 of each result. The results are `<i>/out/<j>`; `gin`, with `gout` as the gradients of the outputs; `twice`, with `start` as
 the gradients of these gradients.
 """
@@ -42,7 +43,7 @@ class Recording:
             return False
         leaves = [{"views": leaf.steps, "grad": leaf.grad} for leaf in made.leaves]
         case = {"number": number, "dtype": dtype, "leaves": leaves, "steps": [step.described() for step in made.steps]}
-        case |= {"outputs": made.outputs, "between": made.between, "twice": made.twice, "limits": limits}
+        case |= {"outputs": made.outputs, "between": made.between, "twice": made.twice, "hooks": made.hooks, "limits": limits}
         self.tensors |= {f"{len(self.cases)}/{name}": tensor.clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
         self.cases.append(case)
         return True

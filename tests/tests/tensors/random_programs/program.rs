@@ -67,6 +67,8 @@ struct Code {
     dtype: String,
     /// The values that are asked for after the last step.
     wanted: Vec<usize>,
+    /// By what hooks multiply the gradients of values.
+    hooks: Vec<(usize, f64)>,
 }
 
 struct Step {
@@ -89,6 +91,7 @@ impl Code {
             last.extend(step.uses.iter().map(|&number| (number, i)));
         }
         last.extend(self.wanted.iter().map(|&number| (number, usize::MAX)));
+        self.hook(&leaves, 0)?;
         let mut values: Vec<Option<Tensor>> = leaves.into_iter().map(Some).collect();
         for (i, step) in self.steps.iter().enumerate() {
             let used = step.uses.iter().map(|&n| values[n].clone().unwrap());
@@ -107,11 +110,24 @@ impl Code {
             if let Some(name) = call.unread() {
                 return Err(Stop::NotOurs(format!("argument {name}")));
             }
+            self.hook(&outputs, values.len())?;
             tensors.clear();
             values.extend(outputs.into_iter().map(Some));
         }
         let wanted = self.wanted.iter().map(|&n| values[n].clone().unwrap());
         Ok(wanted.collect())
+    }
+
+    /// Registers the hooks of values, of which the first has the number `start`.
+    fn hook(&self, values: &[Tensor], start: usize) -> Result<(), Stop> {
+        for (value, number) in values.iter().zip(start..) {
+            let hooks = self.hooks.iter().filter(|(hooked, _)| *hooked == number);
+            for &(_, factor) in hooks.filter(|_| value.requires_grad()) {
+                // It stays as long as the value.
+                std::mem::forget(value.register_hook(move |grad| grad.mul(factor).map(Some))?);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -147,6 +163,7 @@ impl<'a> Program<'a> {
             steps: steps.collect(),
             dtype: case["dtype"].as_str().expect("a dtype").to_owned(),
             wanted: [numbers(&case["outputs"]), numbers(&case["between"])].concat(),
+            hooks: serde_json::from_value(case["hooks"].clone()).expect("hooks"),
         };
         Self {
             case,
@@ -161,12 +178,13 @@ impl<'a> Program<'a> {
     pub(super) fn described(&self) -> String {
         let leaves = self.case["leaves"].as_array().expect("leaves");
         let mut lines = vec![format!(
-            "  number {} of {}, outputs {}, between {}, twice {}",
+            "  number {} of {}, outputs {}, between {}, twice {}, hooks {}",
             self.case["number"],
             self.code.dtype,
             self.case["outputs"],
             self.case["between"],
-            self.case["twice"]
+            self.case["twice"],
+            self.case["hooks"]
         )];
         for (i, leaf) in leaves.iter().enumerate() {
             let base = self.get("in", i).expect("a leaf");
@@ -278,6 +296,10 @@ impl<'a> Program<'a> {
         let untracked = named("out", untracked.outputs.into_iter().map(Some));
         same_bits(&untracked, &results[..untracked.len()])
             .map_err(|e| format!("without gradients: {e}"))?;
+        // A hook that is registered in a checkpoint is registered once more when it is recomputed.
+        if !self.code.hooks.is_empty() {
+            return Ok(());
+        }
         let recomputed = self.results(true)?;
         same_bits(&results, &recomputed).map_err(|e| format!("in a checkpoint: {e}"))
     }

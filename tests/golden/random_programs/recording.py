@@ -3,14 +3,11 @@
 `case` is a list of programs: `dtype`, `leaves` (the steps from each `<i>/in/<j>` to the leaf's value, and whether it requires
 a gradient), `steps` (`op`, `args`, `named` as in `peer_ops.safetensors`, and `uses`: the values that are its tensors), the
 numbers of the `outputs` and of the values `between` whose gradients are recorded too, `hooks` (the number of a value, and by
-what its gradient is multiplied), and `limits`: the largest difference
-of each result. The results are `<i>/out/<j>`; `gin`, with `gout` as the gradients of the outputs; `twice`, with `start` as
-the gradients of these gradients.
+what its gradient is multiplied), and `limits`: the largest difference of each result. The results are `<i>/out/<j>`; `gin`, with
+`gout` as the gradients of the outputs; `twice`, with `start` as the gradients of these gradients.
 """
 
 import collections
-
-import torch
 
 import torch
 

@@ -79,7 +79,7 @@ def nudge(seed, by):
 
 def rounding(program, starts, seed):
     """PyTorch's errors in single precision, for the leaves or for others near them: some happen to have none."""
-    double, single = (results(program, starts, dtype, seed if seed is None else nudge(seed, 1e-6))
+    double, single = (results(program, starts, dtype, None if seed is None else nudge(seed, 1e-6))
                       for dtype in (torch.float64, torch.float32))
     return {name: distance(single[name], tensor) for name, tensor in double.items() if name in single}
 

@@ -2,7 +2,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::surroundings::Surroundings;
 use crate::hooks::Tensors;
-use crate::module::journal::{self, Journal};
+use crate::module::journal::{self, Journal, JournalId};
 use crate::{AutogradError, DType, Result, Shape, is_grad_enabled, recompute_in_backward};
 
 /// Calls `function` on `inputs` without keeping what its operations save for the backward pass; the backward pass runs
@@ -21,7 +21,12 @@ use crate::{AutogradError, DType, Result, Shape, is_grad_enabled, recompute_in_b
 /// - Buffers that it sets, such as the running statistics of a batch norm, start from their original values, and afterwards
 ///   keep those of the first run: they are updated once. (PyTorch updates them twice.)
 /// - Forward hooks of the modules run again, as in PyTorch.
+/// - A hook that it registers on a tensor is that of the first run, not a second one: it runs once for each gradient. (In
+///   PyTorch, those on `inputs` and captured tensors run twice.)
 /// - Parameters have their current values, and modules their current mode. Change neither before the backward pass.
+///
+/// `function` may compute gradients of its own operations, with [`autograd::grad`](crate::autograd::grad): it is then run
+/// once more for each time that it does. `backward` would add to the gradients of parameters in every run.
 ///
 /// `checkpoint` inside another one saves memory in the second run of the outer one. If no gradients are recorded, it just
 /// calls `function`.
@@ -55,17 +60,19 @@ where
     let function = Arc::new(function);
     let first = Arc::new(OnceLock::new());
     let surroundings = Surroundings::of(&inputs);
+    let id = JournalId::new();
     let (kept, again, known) = (inputs.clone(), function.clone(), first.clone());
     let again = move || {
         let run = || Outputs::of(&again(kept.clone())?).check(known.get());
         surroundings.restored(|| match known.get() {
             Some(FirstRun { changed, .. }) => changed.replay(run),
-            None => run(),
+            // The first run itself asks for a gradient.
+            None => journal::replay_open(id, run),
         })
     };
     recompute_in_backward(
         move || {
-            let (output, changed) = journal::record(|| function(inputs));
+            let (output, changed) = journal::record(id, || function(inputs));
             let output = output?;
             let outputs = Outputs::of(&output);
             // Set once, because this runs once.

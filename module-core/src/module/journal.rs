@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TensorId;
 use crate::Tensor;
@@ -14,18 +15,30 @@ pub(super) trait Cell: Send + Sync {
 }
 
 /// The changed buffers, with their previous values.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Journal(HashMap<TensorId, (Arc<dyn Cell>, Tensor)>);
+
+/// Identifies the journal of a call.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct JournalId(u64);
+
+impl JournalId {
+    /// One that no other call has.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 thread_local! {
     /// The active journals, the innermost last.
-    static OPEN: RefCell<Vec<Journal>> = const { RefCell::new(Vec::new()) };
+    static OPEN: RefCell<Vec<(JournalId, Journal)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Records that a buffer is about to change.
 pub(super) fn note<C: Cell + 'static>(id: TensorId, cell: &Arc<C>) {
     OPEN.with_borrow_mut(|open| {
-        for journal in open {
+        for (_, journal) in open {
             let entry = journal.0.entry(id);
             entry.or_insert_with(|| (cell.clone(), cell.get()));
         }
@@ -33,7 +46,7 @@ pub(super) fn note<C: Cell + 'static>(id: TensorId, cell: &Arc<C>) {
 }
 
 /// The result of `f`, and the buffers that it changes on this thread.
-pub(crate) fn record<R>(f: impl FnOnce() -> R) -> (R, Journal) {
+pub(crate) fn record<R>(id: JournalId, f: impl FnOnce() -> R) -> (R, Journal) {
     struct Close;
 
     impl Drop for Close {
@@ -42,12 +55,31 @@ pub(crate) fn record<R>(f: impl FnOnce() -> R) -> (R, Journal) {
         }
     }
 
-    OPEN.with_borrow_mut(|open| open.push(Journal::default()));
+    OPEN.with_borrow_mut(|open| open.push((id, Journal::default())));
     let close = Close;
     let result = f();
     std::mem::forget(close);
     let journal = OPEN.with_borrow_mut(Vec::pop);
-    (result, journal.unwrap_or_default())
+    (
+        result,
+        journal.map(|(_, journal)| journal).unwrap_or_default(),
+    )
+}
+
+/// Runs `f` with the values from before a call that this thread is still recording, and then restores the current ones,
+/// also of buffers that `f` is the first to change.
+pub(crate) fn replay_open<R>(id: JournalId, f: impl FnOnce() -> R) -> R {
+    let is_it = |(other, _): &&(JournalId, Journal)| *other == id;
+    let open = OPEN.with_borrow(|open| open.iter().find(is_it).map(|(_, journal)| journal.clone()));
+    let f = || {
+        let (result, changed) = record(JournalId::new(), f);
+        changed.restore();
+        result
+    };
+    match open {
+        Some(journal) => journal.replay(f),
+        None => f(),
+    }
 }
 
 impl Journal {
@@ -66,9 +98,14 @@ impl Journal {
         let cells = self.0.values();
         let now = cells.map(|(cell, _)| (cell.clone(), cell.get()));
         let _put_back = PutBack(now.collect());
+        self.restore();
+        f()
+    }
+
+    /// Gives every buffer its previous value.
+    fn restore(&self) {
         for (cell, before) in self.0.values() {
             cell.put(before.clone());
         }
-        f()
     }
 }

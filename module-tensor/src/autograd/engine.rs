@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::pending::Pending;
 use super::{BackwardOptions, anomaly, watch};
 use crate::tensor::{
-    Asked, Backward, Edge, Input, Node, NodeKind, Op, Tensor, check_gradient, lock,
-    outside_autocast, post_accumulate_hooks_exist, with_grad_mode,
+    Asked, Backward, Edge, Input, Node, NodeKind, Op, Tensor, check_gradient, in_pass, lock,
+    outside_autocast, post_accumulate_hooks_exist, recomputed_function, with_grad_mode,
 };
 use crate::{AutogradError, Result};
 
@@ -50,7 +50,7 @@ pub(super) fn gradients(
 
 /// Runs a pass in its grad mode, and in the dtypes of the forward pass, whatever scope of autocast it is called in.
 fn in_modes<R>(options: BackwardOptions, f: impl FnOnce() -> R) -> R {
-    outside_autocast(|| with_grad_mode(options.create_graph, f))
+    in_pass(|| outside_autocast(|| with_grad_mode(options.create_graph, f)))
 }
 
 fn key(edge: &Edge) -> (u64, usize) {
@@ -313,14 +313,14 @@ impl Pass {
         let NodeKind::Op(op) = &node.kind else {
             return Ok(());
         };
-        let function = {
+        let function = recomputed_function(&node).or_else(|| {
             let mut slot = lock(&op.function);
             // Taken at once, so that its saved tensors are freed as the pass goes on.
             match &*slot {
                 Some(function) if self.keep || function.saves_nothing() => slot.clone(),
                 _ => slot.take(),
             }
-        };
+        });
         let function = function.ok_or(AutogradError::GraphFreed { op: op.name })?;
         let (reached, asked) = (self.pending.at(slot), self.wanted.asked_of(op));
         let ctx = Backward::new(reached, node.clone(), asked);

@@ -1,7 +1,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::Tensor;
-use super::node::{Input, Node, NodeKind, Slot, lock};
+use super::node::{Input, Node, Slot, lock};
+
 use crate::{DType, Result, Shape};
 
 /// One output of a graph node: where the gradient of a tensor goes.
@@ -12,12 +13,6 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
-    /// A new leaf.
-    pub(crate) fn leaf() -> Self {
-        let leaf = NodeKind::Leaf(Mutex::default());
-        Self::first(Node::new(leaf, 1))
-    }
-
     /// The edge to the first output, which is the only one of most operations.
     pub(crate) fn first(node: Arc<Node>) -> Self {
         Self { node, output: 0 }

@@ -1,10 +1,10 @@
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use super::node::{Node, Slot, lock};
-use super::post_accumulate::PostAccumulateHook;
+use super::hook_list::HookList;
+use super::node::{Node, Slot};
+use super::post_accumulate::PostAccumulateCallback;
 use super::{Edge, Tensor, check_gradient};
 use crate::{AutogradError, Result};
 
@@ -13,19 +13,11 @@ type Callback = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
 /// The hooks on the gradient of one output, and its slot if the gradient is retained.
 #[derive(Default)]
 pub(crate) struct GradHooks {
-    /// In the order of registration.
-    hooks: Mutex<Vec<Hook>>,
+    hooks: HookList<Callback>,
     /// The hooks that run when the gradient of a leaf has been accumulated.
-    pub(super) post_accumulate: Mutex<Vec<PostAccumulateHook>>,
+    pub(super) post_accumulate: HookList<PostAccumulateCallback>,
     /// The slot that retains the gradient of an operation's output, if requested.
     pub(super) kept: OnceLock<Mutex<Slot>>,
-}
-
-#[derive(Clone)]
-struct Hook {
-    number: u64,
-    location: &'static Location<'static>,
-    callback: Callback,
 }
 
 /// Removes its hook from a tensor when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the
@@ -63,16 +55,11 @@ impl GradHookHandle {
 
 impl Drop for GradHookHandle {
     fn drop(&mut self) {
-        let Some(node) = self.node.upgrade() else {
-            return;
-        };
-        let removed = node.grad_hooks_of(self.output).and_then(|hooks| {
-            let mut hooks = lock(&hooks.hooks);
-            let index = hooks.iter().position(|hook| hook.number == self.number)?;
-            Some(hooks.remove(index))
-        });
-        // Dropped after the lock: the closure may own other handles.
-        drop(removed);
+        if let Some(node) = self.node.upgrade()
+            && let Some(hooks) = node.grad_hooks_of(self.output)
+        {
+            hooks.hooks.remove(self.number);
+        }
     }
 }
 
@@ -103,8 +90,7 @@ impl Node {
         grad: &mut Tensor,
         check: &dyn Fn(&Tensor) -> Result<()>,
     ) -> Result<()> {
-        let hooks = lock(&hooks.hooks).clone();
-        for hook in hooks {
+        for hook in hooks.hooks.to_vec() {
             let replace = || {
                 let new = (hook.callback)(grad)?;
                 if let Some(new) = &new {
@@ -168,17 +154,13 @@ impl Tensor {
         &self,
         hook: impl Fn(&Self) -> Result<Option<Self>> + Send + Sync + 'static,
     ) -> Result<GradHookHandle> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let location = Location::caller();
         let edge = self.tracked_by("register_hook")?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        if let Some(hooks) = edge.node.make_grad_hooks(edge.output) {
-            lock(&hooks.hooks).push(Hook {
-                number,
-                location,
-                callback: Arc::new(hook),
-            });
-        }
+        let hooks = edge.node.make_grad_hooks(edge.output);
+        let number = match hooks {
+            Some(hooks) => hooks.hooks.register(location, Arc::new(hook)),
+            None => 0,
+        };
         Ok(GradHookHandle {
             node: Arc::downgrade(&edge.node),
             output: edge.output,

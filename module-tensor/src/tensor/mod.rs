@@ -14,6 +14,7 @@ mod function;
 mod grad_hook;
 mod grad_mode;
 mod graph;
+mod hook_list;
 mod leaf;
 mod node;
 mod options;
@@ -43,6 +44,7 @@ pub use options::TensorOptions;
 pub use post_accumulate::PostAccumulateHookHandle;
 pub(crate) use post_accumulate::post_accumulate_hooks_exist;
 pub use recompute::recompute_in_backward;
+pub(crate) use recompute::{in_pass, recomputed_function};
 pub use releasable::ReleasableMemory;
 
 use crate::backend::{Operand, Storage};

@@ -54,10 +54,13 @@ pub(crate) struct Op {
     pub(crate) inputs: Inputs,
 }
 
-/// A number greater than all previous ones.
-fn next_order() -> u64 {
+/// The numbers from one order to the next, which those of a node that is computed again lie between.
+pub(super) const ORDERS: u64 = 1 << 16;
+
+/// A number greater than all previous ones, which 48 bits count.
+pub(super) fn next_order() -> u64 {
     static ORDER: AtomicU64 = AtomicU64::new(0);
-    ORDER.fetch_add(1, Ordering::Relaxed)
+    ORDER.fetch_add(ORDERS, Ordering::Relaxed)
 }
 
 /// A lock whose holder panicked still guards a consistent value: nothing here is left half changed.
@@ -68,6 +71,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Node {
     /// Makes an operation with `outputs` outputs.
     pub(crate) fn op(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) -> Arc<Self> {
+        Self::op_at(next_order(), function, inputs, outputs)
+    }
+
+    /// Makes an operation with an order that is greater than those of its inputs.
+    pub(super) fn op_at(
+        order: u64,
+        function: Arc<dyn Function>,
+        inputs: Inputs,
+        outputs: usize,
+    ) -> Arc<Self> {
         let name = function.name();
         let function = Mutex::new(Some(function));
         let kind = NodeKind::Op(Op {
@@ -75,17 +88,17 @@ impl Node {
             function,
             inputs,
         });
-        Self::new(kind, outputs)
+        Self::new(order, kind, outputs)
     }
 
     #[inline]
-    pub(super) fn new(kind: NodeKind, outputs: usize) -> Arc<Self> {
+    pub(super) fn new(order: u64, kind: NodeKind, outputs: usize) -> Arc<Self> {
         let mut grad_hooks = SmallVec::from_buf([OnceLock::new()]);
         if outputs != 1 {
             grad_hooks.resize_with(outputs, OnceLock::new);
         }
         Arc::new(Self {
-            order: next_order(),
+            order,
             kind,
             grad_hooks,
         })

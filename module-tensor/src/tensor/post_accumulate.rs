@@ -1,10 +1,10 @@
 //! Hooks that run as soon as a leaf has its whole gradient.
 
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::node::{Node, lock};
+use super::node::Node;
 use super::{Edge, Tensor};
 use crate::{AutogradError, Result};
 
@@ -15,14 +15,7 @@ pub(crate) fn post_accumulate_hooks_exist() -> bool {
     COUNT.load(Ordering::Acquire) > 0
 }
 
-type Callback = Arc<dyn Fn(&Edge) -> Result<()> + Send + Sync>;
-
-#[derive(Clone)]
-pub(super) struct PostAccumulateHook {
-    number: u64,
-    location: &'static Location<'static>,
-    callback: Callback,
-}
+pub(super) type PostAccumulateCallback = Arc<dyn Fn(&Edge) -> Result<()> + Send + Sync>;
 
 /// Removes its hook from a leaf when it is dropped: with `let _ = …` at once, with `let _hook = …` at the end of the
 /// block.
@@ -59,16 +52,11 @@ impl PostAccumulateHookHandle {
 impl Drop for PostAccumulateHookHandle {
     fn drop(&mut self) {
         COUNT.fetch_sub(1, Ordering::AcqRel);
-        let Some(leaf) = self.leaf.upgrade() else {
-            return;
-        };
-        let removed = leaf.grad_hooks_of(0).and_then(|hooks| {
-            let mut hooks = lock(&hooks.post_accumulate);
-            let index = hooks.iter().position(|hook| hook.number == self.number)?;
-            Some(hooks.remove(index))
-        });
-        // Dropped after the lock: the closure may own other handles.
-        drop(removed);
+        if let Some(leaf) = self.leaf.upgrade()
+            && let Some(hooks) = leaf.grad_hooks_of(0)
+        {
+            hooks.post_accumulate.remove(self.number);
+        }
     }
 }
 
@@ -85,15 +73,11 @@ impl Edge {
         location: &'static Location<'static>,
         callback: impl Fn(&Self) -> Result<()> + Send + Sync + 'static,
     ) -> PostAccumulateHookHandle {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        if let Some(hooks) = self.node.make_grad_hooks(self.output) {
-            lock(&hooks.post_accumulate).push(PostAccumulateHook {
-                number,
-                location,
-                callback: Arc::new(callback),
-            });
-        }
+        let hooks = self.node.make_grad_hooks(self.output);
+        let number = match hooks {
+            Some(hooks) => hooks.post_accumulate.register(location, Arc::new(callback)),
+            None => 0,
+        };
         COUNT.fetch_add(1, Ordering::AcqRel);
         let leaf = Arc::downgrade(&self.node);
         PostAccumulateHookHandle { leaf, number }
@@ -101,7 +85,7 @@ impl Edge {
 
     pub(crate) fn has_post_accumulate_hooks(&self) -> bool {
         let hooks = self.node.grad_hooks_of(self.output);
-        self.is_leaf() && hooks.is_some_and(|hooks| !lock(&hooks.post_accumulate).is_empty())
+        self.is_leaf() && hooks.is_some_and(|hooks| !hooks.post_accumulate.is_empty())
     }
 
     /// Runs the current hooks.
@@ -109,8 +93,7 @@ impl Edge {
         let Some(hooks) = self.node.grad_hooks_of(self.output) else {
             return Ok(());
         };
-        let hooks = lock(&hooks.post_accumulate).clone();
-        for hook in hooks {
+        for hook in hooks.post_accumulate.to_vec() {
             (hook.callback)(self).map_err(|source| AutogradError::Hook {
                 location: hook.location.to_string(),
                 of: self.node.name(),

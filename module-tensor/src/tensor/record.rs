@@ -1,9 +1,17 @@
-//! Operations that become nodes of the graph.
+//! Operations and leaves that become nodes of the graph.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::node::{Input, Inputs};
+use super::node::{Input, Inputs, Node, NodeKind};
 use super::{Edge, Function, Tensor, is_grad_enabled, recompute};
+
+impl Edge {
+    /// A new leaf.
+    pub(crate) fn leaf() -> Self {
+        let leaf = NodeKind::Leaf(Mutex::default());
+        Self::first(Node::new(recompute::leaf_order(), leaf, 1))
+    }
+}
 
 impl Tensor {
     /// Records this tensor as the output of an operation on `inputs` with the gradient `function`.

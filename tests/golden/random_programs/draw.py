@@ -80,7 +80,8 @@ def program(seed, number, small=False):
 def finish(pool):
     """Choose the outputs, and the intermediate values whose gradients are compared."""
     draw, made = pool.draw, pool.program
-    tracked = tracked_values(pool)
+    values = tracked_values(pool)
+    tracked = list(values)
     first = len(made.leaves)
     results = [i for i in tracked if i >= first]
     if not results:
@@ -91,10 +92,17 @@ def finish(pool):
     if draw.chance(0.3):
         # `torch.autograd.grad` returns some gradients as they are before the hooks.
         made.between = []
-        made.hooks = [[draw.pick(tracked), draw.pick([2.0, -0.5])] for _ in range(draw.between(1, 3))]
+        hooks = [[draw.pick(tracked), draw.pick([2.0, -0.5])] for _ in range(draw.between(1, 3))]
+        made.hooks = [hook for hook in hooks if not (made.twice and values[hook[0]] in BY_RESULT)]
     return True
 
 
+# PyTorch writes the gradients of these with their results, so that second derivatives reach the hooks of these; here they are
+# written with the arguments.
+BY_RESULT = {"CopysignBackward0", "LogsumexpBackward0"}
+
+
 def tracked_values(pool):
+    """The numbers of the values that have gradients, with the names of their operations in the graph."""
     _, values = pool.program.run(torch.float64)
-    return [i for i, x in enumerate(values) if x.requires_grad and x.numel()]
+    return {i: x.grad_fn and x.grad_fn.name() for i, x in enumerate(values) if x.requires_grad and x.numel()}

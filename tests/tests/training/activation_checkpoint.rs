@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod surroundings;
+mod within;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

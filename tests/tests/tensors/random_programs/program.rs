@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use module_core::activation_checkpoint::checkpoint;
 use module_core::autograd::grad_with;
@@ -65,8 +65,12 @@ pub(super) struct Program<'a> {
 struct Code {
     steps: Vec<Step>,
     dtype: String,
-    /// The values that are asked for after the last step.
+    /// The values that are asked for after the last step: the outputs, and then those whose gradients are, too.
     wanted: Vec<usize>,
+    /// The gradients with which the backward pass starts, one for each output.
+    starts: Vec<Option<Tensor>>,
+    /// Whether gradients are differentiated.
+    twice: bool,
     /// By what hooks multiply the gradients of values.
     hooks: Vec<(usize, f64)>,
 }
@@ -77,10 +81,17 @@ struct Step {
     call: Value,
 }
 
-/// A run's outputs, and its values between leaves and outputs whose gradients are asked for.
-struct Results {
-    outputs: Vec<Tensor>,
-    between: Vec<Tensor>,
+/// The outputs of a run, and their gradients with regard to the leaves and to values between.
+type Results = (Vec<Tensor>, Vec<Option<Tensor>>);
+
+/// How a program is run.
+#[derive(Clone, Copy)]
+enum Run {
+    Plain,
+    /// The steps are run again in the backward pass.
+    Recomputed,
+    /// The steps and their gradients are, in the pass that differentiates these gradients.
+    RecomputedGradients,
 }
 
 impl Code {
@@ -116,6 +127,15 @@ impl Code {
         }
         let wanted = self.wanted.iter().map(|&n| values[n].clone().unwrap());
         Ok(wanted.collect())
+    }
+
+    /// The outputs of the values that are asked for, and their gradients.
+    fn differentiate(&self, mut values: Vec<Tensor>, leaves: &[Tensor]) -> Result<Results, Stop> {
+        let between = values.split_off(self.starts.len());
+        let at: Vec<Tensor> = leaves.iter().cloned().chain(between).collect();
+        let of: Vec<Option<Tensor>> = values.iter().cloned().map(Some).collect();
+        let gradients = gradients(&of, &self.starts, &at, self.twice)?;
+        Ok((values, gradients))
     }
 
     /// Registers the hooks of values, of which the first has the number `start`.
@@ -159,10 +179,17 @@ impl<'a> Program<'a> {
             }
         };
         let steps = case["steps"].as_array().expect("steps").iter().map(step);
+        let outputs = numbers(&case["outputs"]);
+        let get = |what: &str, i: usize| {
+            let tensor = tensors.get(&format!("{number}/{what}/{i}"))?;
+            Some(tensor.to_device(device).unwrap())
+        };
         let code = Code {
             steps: steps.collect(),
             dtype: case["dtype"].as_str().expect("a dtype").to_owned(),
-            wanted: [numbers(&case["outputs"]), numbers(&case["between"])].concat(),
+            starts: (0..outputs.len()).map(|i| get("gout", i)).collect(),
+            wanted: [outputs, numbers(&case["between"])].concat(),
+            twice: case["twice"] == true,
             hooks: serde_json::from_value(case["hooks"].clone()).expect("hooks"),
         };
         Self {
@@ -222,86 +249,77 @@ impl<'a> Program<'a> {
         leaves.iter().enumerate().map(leaf).unzip()
     }
 
-    fn run(&self, values: Vec<Tensor>) -> Result<Results, String> {
-        let mut outputs = self.code.run(values).map_err(described)?;
-        let between = outputs.split_off(numbers(&self.case["outputs"]).len());
-        Ok(Results { outputs, between })
-    }
-
     /// Every result by its name in the file, in that order.
-    fn results(&self, in_checkpoint: bool) -> Result<Vec<(String, Tensor)>, String> {
+    fn results(&self, run: Run) -> Result<Vec<(String, Tensor)>, String> {
         let (leaves, values) = self.leaves();
         let leaves: Vec<Tensor> = leaves.into_iter().filter(Tensor::requires_grad).collect();
-        let run = match in_checkpoint {
-            false => self.run(values)?,
-            true => self.run_in_checkpoint(values)?,
-        };
-        let mut found = named("out", run.outputs.iter().map(|x| Some(x.clone())));
-        let at: Vec<Tensor> = leaves.iter().cloned().chain(run.between).collect();
-        let twice = self.case["twice"] == true;
-        let first = self.gradients(run.outputs.into_iter().map(Some), "gout", &at, twice)?;
+        let (outputs, first) = match run {
+            Run::Plain => self
+                .code
+                .run(values)
+                .and_then(|x| self.code.differentiate(x, &leaves)),
+            Run::Recomputed => {
+                let code = self.code.clone();
+                let outputs = checkpoint(move |x| code.run(x).map_err(error), values);
+                outputs
+                    .map_err(Stop::from)
+                    .and_then(|x| self.code.differentiate(x, &leaves))
+            }
+            Run::RecomputedGradients => self.recompute_gradients(values, &leaves),
+        }
+        .map_err(described)?;
+        let mut found = named("out", outputs.into_iter().map(Some));
         found.extend(named("gin", first.iter().cloned()));
-        if twice {
-            let second = self.gradients(first.into_iter(), "start", &leaves, false)?;
+        if self.code.twice {
+            let starts: Vec<Option<Tensor>> =
+                (0..first.len()).map(|i| self.get("start", i)).collect();
+            let second = gradients(&first, &starts, &leaves, false).map_err(|e| e.to_string())?;
             found.extend(named("twice", second.into_iter()));
         }
         Ok(found)
     }
 
-    /// The same, with the steps computed once more during the backward pass.
-    fn run_in_checkpoint(&self, values: Vec<Tensor>) -> Result<Results, String> {
-        let code = self.code.clone();
-        let run = move |values: Vec<Tensor>| {
-            let stopped = |stop| Error::custom(described(stop));
-            code.run(values).map_err(stopped)
+    fn recompute_gradients(&self, values: Vec<Tensor>, leaves: &[Tensor]) -> Result<Results, Stop> {
+        let (code, leaves) = (self.code.clone(), leaves.to_vec());
+        let exist = Arc::new(Mutex::new(Vec::new()));
+        let which = exist.clone();
+        let all = move |values| {
+            let results = code.run(values);
+            let results = results.and_then(|values| code.differentiate(values, &leaves));
+            let (outputs, gradients) = results.map_err(error)?;
+            *which.lock().unwrap() = gradients.iter().map(Option::is_some).collect();
+            Ok([outputs, gradients.into_iter().flatten().collect()].concat())
         };
-        let mut outputs = checkpoint(run, values).map_err(|error| error.to_string())?;
-        let between = outputs.split_off(numbers(&self.case["outputs"]).len());
-        Ok(Results { outputs, between })
-    }
-
-    fn gradients(
-        &self,
-        of: impl Iterator<Item = Option<Tensor>>,
-        starts: &str,
-        at: &[Tensor],
-        create_graph: bool,
-    ) -> Result<Vec<Option<Tensor>>, String> {
-        let start = |(i, x): (usize, Option<Tensor>)| {
-            let x = x.filter(Tensor::requires_grad)?;
-            Some((x, self.get(starts, i)?))
-        };
-        let pairs: Vec<(Tensor, Tensor)> = of.enumerate().filter_map(start).collect();
-        if pairs.is_empty() {
-            return Ok(vec![None; at.len()]);
-        }
-        let (of, with): (Vec<&Tensor>, Vec<&Tensor>) = pairs.iter().map(|(a, b)| (a, b)).unzip();
-        let at: Vec<&Tensor> = at.iter().collect();
-        let options = BackwardOptions::new().create_graph(create_graph);
-        grad_with(&of, &with, &at, options).map_err(|error| format!("{starts}: {error}"))
+        let mut outputs = checkpoint(all, values)?;
+        let mut found = outputs.split_off(self.code.starts.len()).into_iter();
+        let gradient = |&exists: &bool| exists.then(|| found.next()).flatten();
+        let gradients = exist.lock().unwrap().iter().map(gradient).collect();
+        Ok((outputs, gradients))
     }
 
     /// Compares the results with PyTorch's.
     pub(super) fn check(&self) -> Result<(), String> {
-        self.compare_with_pytorch(&self.results(false)?)
+        self.compare_with_pytorch(&self.results(Run::Plain)?)
     }
 
     /// Compares the results with those of other ways to compute the same.
     pub(super) fn check_other_ways(&self) -> Result<(), String> {
-        let results = self.results(false)?;
-        let again = self.results(false)?;
+        let results = self.results(Run::Plain)?;
+        let again = self.results(Run::Plain)?;
         same_bits(&results, &again).map_err(|e| format!("once more: {e}"))?;
         let (_, values) = self.leaves();
-        let untracked = no_grad(|| self.run(values))?;
-        let untracked = named("out", untracked.outputs.into_iter().map(Some));
+        let mut untracked = no_grad(|| self.code.run(values)).map_err(described)?;
+        untracked.truncate(self.code.starts.len());
+        let untracked = named("out", untracked.into_iter().map(Some));
         same_bits(&untracked, &results[..untracked.len()])
             .map_err(|e| format!("without gradients: {e}"))?;
-        // A hook that is registered in a checkpoint is registered once more when it is recomputed.
-        if !self.code.hooks.is_empty() {
+        let recomputed = self.results(Run::Recomputed)?;
+        same_bits(&results, &recomputed).map_err(|e| format!("in a checkpoint: {e}"))?;
+        if !self.code.twice {
             return Ok(());
         }
-        let recomputed = self.results(true)?;
-        same_bits(&results, &recomputed).map_err(|e| format!("in a checkpoint: {e}"))
+        let recomputed = self.results(Run::RecomputedGradients)?;
+        same_bits(&results, &recomputed).map_err(|e| format!("gradients in a checkpoint: {e}"))
     }
 
     fn compare_with_pytorch(&self, results: &[(String, Tensor)]) -> Result<(), String> {
@@ -330,6 +348,30 @@ impl<'a> Program<'a> {
             Err(format!("{name}: a gradient where PyTorch has none"))
         })
     }
+}
+
+/// The gradients of those that are tracked, which start with those of the same index.
+fn gradients(
+    of: &[Option<Tensor>],
+    starts: &[Option<Tensor>],
+    at: &[Tensor],
+    create_graph: bool,
+) -> Result<Vec<Option<Tensor>>, Error> {
+    let pairs = of.iter().zip(starts).filter_map(|(x, start)| {
+        let x = x.as_ref().filter(|x| x.requires_grad())?;
+        Some((x, start.as_ref()?))
+    });
+    let (of, with): (Vec<&Tensor>, Vec<&Tensor>) = pairs.unzip();
+    if of.is_empty() {
+        return Ok(vec![None; at.len()]);
+    }
+    let at: Vec<&Tensor> = at.iter().collect();
+    let options = BackwardOptions::new().create_graph(create_graph);
+    grad_with(&of, &with, &at, options)
+}
+
+fn error(stop: Stop) -> Error {
+    Error::custom(described(stop))
 }
 
 fn named(what: &str, tensors: impl Iterator<Item = Option<Tensor>>) -> Vec<(String, Tensor)> {

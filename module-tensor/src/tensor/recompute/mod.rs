@@ -1,0 +1,167 @@
+//! Operations that keep nothing for their gradients, and are recomputed in the backward pass.
+//!
+//! The graph is the one that there would be otherwise. Only what its functions saved is dropped: each function is a
+//! [`Recomputed`], which runs all operations of its [`Frame`] again when the first of them is asked for gradients.
+//! The tensors of that run are outputs of the nodes that there are, and the functions that it makes take the places of those
+//! that were dropped, in the order in which they were recorded. So hooks, the order in which gradients are added, and
+//! second derivatives are those of the graph.
+//!
+//! A call may compute gradients itself. Its first run then runs it again up to there, and so does every later run with the
+//! functions that it has made so far ([`recomputed_function`]). A node that nothing needs any more, or that has a leaf
+//! which the call makes, is a new one in each run, at the same place in the order of nodes ([`Order`]).
+
+mod collected;
+mod frame;
+mod modes;
+mod order;
+mod pass;
+mod recomputed;
+
+use std::sync::Arc;
+
+use self::frame::Frame;
+pub(super) use self::frame::Place;
+use self::modes::{DEPTH, Entered, MODES, Mode};
+use self::order::Order;
+pub(crate) use self::pass::in_pass;
+use self::recomputed::Recomputed;
+use super::node::{Inputs, next_order};
+use super::{Function, Node, is_grad_enabled};
+use crate::Result;
+
+/// Runs `first` without keeping what its operations save for their gradients. A backward pass through them runs `again`,
+/// which must do what `first` did: the same operations on the same values, in the same order. The gradients are then
+/// bit-identical to those without recomputation.
+///
+/// Each backward pass runs it once; one that `first` itself runs does so too. A hook that it registers on a tensor is the
+/// one that `first` registered there. Inside another `recompute_in_backward`, `first` is part of the outer recomputation, and
+/// runs a third time if a gradient passes through it. If nothing is recorded, `first` just runs.
+///
+/// `module_core::activation_checkpoint::checkpoint` is this with inputs and random numbers that are the same both times.
+///
+/// # Errors
+///
+/// Those of `first`. In the backward pass those of `again`, and [`AutogradError::Recomputed`] if it does something else.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::{Tensor, recompute_in_backward};
+///
+/// let x = Tensor::from([1.0_f32, 2.0]).with_grad()?;
+/// let input = x.clone();
+/// let run = move || input.exp()?.mul(&input)?.sum(..);
+/// let y = recompute_in_backward(run.clone(), move || run().map(drop))?;
+/// y.backward()?;
+/// let plain = Tensor::from([1.0_f32, 2.0]).with_grad()?;
+/// plain.exp()?.mul(&plain)?.sum(..)?.backward()?;
+/// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, plain.grad().unwrap().to_vec::<f32>()?);
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+pub fn recompute_in_backward<R>(
+    first: impl FnOnce() -> Result<R>,
+    again: impl Fn() -> Result<()> + Send + Sync + 'static,
+) -> Result<R> {
+    if !is_grad_enabled() {
+        return first();
+    }
+    let (mode, frame) = match MODES.with_borrow(|modes| modes.last().map(Mode::is_again)) {
+        None => with_frame(Mode::First, again),
+        Some(true) => with_frame(Mode::Inner, again),
+        // The enclosing frame runs all of this again.
+        Some(false) => return first(),
+    };
+    let mode = Entered::new(mode);
+    let result = first();
+    drop(mode);
+    frame.end();
+    result
+}
+
+fn with_frame(
+    mode: fn(Arc<Frame>) -> Mode,
+    again: impl Fn() -> Result<()> + Send + Sync + 'static,
+) -> (Mode, Arc<Frame>) {
+    let frame = Frame::new(again);
+    (mode(frame.clone()), frame)
+}
+
+/// The node of a recorded operation, depending on the mode of this thread.
+pub(super) fn node(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) -> Arc<Node> {
+    if DEPTH.get() == 0 {
+        return Node::op(function, inputs, outputs);
+    }
+    MODES.with_borrow_mut(|modes| match &mut modes[..] {
+        [.., Mode::Again(outer), Mode::Inner(frame)] => {
+            let stand_in = Recomputed::next(frame, function.name());
+            let (node, order) = outer.node(stand_in.clone(), inputs, outputs);
+            outer.functions.push(stand_in);
+            frame.push(&node, order);
+            node
+        }
+        [.., Mode::First(frame)] => {
+            let (order, function) = (Order::new(), Recomputed::next(frame, function.name()));
+            let node = Node::op_at(order.own, function, inputs, outputs);
+            frame.push(&node, order);
+            node
+        }
+        [.., Mode::Again(collected)] => {
+            let (node, _) = collected.node(function.clone(), inputs, outputs);
+            collected.functions.push(function);
+            node
+        }
+        _ => Node::op(function, inputs, outputs),
+    })
+}
+
+/// The order of a leaf that is made.
+pub(super) fn leaf_order() -> u64 {
+    if DEPTH.get() == 0 {
+        return next_order();
+    }
+    MODES.with_borrow_mut(|modes| {
+        let (order, frame) = match &mut modes[..] {
+            [.., Mode::Again(outer), Mode::Inner(frame)] => (outer.leaf_order(), Some(frame)),
+            [.., Mode::First(frame)] => (Order::new(), Some(frame)),
+            [.., Mode::Again(collected)] => (collected.leaf_order(), None),
+            _ => return next_order(),
+        };
+        let own = order.own;
+        if let Some(frame) = frame {
+            frame.push_leaf(order);
+        }
+        own
+    })
+}
+
+/// The function of an operation in a pass that a recomputation runs: that which it has made itself. That of the first run
+/// is freed when its own pass has used it.
+pub(crate) fn recomputed_function(node: &Node) -> Option<Arc<dyn Function>> {
+    if DEPTH.get() == 0 {
+        return None;
+    }
+    MODES.with_borrow(|modes| {
+        let mut running = modes.iter().rev().filter_map(|mode| match mode {
+            Mode::Again(collected) => Some(collected),
+            Mode::First(_) | Mode::Inner(_) => None,
+        });
+        running.find_map(|collected| collected.function_of(node))
+    })
+}
+
+/// The next registration of a hook in the runs of this thread: in the one that is recorded, and in the one that is run
+/// again.
+pub(super) fn next_registration() -> [Option<Place>; 2] {
+    if DEPTH.get() == 0 {
+        return [None; 2];
+    }
+    MODES.with_borrow_mut(|modes| match &mut modes[..] {
+        [.., Mode::Again(outer), Mode::Inner(frame)] => [
+            Some(frame.next_registration()),
+            Some(outer.next_registration()),
+        ],
+        [.., Mode::First(frame) | Mode::Inner(frame)] => [Some(frame.next_registration()), None],
+        [.., Mode::Again(collected)] => [None, Some(collected.next_registration())],
+        [] => [None; 2],
+    })
+}

@@ -1,6 +1,10 @@
-//! Random networks (`golden/random_networks`) learn what they learn in PyTorch, also if they are saved and resumed: a recording,
-//! or the networks in the folder `RANDOM_NETWORKS`, which `python -m random_networks` writes for any seed.
+//! Random networks (`golden/random_networks`) learn what they learn in PyTorch, in each way to train them: a recording, or the
+//! networks in the folder `RANDOM_NETWORKS`, which `python -m random_networks` writes for any seed.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod ways;
+
+use std::sync::Arc;
 
 use module_nn::optim::*;
 use module_nn::prelude::*;
@@ -11,14 +15,13 @@ use module_tests::layers::{build, dtype};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use ways::Way;
+
 const FILE: &str = "random_networks.safetensors";
 
 /// The recording stays small, and has enough networks.
 const BYTES: u64 = 1_000_000;
 const NETWORKS: usize = 60;
-
-/// The step before which a second network takes over.
-const RESUMED: usize = 3;
 
 struct Network<'a> {
     case: &'a Value,
@@ -26,9 +29,12 @@ struct Network<'a> {
     tensors: &'a StateDict,
 }
 
+/// The step before which a second network takes over.
+const RESUMED: usize = 3;
+
 /// A network in training.
 struct Run {
-    model: Box<dyn Layer>,
+    model: Arc<dyn Layer>,
     optimizer: Box<dyn Optimizer>,
 }
 
@@ -47,9 +53,9 @@ impl Network<'_> {
         self.tensors.get(&format!("{}/{name}", self.prefix))
     }
 
-    fn start(&self) -> Result<Run> {
+    fn start(&self, way: Way) -> Result<Run> {
         let kind = dtype(&self.case["dtype"]);
-        let model = with_default_dtype(kind, || build(&self.case["network"]))?;
+        let model = with_default_dtype(kind, || way.build(|| build(&self.case["network"])))?;
         let build = match self.case["optimizer"].as_str().expect("an optimizer") {
             "SGD" => optimizer::<SGDConfig>,
             "Adam" => optimizer::<AdamConfig>,
@@ -63,12 +69,13 @@ impl Network<'_> {
             unknown => panic!("an unknown optimizer: {unknown}"),
         };
         let optimizer = build(&self.case["options"], model.as_module())?;
+        let model = Arc::from(model);
         Ok(Run { model, optimizer })
     }
 
-    /// The results of all steps by their names in the file; `resumed` by a second network, which begins with other weights.
-    fn train(&self, resumed: bool) -> Result<Results> {
-        let mut run = self.start()?;
+    /// The results of all steps by their names in the file.
+    fn train(&self, way: Way) -> Result<Results> {
+        let mut run = self.start(way)?;
         let state = |prefix: &str, run: &Run| -> Result<Results> {
             let state = run.model.state_dict()?;
             let named = |(name, x): (&str, &Tensor)| (format!("{prefix}/{name}"), x.clone());
@@ -81,20 +88,23 @@ impl Network<'_> {
             .iter()
             .enumerate()
         {
-            if resumed && i == RESUMED {
-                let mut other = fork_rng(1, || self.start())?;
+            if way == Way::Resumed && i == RESUMED {
+                let mut other = fork_rng(1, || self.start(way))?;
                 let _ = other.model.load_state_dict(&run.model.state_dict()?)?;
                 other.optimizer.load_state(&run.optimizer.state()?)?;
                 run = other;
             }
-            found.push((format!("out/{i}"), self.step(&mut run, i, step)?.detach()));
+            found.push((
+                format!("out/{i}"),
+                self.step(&mut run, way, i, step)?.detach(),
+            ));
         }
         found.extend(state("after", &run)?);
         Ok(found)
     }
 
     /// One step; the output.
-    fn step(&self, run: &mut Run, i: usize, step: &Value) -> Result<Tensor> {
+    fn step(&self, run: &mut Run, way: Way, i: usize, step: &Value) -> Result<Tensor> {
         let Run { model, optimizer } = run;
         let is_eval = step["eval"] == true;
         model.set_training(!is_eval);
@@ -104,11 +114,18 @@ impl Network<'_> {
         }
         model.zero_grad();
         let input = |what| self.tensor(&format!("{what}/{i}")).expect("recorded");
-        let output = model.call(input("x").clone())?;
-        if is_eval || !output.requires_grad() {
+        let (x, y) = (input("x"), input("y"));
+        let learn = |output: &Tensor| {
+            let learns = !is_eval && output.requires_grad();
+            match learns {
+                true => MSELoss::new().loss(output, y).map(Some),
+                false => Ok(None),
+            }
+        };
+        let (output, learned) = way.pass(model, x, &learn)?;
+        if !learned {
             return Ok(output);
         }
-        MSELoss::new().loss(&output, input("y"))?.backward()?;
         if let Some(norm) = step["clip"].as_f64() {
             let _ = clip_grad_norm(model.as_module(), norm)?;
         }
@@ -118,8 +135,8 @@ impl Network<'_> {
 
     fn check(&self) -> Result<(), String> {
         let seed = self.case["seed"].as_u64().expect("a seed");
-        let train = |resumed| fork_rng(seed, || self.train(resumed)).map_err(|e| e.to_string());
-        let found = train(false)?;
+        let train = |way| fork_rng(seed, || self.train(way)).map_err(|e| format!("{way:?}: {e}"));
+        let found = train(Way::Plain)?;
         let limits = self.case["limits"].as_object().expect("limits");
         for (name, x) in &found {
             let expected = self
@@ -140,8 +157,10 @@ impl Network<'_> {
         if found.len() != count {
             return Err(format!("{} results instead of {count}", found.len()));
         }
-        for ((name, a), (_, b)) in found.iter().zip(&train(true)?) {
-            golden::same_bits(a, b).map_err(|e| format!("{name}, resumed: {e}"))?;
+        for way in Way::OTHERS {
+            for ((name, a), (_, b)) in found.iter().zip(&train(way)?) {
+                golden::same_bits(a, b).map_err(|e| format!("{name}, {way:?}: {e}"))?;
+            }
         }
         Ok(())
     }

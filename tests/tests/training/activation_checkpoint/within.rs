@@ -34,7 +34,7 @@ fn of_own_leaf(x: &Tensor, w: &Tensor) -> Result<Tensor> {
 fn of_own_backward(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let own = x.detach().with_grad()?;
     own.exp()?.mul(&own.sin()?)?.sum(..)?.backward()?;
-    x.mul(&own.grad().expect("a gradient"))?.mul(w)?.sum(..)
+    x.mul(own.grad().expect("a gradient"))?.mul(w)?.sum(..)
 }
 
 /// Twice, on a graph of which the second uses what the first left.
@@ -133,7 +133,8 @@ fn a_function_that_computes_gradients_moves_buffers_once() {
 fn a_hook_that_a_function_registers_runs_once() {
     // What becomes of the handle, and how many times the hook of each tensor then scales its gradient.
     type Slot = Arc<Mutex<Vec<GradHookHandle>>>;
-    let kinds: [(&str, fn(&Slot, GradHookHandle)); 4] = [
+    type Put = fn(&Slot, GradHookHandle);
+    let kinds: [(&str, Put); 4] = [
         ("kept", |_, handle| handle.keep()),
         ("in a list", |slot, handle| {
             slot.lock().unwrap().push(handle)

@@ -115,12 +115,8 @@ fn are_alike(before: &Inputs, now: &Inputs) -> bool {
 
 /// Whether the gradients of both go to the same outputs.
 fn are_same(before: &Inputs, now: &Inputs) -> bool {
-    let edges = |inputs: &Inputs| {
-        let edge = |input: &Input| (input.node.order, input.output());
-        let edges = inputs.iter().map(|input| input.as_ref().map(edge));
-        edges.collect::<Vec<_>>()
-    };
-    edges(before) == edges(now)
+    let edge = |input: &Option<Input>| input.as_ref().map(|x| (x.node.order, x.output()));
+    before.iter().map(edge).eq(now.iter().map(edge))
 }
 
 fn describe(inputs: &Inputs) -> String {

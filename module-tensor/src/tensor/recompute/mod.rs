@@ -41,7 +41,8 @@ use crate::Result;
 ///
 /// # Errors
 ///
-/// Those of `first`. In the backward pass those of `again`, and [`AutogradError::Recomputed`] if it does something else.
+/// Those of `first`. In the backward pass those of `again`, and
+/// [`AutogradError::Recomputed`](crate::AutogradError::Recomputed) if it does something else.
 ///
 /// # Example
 ///

@@ -2,6 +2,7 @@
 //! programs in the folder `RANDOM_PROGRAMS`, which `python -m random_programs` writes for any seed.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod code;
 mod program;
 
 use module_core::Device;
@@ -20,7 +21,7 @@ const PROGRAMS: usize = 200;
 #[test]
 fn random_programs_agree_with_pytorch_and_with_themselves() {
     let drawn = Drawn::open("RANDOM_PROGRAMS", FILE);
-    let operations = program::operations();
+    let operations = code::operations();
     // A device without fused kernels computes some results and gradients by other formulas.
     let devices = [Device::cpu(), mirror(&Family::ALL).unwrap()];
     drawn.check(PROGRAMS, |i, case| {

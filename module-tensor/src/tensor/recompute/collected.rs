@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::node::Inputs;
@@ -9,6 +10,8 @@ use super::order::Order;
 pub(super) struct Collected {
     pub(super) frame: Arc<Frame>,
     pub(super) functions: Vec<Arc<dyn Function>>,
+    /// The indices of the operations by the orders of their nodes in the first run; empty until it is asked for.
+    indices: HashMap<u64, usize>,
     /// The number of leaves that this run has made.
     leaves: usize,
     /// The number of hooks that this run has registered.
@@ -22,22 +25,32 @@ impl Collected {
         Self {
             frame,
             functions: Vec::new(),
+            indices: HashMap::new(),
             leaves: 0,
             registrations: 0,
             problem: None,
         }
     }
 
-    /// The node of the next operation, that of the first run or else a new one in its place; and its order.
+    /// Adds an operation. Its node, that of the first run or else a new one in its place; and its order.
     pub(super) fn node(
         &mut self,
         function: Arc<dyn Function>,
         inputs: Inputs,
         outputs: usize,
     ) -> (Arc<Node>, Order) {
-        if let Some(known) = self.known(function.name(), &inputs) {
-            return known;
-        }
+        let known = self.known(function.name(), &inputs);
+        let result = known.unwrap_or_else(|| self.new_node(function.clone(), inputs, outputs));
+        self.functions.push(function);
+        result
+    }
+
+    fn new_node(
+        &self,
+        function: Arc<dyn Function>,
+        inputs: Inputs,
+        outputs: usize,
+    ) -> (Arc<Node>, Order) {
         let order = self.frame.order_in_place_of(self.functions.len());
         let mut before = inputs.iter().flatten().map(|input| input.node.order);
         let order = order.filter(|order| before.all(|before| before < order.own));
@@ -70,7 +83,7 @@ impl Collected {
         };
         let node = known.upgrade()?;
         let NodeKind::Op(before) = &node.kind else {
-            return Some((node, order));
+            return None;
         };
         if before.name != op || !are_alike(&before.inputs, inputs) {
             let (now, then) = (describe(inputs), describe(&before.inputs));
@@ -95,10 +108,13 @@ impl Collected {
     }
 
     /// The function that this run has made for a node of the first.
-    pub(super) fn function_of(&self, node: &Node) -> Option<Arc<dyn Function>> {
+    pub(super) fn function_of(&mut self, node: &Node) -> Option<Arc<dyn Function>> {
         let nodes = lock(&self.frame.nodes);
-        let mut orders = nodes.iter().map(|known| known.order.own);
-        let index = orders.position(|order| order == node.order)?;
+        // The first run may have gone on since the last question.
+        let new = nodes.iter().enumerate().skip(self.indices.len());
+        self.indices
+            .extend(new.map(|(i, known)| (known.order.own, i)));
+        let index = *self.indices.get(&node.order)?;
         self.functions.get(index).cloned()
     }
 }

@@ -19,9 +19,10 @@ mod recomputed;
 
 use std::sync::Arc;
 
+use self::collected::Collected;
 use self::frame::Frame;
 pub(super) use self::frame::Place;
-use self::modes::{DEPTH, Entered, MODES, Mode};
+use self::modes::{Current, DEPTH, Entered, MODES, Mode};
 use self::order::Order;
 pub(crate) use self::pass::in_pass;
 use self::recomputed::Recomputed;
@@ -66,25 +67,18 @@ pub fn recompute_in_backward<R>(
     if !is_grad_enabled() {
         return first();
     }
-    let (mode, frame) = match MODES.with_borrow(|modes| modes.last().map(Mode::is_again)) {
-        None => with_frame(Mode::First, again),
-        Some(true) => with_frame(Mode::Inner, again),
+    let mode = match MODES.with_borrow(|modes| modes.last().map(Mode::is_again)) {
+        None => Mode::First,
+        Some(true) => Mode::Inner,
         // The enclosing frame runs all of this again.
         Some(false) => return first(),
     };
-    let mode = Entered::new(mode);
+    let frame = Frame::new(again);
+    let mode = Entered::new(mode(frame.clone()));
     let result = first();
     drop(mode);
     frame.end();
     result
-}
-
-fn with_frame(
-    mode: fn(Arc<Frame>) -> Mode,
-    again: impl Fn() -> Result<()> + Send + Sync + 'static,
-) -> (Mode, Arc<Frame>) {
-    let frame = Frame::new(again);
-    (mode(frame.clone()), frame)
 }
 
 /// The node of a recorded operation, depending on the mode of this thread.
@@ -92,26 +86,24 @@ pub(super) fn node(function: Arc<dyn Function>, inputs: Inputs, outputs: usize) 
     if DEPTH.get() == 0 {
         return Node::op(function, inputs, outputs);
     }
-    MODES.with_borrow_mut(|modes| match &mut modes[..] {
-        [.., Mode::Again(outer), Mode::Inner(frame)] => {
-            let stand_in = Recomputed::next(frame, function.name());
-            let (node, order) = outer.node(stand_in.clone(), inputs, outputs);
-            outer.functions.push(stand_in);
+    MODES.with_borrow_mut(|modes| {
+        let Current { frame, run } = Current::of(modes);
+        let function = match frame {
+            Some(frame) => Recomputed::next(frame, function.name()),
+            None => function,
+        };
+        let (node, order) = match run {
+            Some(run) => run.node(function, inputs, outputs),
+            None => {
+                let order = Order::new();
+                let node = Node::op_at(order.own, function, inputs, outputs);
+                (node, order)
+            }
+        };
+        if let Some(frame) = frame {
             frame.push(&node, order);
-            node
         }
-        [.., Mode::First(frame)] => {
-            let (order, function) = (Order::new(), Recomputed::next(frame, function.name()));
-            let node = Node::op_at(order.own, function, inputs, outputs);
-            frame.push(&node, order);
-            node
-        }
-        [.., Mode::Again(collected)] => {
-            let (node, _) = collected.node(function.clone(), inputs, outputs);
-            collected.functions.push(function);
-            node
-        }
-        _ => Node::op(function, inputs, outputs),
+        node
     })
 }
 
@@ -121,12 +113,8 @@ pub(super) fn leaf_order() -> u64 {
         return next_order();
     }
     MODES.with_borrow_mut(|modes| {
-        let (order, frame) = match &mut modes[..] {
-            [.., Mode::Again(outer), Mode::Inner(frame)] => (outer.leaf_order(), Some(frame)),
-            [.., Mode::First(frame)] => (Order::new(), Some(frame)),
-            [.., Mode::Again(collected)] => (collected.leaf_order(), None),
-            _ => return next_order(),
-        };
+        let Current { frame, run } = Current::of(modes);
+        let order = run.map_or_else(Order::new, Collected::leaf_order);
         let own = order.own;
         if let Some(frame) = frame {
             frame.push_leaf(order);
@@ -141,8 +129,8 @@ pub(crate) fn recomputed_function(node: &Node) -> Option<Arc<dyn Function>> {
     if DEPTH.get() == 0 {
         return None;
     }
-    MODES.with_borrow(|modes| {
-        let mut running = modes.iter().rev().filter_map(|mode| match mode {
+    MODES.with_borrow_mut(|modes| {
+        let mut running = modes.iter_mut().rev().filter_map(|mode| match mode {
             Mode::Again(collected) => Some(collected),
             Mode::First(_) | Mode::Inner(_) => None,
         });
@@ -156,13 +144,9 @@ pub(super) fn next_registration() -> [Option<Place>; 2] {
     if DEPTH.get() == 0 {
         return [None; 2];
     }
-    MODES.with_borrow_mut(|modes| match &mut modes[..] {
-        [.., Mode::Again(outer), Mode::Inner(frame)] => [
-            Some(frame.next_registration()),
-            Some(outer.next_registration()),
-        ],
-        [.., Mode::First(frame) | Mode::Inner(frame)] => [Some(frame.next_registration()), None],
-        [.., Mode::Again(collected)] => [None, Some(collected.next_registration())],
-        [] => [None; 2],
+    MODES.with_borrow_mut(|modes| {
+        let Current { frame, run } = Current::of(modes);
+        let in_frame = frame.map(|frame| frame.next_registration());
+        [in_frame, run.map(Collected::next_registration)]
     })
 }

@@ -20,6 +20,26 @@ impl Mode {
     }
 }
 
+/// What an operation of this thread belongs to: both for a first run inside a recomputation.
+pub(super) struct Current<'a> {
+    /// The frame whose first run this is.
+    pub(super) frame: Option<&'a Arc<Frame>>,
+    /// The run again of a frame.
+    pub(super) run: Option<&'a mut Collected>,
+}
+
+impl<'a> Current<'a> {
+    pub(super) fn of(modes: &'a mut [Mode]) -> Self {
+        let (frame, run) = match modes {
+            [.., Mode::Again(run), Mode::Inner(frame)] => (Some(&*frame), Some(run)),
+            [.., Mode::First(frame) | Mode::Inner(frame)] => (Some(&*frame), None),
+            [.., Mode::Again(run)] => (None, Some(run)),
+            [] => (None, None),
+        };
+        Self { frame, run }
+    }
+}
+
 thread_local! {
     /// The modes of this thread, the current one last.
     pub(super) static MODES: RefCell<Vec<Mode>> = const { RefCell::new(Vec::new()) };

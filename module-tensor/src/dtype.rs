@@ -6,8 +6,9 @@ pub use scalar::Scalar;
 
 use std::cell::Cell;
 use std::fmt;
+use std::str::FromStr;
 
-use crate::{F8E4M3, F8E5M2};
+use crate::{Error, F8E4M3, F8E5M2, Result};
 
 /// The type of a tensor's elements.
 ///
@@ -185,7 +186,7 @@ impl DType {
     ///     "exp: not available for bool; it needs a floating-point tensor"
     /// );
     /// ```
-    pub fn error(self, op: &'static str, needs: &'static str) -> crate::Error {
+    pub fn error(self, op: &'static str, needs: &'static str) -> Error {
         let needs = match self.is_storage_only() {
             true => "a dtype that is computed with; cast it with `to_dtype`",
             false => needs,
@@ -195,7 +196,7 @@ impl DType {
     }
 
     /// Checks that a cast drops no imaginary part: a complex dtype casts only to itself or to `Bool`.
-    pub(crate) fn check_cast(self, to: Self) -> crate::Result<()> {
+    pub(crate) fn check_cast(self, to: Self) -> Result<()> {
         if !self.is_complex() || matches!(to, Self::Complex64 | Self::Bool) {
             return Ok(());
         }
@@ -229,6 +230,36 @@ impl DType {
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// A dtype from PyTorch's name of it, with or without `torch.`, as configuration files have it.
+///
+/// # Errors
+///
+/// Any other text.
+///
+/// # Example
+///
+/// ```
+/// use module_tensor::DType;
+///
+/// assert_eq!("bfloat16".parse::<DType>()?, DType::BF16);
+/// assert_eq!("torch.float32".parse::<DType>()?, DType::F32);
+/// assert!("float33".parse::<DType>().is_err());
+/// # Ok::<(), module_tensor::Error>(())
+/// ```
+impl FromStr for DType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let name = text.strip_prefix("torch.").unwrap_or(text);
+        let found = Self::ALL.into_iter().find(|dtype| dtype.name() == name);
+        found.ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            let problem = format!("must be one of {known}");
+            Error::argument("dtype", "name", text, problem)
+        })
     }
 }
 

@@ -40,7 +40,9 @@ impl Format for Safetensors {
         let (places, metadata) = describe(&file.read(8..8 + length)?, file.length())?;
         let (keys, places): (Vec<_>, Vec<_>) = places.into_iter().unzip();
         let tensors = file.tensors(&places)?;
-        Ok(state_of(keys.into_iter().zip(tensors), metadata)?)
+        let mut state: StateDict = keys.into_iter().zip(tensors).collect();
+        add_ties(&mut state, metadata);
+        Ok(state)
     }
 }
 
@@ -107,35 +109,17 @@ fn describe(text: &[u8], length: usize) -> Result<(NamedPlaces, StringMap), Form
     Ok((described, header.metadata))
 }
 
-fn state_of(
-    tensors: impl Iterator<Item = (String, Tensor)>,
-    metadata: StringMap,
-) -> Result<StateDict, String> {
-    let mut state: StateDict = tensors.collect();
-    add_ties(&mut state, metadata)?;
-    Ok(state)
-}
-
 /// Adds tied tensors under their other names: they are stored once, and the metadata maps each dropped name to the stored
 /// one. Other metadata does not name tensors.
-pub(super) fn add_ties(state: &mut StateDict, metadata: StringMap) -> Result<(), String> {
+pub(super) fn add_ties(state: &mut StateDict, metadata: StringMap) {
     let mut metadata: Vec<(String, String)> = metadata.into_iter().collect();
     metadata.sort_unstable();
-    let mut others = metadata.iter().filter(|(name, _)| *name != FORMAT.0);
-    if let (true, Some((dropped, kept))) = (state.is_empty(), others.next()) {
-        return Err(format!(
-            "`{}` is to be tied to `{}`, but there are no tensors",
-            shorten(dropped),
-            shorten(kept)
-        ));
-    }
     for (dropped, kept) in metadata {
         if let (None, Some(tensor)) = (state.get(&dropped), state.get(&kept)) {
             let tensor = tensor.clone();
             state.insert(dropped, tensor);
         }
     }
-    Ok(())
 }
 
 /// The entry of the metadata that PyTorch's readers expect.

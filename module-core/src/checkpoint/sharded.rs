@@ -101,7 +101,7 @@ pub(super) fn read(path: &Path, index: &[u8], options: &ReadOptions) -> Result<S
         let value: String = serde_json::from_str(value.get()).ok()?;
         Some((name, value))
     });
-    add_ties(&mut state, texts.collect()).map_err(damaged)?;
+    add_ties(&mut state, texts.collect());
     Ok(state)
 }
 

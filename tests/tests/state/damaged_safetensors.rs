@@ -147,6 +147,14 @@ fn many_small_parts_take_memory_by_their_size() {
 }
 
 #[test]
+fn metadata_without_tensors_is_an_empty_state_dict() {
+    // As `safetensors.torch.save({}, metadata={"epoch": "5"})` writes it, and `load` reads it.
+    let header = r#"{"__metadata__":{"epoch":"5"}}"#.to_owned();
+    let state = StateDict::from_bytes(with_header(header, 0)).unwrap();
+    assert!(state.is_empty(), "{state:?}");
+}
+
+#[test]
 fn a_file_is_held_once_while_it_is_read() {
     // Memory freed by other tests would be reused and not counted.
     if ran_in_a_child("damaged_safetensors::a_file_is_held_once_while_it_is_read") {

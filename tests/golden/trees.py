@@ -156,12 +156,12 @@ def digits():
 REFERENCES = [Mlp, Tied, Shared, Nested, Buffers, Parameters, Folded, Printed, Frozen, Diamond, digits]
 
 
-def member_lists(walk):
-    """All eight answers of named_parameters or named_buffers."""
+def member_lists(walk, prefixes):
+    """The answers of named_parameters or named_buffers."""
     return [
         {"prefix": prefix, "recurse": recurse, "remove_duplicate": dedup,
          "names": [name for name, _ in walk(prefix=prefix, recurse=recurse, remove_duplicate=dedup)]}
-        for prefix, recurse, dedup in itertools.product(("", "net"), (True, False), (True, False))
+        for prefix, recurse, dedup in itertools.product(prefixes, (True, False), (True, False))
     ]
 
 
@@ -203,30 +203,37 @@ def describe(make):
     first = {id(module): name for name, module in reversed(list(model.named_modules(remove_duplicate=False)))}
     applied = []
     model.apply(lambda module: applied.append(first[id(module)]))
-    state = model.state_dict()
-    record = {
-        "name": type(model).__name__,
+    record = listed(model, ("", "net"))
+    record |= {
         "source": inspect.getsource(type(model)),
-        "repr": repr(model),
-        "named_modules": [
-            {"prefix": prefix, "remove_duplicate": dedup,
-             "modules": [[name, type(m).__name__] for name, m in model.named_modules(prefix=prefix, remove_duplicate=dedup)]}
-            for prefix, dedup in itertools.product(("", "net"), (True, False))
-        ],
-        "named_children": [[name, type(m).__name__] for name, m in model.named_children()],
-        "named_parameters": member_lists(model.named_parameters),
-        "named_buffers": member_lists(model.named_buffers),
-        "parameter_shapes": [list(p.shape) for p in model.parameters()],
-        "state_dict": [[key, list(v.shape), str(v.dtype).removeprefix("torch.")] for key, v in state.items()],
         "state_dict_prefixed": list(model.state_dict(prefix="net.")),
-        "aliases": aliases(model),
-        "num_parameters": sum(p.numel() for p in model.parameters()),
-        "num_trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "apply_order": applied,
     }
     if make is Mlp:
         record["lookups"] = lookups(model)
     return record
+
+
+def listed(model, prefixes):
+    """What a module says of its members."""
+    state = model.state_dict()
+    return {
+        "name": type(model).__name__,
+        "repr": repr(model),
+        "named_modules": [
+            {"prefix": prefix, "remove_duplicate": dedup,
+             "modules": [[name, type(m).__name__] for name, m in model.named_modules(prefix=prefix, remove_duplicate=dedup)]}
+            for prefix, dedup in itertools.product(prefixes, (True, False))
+        ],
+        "named_children": [[name, type(m).__name__] for name, m in model.named_children()],
+        "named_parameters": member_lists(model.named_parameters, prefixes),
+        "named_buffers": member_lists(model.named_buffers, prefixes),
+        "parameter_shapes": [list(p.shape) for p in model.parameters()],
+        "state_dict": [[key, list(v.shape), str(v.dtype).removeprefix("torch.")] for key, v in state.items()],
+        "aliases": aliases(model),
+        "num_parameters": sum(p.numel() for p in model.parameters()),
+        "num_trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+    }
 
 
 def write():

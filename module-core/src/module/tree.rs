@@ -60,16 +60,16 @@ impl<'m> Tree<'m> {
 
     fn text(self) -> Result<String, fmt::Error> {
         let Self { module, counts } = self;
-        let extra = ExtraRepr(module).to_string();
         let mut text = format!("{}(", module.kind());
         let mut children = Vec::new();
-        let mut parameters_alone = String::new();
+        let extra = ExtraRepr(module).to_string();
+        let mut own_lines: Vec<String> = extra.lines().map(str::to_owned).collect();
         for (name, member) in members(module) {
             match member {
                 MemberRef::Module(child) => children.push((name, child)),
                 MemberRef::Parameter(parameter) => {
                     let line = parameter_line(module.kind(), &parameter.detach());
-                    parameters_alone.extend(line.map(|line| format!("    ({name}): {line}\n")));
+                    own_lines.extend(line.map(|line| format!("  ({name}): {line}")));
                 }
                 MemberRef::Buffer(_) | MemberRef::Constant => {}
             }
@@ -86,15 +86,14 @@ impl<'m> Tree<'m> {
         } else {
             String::new()
         };
-        if children.is_empty() && parameters_alone.is_empty() {
-            write!(text, "{extra}){count}")?;
+        if children.is_empty() && own_lines.len() <= 1 {
+            write!(text, "{}){count}", own_lines.concat())?;
             return Ok(text);
         }
         writeln!(text, "{count}")?;
-        if !extra.is_empty() {
-            writeln!(text, "  {extra}")?;
+        for line in own_lines {
+            writeln!(text, "  {line}")?;
         }
-        text.push_str(&parameters_alone);
         let mut lines: Vec<(String, String, usize)> = Vec::new();
         for (name, child) in children {
             let body = Self {

@@ -7,6 +7,7 @@ mod errors;
 mod names;
 mod pitfalls;
 mod public_items;
+mod random_trees;
 mod readme;
 mod reference;
 mod trees;

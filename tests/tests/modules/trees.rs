@@ -64,7 +64,7 @@ fn printed(case: &Value) -> String {
 }
 
 /// The differences between a model and its recording.
-fn differences(model: &dyn Module, case: &Value) -> Vec<String> {
+pub(crate) fn differences(model: &dyn Module, case: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut same = |what: &str, actual: Value, expected: &Value| {
         if actual != *expected {
@@ -171,6 +171,18 @@ fn apply_comes_to_children_first() {
     }
 }
 
+/// What is at the path of a look-up.
+pub(crate) fn find(model: &dyn Module, lookup: &Value) -> Result<Value> {
+    let path = lookup["path"].as_str().expect("a path");
+    match lookup["call"].as_str() {
+        Some("get_submodule") => model.get_submodule(path).map(|m| json!(m.kind())),
+        Some("get_parameter") => model.get_parameter(path).map(|p| json!(p.shape().to_vec())),
+        _ => model
+            .get_buffer(path)
+            .map(|b| json!(b.tensor().shape().to_vec())),
+    }
+}
+
 #[test]
 fn lookups_find_the_same_members_as_pytorch() {
     let case = cases()
@@ -181,14 +193,7 @@ fn lookups_find_the_same_members_as_pytorch() {
     let lookups = case["lookups"].as_array().expect("look-ups");
     assert!(lookups.len() >= 20);
     for lookup in lookups {
-        let path = lookup["path"].as_str().expect("a path");
-        let found = match lookup["call"].as_str() {
-            Some("get_submodule") => model.get_submodule(path).map(|m| json!(m.kind())),
-            Some("get_parameter") => model.get_parameter(path).map(|p| json!(p.shape().to_vec())),
-            _ => model
-                .get_buffer(path)
-                .map(|b| json!(b.tensor().shape().to_vec())),
-        };
+        let found = find(&*model, lookup);
         match found {
             Ok(found) => assert_eq!(found, lookup["found"], "{lookup}"),
             Err(error) => {

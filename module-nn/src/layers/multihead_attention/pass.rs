@@ -21,7 +21,7 @@ impl Forward<MultiheadAttentionInput> for MultiheadAttention {
                 *x = x.unsqueeze(0)?;
             }
         }
-        let [query, key, value] = project(self, &sizes, &input)?;
+        let [query, key, value] = project(self, &input)?;
         let key = heads(append_learned(key, &self.bias_k, &sizes)?, &sizes)?;
         let value = heads(append_learned(value, &self.bias_v, &sizes)?, &sizes)?;
         let query = heads(query, &sizes)?;
@@ -180,32 +180,30 @@ fn error(expected: impl Into<String>, got: &Tensor) -> module_core::Error {
 }
 
 /// Query, key and value after their linear maps.
-fn project(
-    layer: &MultiheadAttention,
-    sizes: &Sizes,
-    input: &MultiheadAttentionInput,
-) -> Result<[Tensor; 3]> {
-    let embed_dim = sizes.heads * sizes.head_dim;
-    let third = |packed: &Tensor, i: usize| packed.narrow(0, i * embed_dim..(i + 1) * embed_dim);
+fn project(layer: &MultiheadAttention, input: &MultiheadAttentionInput) -> Result<[Tensor; 3]> {
+    let embed_dim = layer.config.embed_dim;
+    // One operation, whose gradient is that of the whole weight, written once.
+    let thirds = |packed: Tensor| packed.split_with_sizes([embed_dim; 3], 0);
     let mut packed = layer.in_proj_weight.get().map(Parameter::tensor);
     if let Some(weight) = packed.take_if(|_| !layer.adapters.is_empty()) {
         packed = Some(layer.adapters.adapted_weight(weight)?);
     }
+    let weights = packed.map(thirds).transpose()?;
     let bias = layer.in_proj_bias.get().map(Parameter::tensor);
+    let biases = bias.map(thirds).transpose()?;
     let own = [
         &layer.q_proj_weight,
         &layer.k_proj_weight,
         &layer.v_proj_weight,
     ];
     let project = |x: &Tensor, i: usize| {
-        let weight = match (&packed, own[i]) {
-            (Some(packed), _) => third(packed, i)?,
+        let weight = match (&weights, own[i]) {
+            (Some(weights), _) => weights[i].clone(),
             (None, Maybe::Present(own)) => own.tensor(),
             // Either the packed weight or all three are present.
             (None, Maybe::Absent) => return Err(error("a layer with weights", x)),
         };
-        let bias = bias.as_ref().map(|bias| third(bias, i)).transpose()?;
-        x.linear(&weight, bias.as_ref())
+        x.linear(&weight, biases.as_ref().map(|biases| &biases[i]))
     };
     Ok([
         project(&input.query, 0)?,

@@ -19,7 +19,10 @@ OPTIMIZERS = {
     "Adagrad": [{}, {"lr_decay": 0.05}],
     "RMSprop": [{}, {"momentum": 0.8, "centered": True}],
     "ASGD": [{}, {"t0": 2}],
+    "Adadelta": [{}, {"rho": 0.8, "weight_decay": 0.1}],
+    "Rprop": [{}, {"etas": [0.4, 1.3]}],
 }
+RATES = [0.1, 0.01]
 STEPS = 5
 
 
@@ -35,17 +38,32 @@ class Network:
             self.children.append(self.grown(2))
         self.described = sequential(*self.children)
         self.optimizer = draw.pick(list(OPTIMIZERS))
-        self.options = {"lr": draw.pick([0.1, 0.01]), **draw.pick(OPTIMIZERS[self.optimizer])}
+        self.options = {"lr": draw.pick(RATES), **draw.pick(OPTIMIZERS[self.optimizer])}
+        if draw.chance(0.1):
+            self.options["maximize"] = True
         self.inputs = [draw.values(self.first, "f32").double() for _ in range(STEPS)]
         self.targets = [draw.values(self.shape, "f32").double() for _ in range(STEPS)]
         names = list(dict(self.built(torch.float64, 0).named_parameters()))
+        self.group = self.grouped(names) if len(names) > 1 and draw.chance(0.4) else None
         self.steps = [self.step(names) for _ in range(STEPS)]
 
+    def grouped(self, names):
+        """Some parameters, but not all, with other options."""
+        group = [names[i] for i in self.draw.some(len(names))][:len(names) - 1]
+        options = {"lr": self.draw.pick([0.05, 0.002, 0.0])}
+        if "nesterov" not in self.options:
+            options |= self.draw.pick([options for options in OPTIMIZERS[self.optimizer] if "nesterov" not in options])
+        return {"names": group, "options": options}
+
     def step(self, names):
-        """What a step does besides a step: parameters that are paused, a limit of the norm, a pass in evaluation mode."""
+        """What a step does besides a step: parameters that are paused, a limit of the norm, a pass in evaluation mode, and other
+        learning rates for the groups."""
         draw = self.draw
         paused = [name for name in names if draw.chance(0.3)] if draw.chance(0.4) else []
-        return {"paused": paused, "clip": draw.pick([None, None, 0.5, 10.0]), "eval": draw.chance(0.25)}
+        made = {"paused": paused, "clip": draw.pick([None, None, 0.5, 10.0]), "eval": draw.chance(0.25)}
+        if draw.chance(0.15):
+            made["lrs"] = [draw.pick([0.08, 0.003]) for _ in range(2 if self.group else 1)]
+        return made
 
     def grown(self, depth):
         """A layer that fits, or several in a `Sequential`; `shape` becomes that of the output."""

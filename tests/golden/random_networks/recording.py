@@ -1,8 +1,9 @@
 """Files of random networks.
 
 `case` is a list of networks: `network` (a description, as in the files of layers), `seed` of its initial weights and dropout,
-`dtype`, `optimizer` and `options`, `steps` (`paused`: parameters that do not require gradients in this step; `clip`: the largest
-norm of the gradients; `eval`: whether the pass is one of evaluation mode, without a step), and `limits`: the largest difference
+`dtype`, `optimizer` and `options`, `group` (parameters with other `options`), `steps` (`paused`: parameters that do not require
+gradients in this step; `clip`: the largest norm of the gradients; `eval`: whether the pass is one of evaluation mode, without a
+step; `lrs`: learning rates of the groups from this step on), and `limits`: the largest difference
 of each result. The loss is the mean of the squares of output - `<i>/y/<step>`, for the input `<i>/x/<step>`. The results are
 `<i>/out/<step>`, `<i>/init/<key>`, which are equal, and `<i>/after/<key>`.
 """
@@ -25,7 +26,7 @@ STEADY = {torch.float64: 1e-8, torch.float32: 1e-3}
 TIMES = {torch.float64: 100, torch.float32: 20}
 # A parameter on which nothing depends, such as a bias before a normalization, has gradients that are rounding alone, and
 # optimizers make steps of them: the least gradient of a parameter, and of an element, if it is not 0.
-LEAST = {torch.float64: (1e-7, 1e-12), torch.float32: (1e-4, 1e-5)}
+LEAST = {torch.float64: (1e-7, 1e-12), torch.float32: (1e-4, 3e-5)}
 SEEDS = range(3)
 
 
@@ -35,13 +36,25 @@ def is_rounding(gradient):
     return bool(sizes.max() < whole or ((sizes > 0) & (sizes < element)).any())
 
 
+def with_tuples(options):
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+
+
+def groups(made, parameters):
+    """The groups of the optimizer: what no other has, and then the other."""
+    if made.group is None:
+        return [{"params": list(parameters.values())}]
+    names = made.group["names"]
+    rest = [p for name, p in parameters.items() if name not in names]
+    return [{"params": rest}, {"params": [parameters[name] for name in names], **with_tuples(made.group["options"])}]
+
+
 def trained(made, dtype, seed, nudge=None):
     """The results of all steps by their names in the file."""
     model = made.built(dtype, seed)
     found = {f"init/{name}": x.clone() for name, x in model.state_dict().items()}
     parameters = dict(model.named_parameters())
-    options = {name: tuple(value) if isinstance(value, list) else value for name, value in made.options.items()}
-    optimizer = getattr(torch.optim, made.optimizer)(model.parameters(), **options)
+    optimizer = getattr(torch.optim, made.optimizer)(groups(made, parameters), **with_tuples(made.options))
     generator = torch.Generator().manual_seed(nudge or 0)
     for i, step in enumerate(made.steps):
         x = made.inputs[i]
@@ -50,6 +63,8 @@ def trained(made, dtype, seed, nudge=None):
         model.train(not step["eval"])
         for name, parameter in parameters.items():
             parameter.requires_grad_(name not in step["paused"])
+        for group, lr in zip(optimizer.param_groups, step.get("lrs", [])):
+            group["lr"] = lr
         optimizer.zero_grad()
         output = model(x.to(dtype))
         found[f"out/{i}"] = output.detach()
@@ -101,7 +116,7 @@ class Recording:
         if most is not None and sum(x.numel() * x.element_size() for x in tensors.values()) > most:
             return False
         case = {"number": number, "dtype": name, "seed": weights, "network": made.described, "optimizer": made.optimizer}
-        case |= {"options": made.options, "steps": made.steps, "limits": limits}
+        case |= {"options": made.options, "group": made.group, "steps": made.steps, "limits": limits}
         prefix = len(self.cases)
         self.tensors |= {f"{prefix}/{name}": x.clone(memory_format=torch.contiguous_format) for name, x in tensors.items()}
         self.cases.append(case)

@@ -41,11 +41,23 @@ struct Run {
 type Results = Vec<(String, Tensor)>;
 
 fn optimizer<C: DeserializeOwned + UpdateRule + 'static>(
-    options: &Value,
+    case: &Value,
     model: &dyn Module,
 ) -> Result<Box<dyn Optimizer>> {
-    let rule: C = serde_json::from_value(options.clone()).map_err(Error::custom)?;
-    Ok(Box::new(ParamGroups::new(rule).build(model)?))
+    let rule = |options: Value| serde_json::from_value::<C>(options).map_err(Error::custom);
+    let mut options = case["options"].clone();
+    let mut groups = ParamGroups::new(rule(options.clone())?);
+    if let Some(other) = case["group"]["options"].as_object() {
+        options
+            .as_object_mut()
+            .expect("options")
+            .extend(other.clone());
+        let other = rule(options)?;
+        let names: Vec<String> =
+            serde_json::from_value(case["group"]["names"].clone()).expect("names");
+        groups = groups.group(names, |_| other);
+    }
+    Ok(Box::new(groups.build(model)?))
 }
 
 impl Network<'_> {
@@ -66,9 +78,11 @@ impl Network<'_> {
             "Adagrad" => optimizer::<AdagradConfig>,
             "RMSprop" => optimizer::<RMSpropConfig>,
             "ASGD" => optimizer::<ASGDConfig>,
+            "Adadelta" => optimizer::<AdadeltaConfig>,
+            "Rprop" => optimizer::<RpropConfig>,
             unknown => panic!("an unknown optimizer: {unknown}"),
         };
-        let optimizer = build(&self.case["options"], model.as_module())?;
+        let optimizer = build(self.case, model.as_module())?;
         let model = Arc::from(model);
         Ok(Run { model, optimizer })
     }
@@ -111,6 +125,11 @@ impl Network<'_> {
         let paused = step["paused"].as_array().expect("names");
         for (name, parameter) in model.named_parameters() {
             parameter.set_requires_grad(!paused.iter().any(|paused| *paused == name));
+        }
+        if let Some(lrs) = step["lrs"].as_array() {
+            for (group, lr) in lrs.iter().enumerate() {
+                optimizer.set_group_lr(group, lr.as_f64().expect("a number"))?;
+            }
         }
         model.zero_grad();
         let input = |what| self.tensor(&format!("{what}/{i}")).expect("recorded");
@@ -157,9 +176,18 @@ impl Network<'_> {
         if found.len() != count {
             return Err(format!("{} results instead of {count}", found.len()));
         }
+        // Hooks are given the whole gradient of an input, so that of an attention and of what goes around it is added otherwise.
+        let has_attention = self.case["network"]
+            .to_string()
+            .contains("TransformerEncoderLayer");
         for way in Way::OTHERS {
+            let adds_otherwise = has_attention && way == Way::Hooked;
             for ((name, a), (_, b)) in found.iter().zip(&train(way)?) {
-                golden::same_bits(a, b).map_err(|e| format!("{name}, {way:?}: {e}"))?;
+                let same = match limits.get(name).filter(|_| adds_otherwise) {
+                    Some(limit) => golden::within(b, a, limit.as_f64().expect("a number")),
+                    None => golden::same_bits(a, b),
+                };
+                same.map_err(|e| format!("{name}, {way:?}: {e}"))?;
             }
         }
         Ok(())

@@ -9,6 +9,9 @@ A member is `{"module"}`, `{"parameter"}` or `{"buffer"}`. A parameter is `{"sha
 an earlier one, where those of layers count; a buffer is `{"shape", "dtype", "persistent"}` or `{"tied"}`.
 """
 
+import torch
+
+from layer_family import build
 from random_calls.draw import Draw
 
 NAMES = ["weight", "bias", "a", "b", "c", "layer1", "layer2", "norm", "0", "1", "x_2", "running_mean", "out"]
@@ -70,8 +73,7 @@ class Tree:
 
     def layer(self):
         layer, kwargs = self.draw.pick(LAYERS)
-        self.parameters += {"Linear": 1 + kwargs.get("bias", True), "Embedding": 1, "PReLU": 1, "ReLU": 0, "Dropout": 0, "Identity": 0, "Flatten": 0}.get(
-            layer, 2 * (kwargs.get("affine", True) and not layer.startswith("Instance")))
+        self.parameters += len(list(build(layer, kwargs, torch.float32).parameters()))
         return self.finished({"layer": layer, "kwargs": kwargs}, True)
 
     def sequential(self, depth):

@@ -8,6 +8,8 @@ use module_nn::prelude::*;
 use module_tests::layers::build;
 use serde_json::Value;
 
+use super::list;
+
 /// Members of any kind, in any order, whose names are known only at run time.
 struct Branch {
     members: Vec<(String, Part)>,
@@ -72,10 +74,6 @@ struct Builder {
 
 fn number(value: &Value) -> usize {
     value.as_u64().expect("a number") as usize
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().expect("a list").iter()
 }
 
 fn pairs(value: &Value) -> impl Iterator<Item = (String, &Value)> {

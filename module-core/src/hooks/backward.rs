@@ -63,7 +63,10 @@ impl Capture {
                 hooks: std::mem::take(&mut capture.full),
                 specs: tensors.iter().map(TensorSpec::of).collect(),
             };
-            capture.inner = Some(wrap_in_node(input, &tensors, Vec::new(), inner)?);
+            // A call uses its last input last, so that its gradient comes first, as it does without the node: a tensor that is
+            // given several times gets the same bits.
+            let inputs = tensors.iter().rev().map(GraphInput::from);
+            capture.inner = Some(wrap_in_node(input, tensors.len(), inputs, inner)?);
         }
         Ok(Some(capture))
     }
@@ -82,7 +85,8 @@ impl Capture {
             capture: self,
             specs,
         };
-        wrap_in_node(output, &tensors, to_inner, outer).map(drop)
+        let inputs = tensors.iter().map(GraphInput::from).chain(to_inner);
+        wrap_in_node(output, tensors.len(), inputs, outer).map(drop)
     }
 
     /// The edges from the outer to the inner node: a dummy scalar that shows the outputs were reached, and the
@@ -100,22 +104,21 @@ impl Capture {
     }
 }
 
-/// Puts a node around the tensors of a value, which passes gradients to others too.
+/// Puts a node around the tensors of a value, of which there are so many, which passes gradients to these inputs.
 fn wrap_in_node(
     value: &mut dyn Tensors,
-    tensors: &[Tensor],
-    others: Vec<GraphInput>,
+    count: usize,
+    inputs: impl Iterator<Item = GraphInput>,
     function: impl Function,
 ) -> Result<GraphNode> {
     let mut replaceable = 0;
     value.for_each_mut(&mut |_| replaceable += 1);
-    if replaceable != tensors.len() {
+    if replaceable != count {
         let problem = "full backward hooks cannot follow a borrowed tensor; pass it by value, which copies no elements";
         let op = "register_full_backward_hook";
-        return Err(Error::argument(op, "tensors", tensors.len(), problem));
+        return Err(Error::argument(op, "tensors", count, problem));
     }
-    let inputs = tensors.iter().map(GraphInput::from).chain(others);
-    let node = GraphNode::new(function, inputs, tensors.len());
+    let node = GraphNode::new(function, inputs, count);
     let mut place = 0;
     value.for_each_mut(&mut |tensor| {
         if tensor.requires_grad() {
@@ -209,7 +212,7 @@ impl Function for InputsNode {
             let specs = Some(self.specs.as_slice());
             run(self.of, &self.hooks, specs, &mut grads, &grad_outputs)?;
         }
-        Ok(grads.into())
+        Ok(grads.into_iter().rev().collect())
     }
 }
 

@@ -242,6 +242,24 @@ fn nothing_is_left_of_a_call_whose_backward_never_runs() {
 }
 
 #[test]
+fn a_hook_changes_no_bit_of_a_tensor_that_is_given_several_times() {
+    let config = MultiheadAttentionConfig::new(6, 2).batch_first(true);
+    let attention = fork_rng(0, || config.build()).unwrap();
+    let gradient = || -> Result<Vec<f32>> {
+        let x = fork_rng(1, || Tensor::randn([4, 8, 6], DType::F32))?.with_grad()?;
+        let attended = attention.call((x.clone(), x.clone(), x.clone()))?.0;
+        // The fourth use, after which the order of the three others matters.
+        attended.add(&x)?.square()?.sum(..)?.backward()?;
+        x.grad().expect("a gradient").to_vec()
+    };
+    let without = gradient().unwrap();
+    let _hook = attention.register_full_backward_hook(|_| ());
+    let with = gradient().unwrap();
+    let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    assert_eq!(bits(with), bits(without));
+}
+
+#[test]
 fn a_panic_in_a_backward_hook_harms_its_pass_only() {
     let (module, x) = (double(), leaf(1.0));
     let hook = module.register_full_backward_hook(|_| -> () { panic!("on purpose") });

@@ -10,6 +10,7 @@ use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{ArgReduceOp, CpuStorage, Operand, Storage};
 use crate::Result;
+use crate::zip::zip_mut2;
 
 /// The first element that is at least as extreme as all others, or the first NaN.
 pub(super) fn arg_reduce(op: ArgReduceOp, x: Operand, dim: usize) -> Result<Storage> {
@@ -105,14 +106,25 @@ impl<T: Number, F: Fn(&T, &T) -> bool + Copy> Loop for IndexRows<'_, T, F> {
             indices,
             is_better,
         } = self;
+        let better = |(best, index): (T, i64), v: T, i: i64| {
+            let is_next = is_better(&v, &best) | (v.is_nan() & !best.is_nan());
+            (
+                if is_next { v } else { best },
+                if is_next { i } else { index },
+            )
+        };
         let mut best: Vec<T> = rows[..indices.len()].to_vec();
         indices.fill(0);
-        for (i, row) in (0_i64..).zip(rows.chunks_exact(indices.len())).skip(1) {
-            let columns = best.iter_mut().zip(row);
-            for (index, (best, &v)) in indices.iter_mut().zip(columns) {
-                let is_next = is_better(&v, best) | (v.is_nan() & !best.is_nan());
-                *best = if is_next { v } else { *best };
-                *index = if is_next { i } else { *index };
+        let mut rows = (0_i64..).zip(rows.chunks_exact(indices.len())).skip(1);
+        // Two at a time: of one, the compiler would write only the elements that change, which takes several times as long on some
+        // processors.
+        while let Some((i, row)) = rows.next() {
+            // The last row may be alone. Again, it is not better than itself.
+            let next = rows.next().map_or(row, |(_, next)| next);
+            let columns = zip_mut2(&mut best, row, next);
+            for (index, (best, &a, &b)) in indices.iter_mut().zip(columns) {
+                let first = better((*best, *index), a, i);
+                (*best, *index) = better(first, b, i + 1);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
-use crate::zip::zip_mut;
+use crate::zip::{zip_mut, zip_mut2};
 
 /// The number of elements of a line that are combined with others side by side.
 const LANES: usize = 64;
@@ -193,13 +193,27 @@ impl<T: Number, F: Combine<T>> Loop for FoldRows<'_, T, F> {
             out,
             combine,
         } = self;
-        let mut rows = values.chunks_exact(width);
-        if let Some(row) = rows.next() {
-            out.copy_from_slice(&row[columns.clone()]);
-        }
-        for row in rows {
-            for (all, &v) in zip_mut(out, &row[columns.clone()]) {
-                *all = combine(v, *all);
+        let Some(last) = (values.len() / width).checked_sub(1) else {
+            return;
+        };
+        let row = |i: usize| &values[i * width..][columns.clone()];
+        // The first rows are folded into one, and then two at a time: of one, the compiler would write only the elements that
+        // change, which takes several times as long on some processors.
+        let rest = match last % 2 {
+            0 => {
+                out.copy_from_slice(row(0));
+                1
+            }
+            _ => {
+                for (all, &a, &b) in zip_mut2(out, row(0), row(1)) {
+                    *all = combine(b, a);
+                }
+                2
+            }
+        };
+        for i in (rest..=last).step_by(2) {
+            for (all, &a, &b) in zip_mut2(out, row(i), row(i + 1)) {
+                *all = combine(b, combine(a, *all));
             }
         }
     }

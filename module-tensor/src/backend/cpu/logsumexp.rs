@@ -8,7 +8,7 @@ use super::lanes::{BLOCK, Max, Sum, exp, map, map2, number, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
-use super::softmax::{Lanes, TILE};
+use super::softmax::{Lanes, TILE, most_of_columns};
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::{CpuStorage, Operand, Storage, check_allocatable};
@@ -80,13 +80,7 @@ impl<T: Float> Loop for ExpSums<'_, T> {
             for tile in lanes.tiles() {
                 let columns = tile.len();
                 let (most, total) = (&mut mosts[..columns], &mut totals[..columns]);
-                most.fill(T::NEG_INFINITY);
-                for row in lanes.rows(tile.clone()) {
-                    let x = &x[row][..columns];
-                    for i in 0..columns {
-                        most[i] = if x[i] > most[i] { x[i] } else { most[i] };
-                    }
-                }
+                most_of_columns(x, lanes.rows(tile.clone()), most);
                 most.iter_mut().for_each(|v| *v = finite(*v));
                 total.fill(T::zero());
                 for row in lanes.rows(tile.clone()) {

@@ -185,36 +185,60 @@ pub(super) fn greater<T: Number, O: Copy>(first: (T, O), second: (T, O)) -> (T, 
     (value, if is_second { second.1 } else { first.1 })
 }
 
-/// `to[i] = greater(first[i], second[i])`, the second at a distance from the first.
-pub(super) struct Meet<'a, T, O> {
+/// Maxima at a distance from those that they meet.
+pub(super) type Distant<'a, T, O> = (Maxima<'a, T, O>, usize);
+
+/// `to[i] = greater(first[i], others[..][i])`
+pub(super) struct Meet<'a, T, O, const N: usize> {
     pub(super) first: Maxima<'a, T, O>,
-    pub(super) second: Maxima<'a, T, O>,
-    pub(super) distance: usize,
+    pub(super) others: [Distant<'a, T, O>; N],
     pub(super) to: MaximaMut<'a, T, O>,
 }
 
-impl<T: Number, O: Offset> Loop for Meet<'_, T, O> {
+impl<T: Number, O: Offset, const N: usize> Loop for Meet<'_, T, O, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self {
             first,
-            second,
-            distance,
+            mut others,
             to,
         } = self;
-        let len = first.values.len().min(second.values.len());
-        let len = len.min(to.values.len()).min(to.offsets.len());
-        // By index, because six slices are side by side.
-        let (first, second) = (first.first(len), second.first(len));
+        let len = shared_len(&others, &to).min(first.values.len());
+        // By index, because many slices are side by side.
+        let first = first.first(len);
+        for other in &mut others {
+            other.0 = other.0.first(len);
+        }
         let (values, offsets) = (&mut to.values[..len], &mut to.offsets[..len]);
         for i in 0..len {
-            let (value, offset) = second.at(i);
-            let second = (value, offset.plus(distance));
-            (values[i], offsets[i]) = greater(first.at(i), second);
+            (values[i], offsets[i]) = greater_of_all(first.at(i), &others, i);
         }
     }
+}
+
+/// The number of elements that all have.
+#[inline(always)]
+fn shared_len<T, O>(others: &[Distant<'_, T, O>], to: &MaximaMut<'_, T, O>) -> usize {
+    let len = to.values.len().min(to.offsets.len());
+    others
+        .iter()
+        .fold(len, |len, (other, _)| len.min(other.values.len()))
+}
+
+#[inline(always)]
+fn greater_of_all<T: Number, O: Offset, const N: usize>(
+    first: (T, O),
+    others: &[Distant<'_, T, O>; N],
+    i: usize,
+) -> (T, O) {
+    let mut best = first;
+    for &(other, distance) in others {
+        let (value, offset) = other.at(i);
+        best = greater(best, (value, offset.plus(distance)));
+    }
+    best
 }
 
 /// The greater of neighbors, two by two.
@@ -243,31 +267,28 @@ impl<T: Number, O: Offset> Loop for MeetPairs<'_, T, O> {
     }
 }
 
-/// `to[i] = greater(to[i], second[i])`, the second at a distance from what is there.
-pub(super) struct MeetMore<'a, T, O> {
-    pub(super) second: Maxima<'a, T, O>,
-    pub(super) distance: usize,
+/// `to[i] = greater(to[i], others[..][i])`
+///
+/// They are two: of one, the compiler would write only the elements that change, which takes several times as long on some
+/// processors.
+pub(super) struct MeetTwoMore<'a, T, O> {
+    pub(super) others: [Distant<'a, T, O>; 2],
     pub(super) to: MaximaMut<'a, T, O>,
 }
 
-impl<T: Number, O: Offset> Loop for MeetMore<'_, T, O> {
+impl<T: Number, O: Offset> Loop for MeetTwoMore<'_, T, O> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self {
-            second,
-            distance,
-            to,
-        } = self;
-        let len = second.values.len().min(to.values.len());
-        let len = len.min(to.offsets.len());
-        let second = second.first(len);
+        let Self { mut others, to } = self;
+        let len = shared_len(&others, &to);
+        for other in &mut others {
+            other.0 = other.0.first(len);
+        }
         let (values, offsets) = (&mut to.values[..len], &mut to.offsets[..len]);
         for i in 0..len {
-            let (value, offset) = second.at(i);
-            let second = (value, offset.plus(distance));
-            (values[i], offsets[i]) = greater((values[i], offsets[i]), second);
+            (values[i], offsets[i]) = greater_of_all((values[i], offsets[i]), &others, i);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::aligned_vec::Workspace;
 use super::interleave::split_pairs;
 use super::max_lines::Line;
 use super::max_loops::{
-    Locate, Maxima, MaximaMut, Meet, MeetMore, MeetPairs, MeetRows, Offset, greater,
+    Locate, Maxima, MaximaMut, Meet, MeetPairs, MeetRows, MeetTwoMore, Offset, greater,
 };
 use super::memory::check_allocatable;
 use super::number::Number;
@@ -336,23 +336,29 @@ impl Columns {
                 .skip(at / regular.stride);
             (line, tap * step * distance)
         };
-        let mut taps = self.line.taps(windows[regular.outputs.start].1).map(at);
-        let (Some((first, _)), second) = (taps.next(), taps.next()) else {
+        let taps = self.line.taps(windows[regular.outputs.start].1).map(at);
+        let taps: Vec<_> = taps.collect();
+        let Some((&(first, _), others)) = taps.split_first() else {
             return;
         };
-        match second {
-            Some((second, distance)) => run_at_best_level(Meet {
+        // One or two to begin with, so that the rest are pairs.
+        let (begin, rest) = others.split_at(others.len().min(2 - others.len() % 2));
+        match *begin {
+            [] => to.copy_from(first),
+            [second] => run_at_best_level(Meet {
                 first,
-                second,
-                distance,
+                others: [second],
                 to: to.reborrow(),
             }),
-            None => to.copy_from(first),
+            [second, third, ..] => run_at_best_level(Meet {
+                first,
+                others: [second, third],
+                to: to.reborrow(),
+            }),
         }
-        for (second, distance) in taps {
-            run_at_best_level(MeetMore {
-                second,
-                distance,
+        for &others in rest.as_chunks().0 {
+            run_at_best_level(MeetTwoMore {
+                others,
                 to: to.reborrow(),
             });
         }

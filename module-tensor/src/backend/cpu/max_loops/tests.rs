@@ -1,4 +1,4 @@
-use super::{Maxima, MaximaMut, Meet, MeetMore, MeetPairs, MeetRows};
+use super::{Maxima, MaximaMut, Meet, MeetPairs, MeetRows, MeetTwoMore};
 use crate::simd::{Loop, run_at_best_level};
 
 /// Checks that a loop gives the same on every processor as on this one.
@@ -38,8 +38,10 @@ fn every_level_finds_the_same_maxima() {
         offsets: &offsets,
     };
     let (second, distance) = (from.skip(17), 5);
-    check!(to => Meet { first: from, second, distance, to });
-    check!(to => MeetMore { second, distance, to });
+    let others = [(second, distance), (from.skip(40), 90)];
+    check!(to => Meet { first: from, others: [others[0]], to });
+    check!(to => Meet { first: from, others, to });
+    check!(to => MeetTwoMore { others, to });
     check!(to => MeetPairs { from, distance, to });
     let windows = &[(0, 3), (1, 1), (4, 3), (2, 2)][..];
     let (pitch, step, columns) = (38, 2, 37);

@@ -1,68 +1,97 @@
-//! Tiles of a product with windows for fewer registers than those of AVX-512, a few rows at a time.
+//! Tiles of a product with windows for fewer registers than those of AVX-512, a few columns at a time.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m256, _mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps};
+use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm256_setzero_ps};
 
 use super::window_product::{ENDS, LANES, Padding, Walk, WindowProduct};
 use super::{BASELINE_HAS_FMA, Level, Leveled};
 use crate::zip::zip_mut;
 
-/// A tile with the same bits as that for AVX-512 where there is an instruction for multiply-adds: `ROWS` rows at a time, as many
-/// sums as 16 registers of 32 bytes hold.
+/// A tile with the same bits as that for AVX-512 where there is an instruction for multiply-adds: a few neighboring columns of
+/// a line and [`LANES`] channels at a time, as many sums as 16 registers of 32 bytes hold.
 ///
-/// Its type has none of the other sizes of tiles, so that it is compiled once for all of them.
-pub(super) struct FewRows<'a, const VECTORS: usize, const ROWS: usize> {
+/// Its type has none of the sizes of tiles, so that it is compiled once for all of them.
+pub(super) struct FewRows<'a> {
     product: &'a WindowProduct<'a, f32>,
-    /// The columns of a line, and how far they are apart in the data.
-    size: [usize; 2],
-    sums: &'a mut [[[f32; LANES]; VECTORS]],
+    size: TileSize,
+    /// For each row, `vectors` times [`LANES`] channels.
+    sums: &'a mut [[f32; LANES]],
 }
 
-impl<'a, const VECTORS: usize, const ROWS: usize> FewRows<'a, VECTORS, ROWS> {
+/// The size of a tile.
+#[derive(Clone, Copy)]
+pub(super) struct TileSize {
+    pub(super) vectors: usize,
+    pub(super) lines: usize,
+    /// The columns of a line, and how far they are apart in the data.
+    pub(super) width: usize,
+    pub(super) step: usize,
+}
+
+/// The most columns whose sums are in registers at the same time, of [`LANES`] channels.
+const MOST_COLUMNS: usize = 6;
+
+impl<'a> FewRows<'a> {
     pub(super) fn run(
         level: Level,
         product: &'a WindowProduct<'a, f32>,
-        [lines, width, step]: [usize; 3],
+        size: TileSize,
         sums: &'a mut [f32],
     ) {
-        let sums: &mut [[[f32; LANES]; VECTORS]] = sums.as_chunks_mut().0.as_chunks_mut().0;
+        let sums = sums.as_chunks_mut().0;
         level.run(Self {
             product,
-            size: [width, step],
-            sums: &mut sums[..lines * width],
+            size,
+            sums: &mut sums[..size.lines * size.width * size.vectors],
         });
     }
 
-    /// `add` adds the products of some rows.
+    /// `add` makes the sums of some columns, of which there are at most [`MOST_COLUMNS`].
     #[inline(always)]
-    fn run_with(
-        self,
-        add: impl Fn(&WindowProduct<'_, f32>, &[Row; ROWS], &mut Sums<VECTORS, ROWS>),
-    ) {
-        let (product, size) = (self.product, self.size);
-        for (group, out) in self.sums.chunks_mut(ROWS).enumerate() {
-            // What is missing is computed from the last row and not written.
-            let mut rows = [Row::default(); ROWS];
-            for (i, row) in rows.iter_mut().enumerate() {
-                *row = Row::new(product, size, group * ROWS + i.min(out.len() - 1));
-            }
-            let mut sums = [[[0.0; LANES]; VECTORS]; ROWS];
-            add(product, &rows, &mut sums);
-            for (out, sums) in zip_mut(out, &sums) {
-                let (out, sums) = (out.as_flattened_mut(), sums.as_flattened());
-                match product.add {
-                    true => zip_mut(out, sums).for_each(|(out, &sum)| *out += sum),
-                    false => out.copy_from_slice(sums),
+    fn run_with(self, add: impl Fn(&Columns<'_>, &mut [[f32; LANES]])) {
+        let TileSize {
+            vectors,
+            lines,
+            width,
+            ..
+        } = self.size;
+        // As many in each as there can be.
+        let groups = width.div_ceil(MOST_COLUMNS);
+        let (least, more) = (width / groups, width % groups);
+        for (vector, line) in (0..vectors).flat_map(|v| (0..lines).map(move |line| (v, line))) {
+            let mut first = 0;
+            for group in 0..groups {
+                let count = least + usize::from(group < more);
+                let mut sums = [[0.0; LANES]; MOST_COLUMNS];
+                let sums = &mut sums[..count];
+                let columns = Columns {
+                    product: self.product,
+                    size: self.size,
+                    vector,
+                    first: Row::new(self.product, [width, self.size.step], line * width + first),
+                    ends: std::array::from_fn(|i| match i < count {
+                        true => end_of_line(first + i, width),
+                        false => 0,
+                    }),
+                };
+                add(&columns, sums);
+                let out = self.sums[(line * width + first) * vectors + vector..].iter_mut();
+                for (out, sums) in out.step_by(vectors).zip(&*sums) {
+                    match self.product.add {
+                        true => zip_mut(out, sums).for_each(|(out, &sum)| *out += sum),
+                        false => *out = *sums,
+                    }
                 }
+                first += count;
             }
         }
     }
 }
 
-impl<const VECTORS: usize, const ROWS: usize> Leveled for FewRows<'_, VECTORS, ROWS> {
+impl Leveled for FewRows<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -72,9 +101,19 @@ impl<const VECTORS: usize, const ROWS: usize> Leveled for FewRows<'_, VECTORS, R
 
     #[inline(always)]
     fn run_avx2(self) {
-        // SAFETY: only a processor that has the instructions runs this.
         #[cfg(target_arch = "x86_64")]
-        self.run_with(|product, rows, sums| unsafe { add_avx2(product, rows, sums) });
+        self.run_with(|columns, sums| {
+            // SAFETY: only a processor that has the instructions runs this.
+            unsafe {
+                match (columns.size.vectors, columns.size.step, sums.len()) {
+                    (1, 1, 6) => add_avx2::<6>(columns, sums),
+                    (1, 1, 5) => add_avx2::<5>(columns, sums),
+                    (1, 1, 4) => add_avx2::<4>(columns, sums),
+                    (1, 1, 3) => add_avx2::<3>(columns, sums),
+                    _ => add_one_by_one(columns, sums),
+                }
+            }
+        });
         #[cfg(not(target_arch = "x86_64"))]
         self.run_baseline();
     }
@@ -82,6 +121,24 @@ impl<const VECTORS: usize, const ROWS: usize> Leveled for FewRows<'_, VECTORS, R
     #[inline(always)]
     fn run_baseline(self) {
         self.run_with(add_one_by_one);
+    }
+}
+
+/// Neighboring columns of a line of a tile, and [`LANES`] of its channels.
+struct Columns<'a> {
+    product: &'a WindowProduct<'a, f32>,
+    size: TileSize,
+    vector: usize,
+    first: Row,
+    /// The bit of each of them among the [columns that may be padding](Padding::columns), if it has one.
+    ends: [u32; MOST_COLUMNS],
+}
+
+impl Columns<'_> {
+    /// Whether some of them are padding.
+    fn has(&self, padding: Padding) -> bool {
+        let ends = self.ends.iter().fold(0, |all, end| all | end);
+        padding.lines >> self.first.line & 1 != 0 || padding.columns & ends != 0
     }
 }
 
@@ -104,16 +161,10 @@ impl Row {
         row: usize,
     ) -> Self {
         let (line, column) = (row / width, row % width);
-        let from_end = (column + 2 * ENDS).checked_sub(width);
-        let end = match from_end.filter(|&bit| bit >= ENDS) {
-            _ if column < ENDS => 1 << column,
-            Some(bit) => 1 << bit,
-            None => 0,
-        };
         Self {
             start: product.lines[line] + column * step,
             line,
-            end,
+            end: end_of_line(column, width),
         }
     }
 
@@ -123,16 +174,26 @@ impl Row {
     }
 }
 
-/// The sums of rows.
-type Sums<const VECTORS: usize, const ROWS: usize> = [[[f32; LANES]; VECTORS]; ROWS];
+/// The bit of a column among the [columns that may be padding](Padding::columns), if it has one.
+#[inline(always)]
+fn end_of_line(column: usize, width: usize) -> u32 {
+    let from_end = (column + 2 * ENDS).checked_sub(width);
+    match from_end.filter(|&bit| bit >= ENDS) {
+        _ if column < ENDS => 1 << column,
+        Some(bit) => 1 << bit,
+        None => 0,
+    }
+}
 
-fn add_one_by_one<const VECTORS: usize, const ROWS: usize>(
-    product: &WindowProduct<'_, f32>,
-    rows: &[Row; ROWS],
-    sums: &mut Sums<VECTORS, ROWS>,
-) {
-    let panel: &[[[f32; LANES]; VECTORS]] = product.panel.as_chunks().0.as_chunks().0;
-    for (row, sums) in zip_mut(sums, rows).map(|(sums, row)| (row, sums)) {
+fn add_one_by_one(columns: &Columns<'_>, sums: &mut [[f32; LANES]]) {
+    let Columns { product, size, .. } = *columns;
+    let panel: &[[f32; LANES]] = product.panel.as_chunks().0;
+    for (i, sums) in sums.iter_mut().enumerate() {
+        let row = Row {
+            start: columns.first.start + i * size.step,
+            end: columns.ends[i],
+            ..columns.first
+        };
         // A copy, which stays in registers.
         let mut own = *sums;
         let mut walk = Walk::new(product);
@@ -142,10 +203,11 @@ fn add_one_by_one<const VECTORS: usize, const ROWS: usize>(
                     continue;
                 }
                 let mut at = offset + tap.offset as usize + row.start;
-                let first = first + tap.row as usize;
-                for weights in &panel[first..first + tap.count as usize] {
+                let first = (first + tap.row as usize) * size.vectors + columns.vector;
+                let panel = panel[first..].iter().step_by(size.vectors);
+                for weights in panel.take(tap.count as usize) {
                     let window = product.data[at];
-                    for (sum, &v) in zip_mut(own.as_flattened_mut(), weights.as_flattened()) {
+                    for (sum, &v) in zip_mut(&mut own, weights) {
                         *sum = match BASELINE_HAS_FMA {
                             true => window.mul_add(v, *sum),
                             false => window * v + *sum,
@@ -159,83 +221,74 @@ fn add_one_by_one<const VECTORS: usize, const ROWS: usize>(
     }
 }
 
-/// The same with its sums in registers; the compiler would take elements of several rows for a vector.
+/// The same of neighbors in the data, for tiles of one vector, with the sums in registers; the compiler would take elements of
+/// several columns for a vector.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 #[allow(clippy::needless_range_loop)]
-fn add_avx2<const VECTORS: usize, const ROWS: usize>(
-    product: &WindowProduct<'_, f32>,
-    rows: &[Row; ROWS],
-    sums: &mut Sums<VECTORS, ROWS>,
-) {
-    let panel: &[[[f32; LANES]; VECTORS]] = product.panel.as_chunks().0.as_chunks().0;
-    let (mut lines, mut ends) = (0, 0);
-    for row in rows {
-        lines |= 1 << row.line;
-        ends |= row.end;
-    }
-    let mut own = [[[_mm256_setzero_ps(); 2]; VECTORS]; ROWS];
+fn add_avx2<const COLUMNS: usize>(columns: &Columns<'_>, sums: &mut [[f32; LANES]]) {
+    let (product, ends) = (columns.product, columns.ends);
+    let panel: &[[f32; LANES]] = product.panel.as_chunks().0;
+    // Sums stay in registers if their indices are constants once loops are unrolled.
+    let mut own = [[_mm256_setzero_ps(); 2]; COLUMNS];
+    let is_padded = product.taps.iter().any(|tap| columns.has(tap.padding));
     let mut walk = Walk::new(product);
-    while let Some((offset, first, taps)) = walk.step(product) {
-        for tap in taps {
-            let (mut at, first) = (offset + tap.offset as usize, first + tap.row as usize);
-            let is_padded = tap.padding.lines & lines | tap.padding.columns & ends != 0;
-            let panel = &panel[first..first + tap.count as usize];
-            // Most often nothing is padding. Sums stay in registers if their indices are constants once loops are unrolled.
-            if !is_padded {
-                for weights in panel {
-                    let weights = registers(weights);
-                    for i in 0..ROWS {
-                        let window = product.data[at + rows[i].start];
-                        multiply_add(window, &weights, &mut own[i]);
+    'taps: while let Some((offset, first, taps)) = walk.step(product) {
+        let data = product.data.get(offset + columns.first.start..);
+        let (Some(data), Some(panel)) = (data, panel.get(first..)) else {
+            break;
+        };
+        // Most often nothing is padding, and the loop has no conditions.
+        if !is_padded {
+            for tap in taps {
+                let (mut at, row) = (tap.offset as usize, tap.row as usize);
+                let Some(rows) = panel.get(row..row + tap.count as usize) else {
+                    break 'taps;
+                };
+                for weights in rows {
+                    let Some(windows) = data.get(at..at + COLUMNS) else {
+                        break 'taps;
+                    };
+                    let weights: [_; 2] = bytemuck::cast(*weights);
+                    for i in 0..COLUMNS {
+                        let window = _mm256_set1_ps(windows[i]);
+                        for half in 0..2 {
+                            own[i][half] = _mm256_fmadd_ps(window, weights[half], own[i][half]);
+                        }
                     }
                     at += product.step;
                 }
+            }
+            continue;
+        }
+        for tap in taps {
+            if tap.padding.lines >> columns.first.line & 1 != 0 {
                 continue;
             }
-            for weights in panel {
-                let weights = registers(weights);
-                for i in 0..ROWS {
-                    if !rows[i].is_in(tap.padding) {
-                        let window = product.data[at + rows[i].start];
-                        multiply_add(window, &weights, &mut own[i]);
+            let (mut at, row) = (tap.offset as usize, tap.row as usize);
+            let Some(rows) = panel.get(row..row + tap.count as usize) else {
+                break 'taps;
+            };
+            for weights in rows {
+                let Some(windows) = data.get(at..at + COLUMNS) else {
+                    break 'taps;
+                };
+                let weights: [_; 2] = bytemuck::cast(*weights);
+                for i in 0..COLUMNS {
+                    if tap.padding.columns & ends[i] == 0 {
+                        let window = _mm256_set1_ps(windows[i]);
+                        for half in 0..2 {
+                            own[i][half] = _mm256_fmadd_ps(window, weights[half], own[i][half]);
+                        }
                     }
                 }
                 at += product.step;
             }
         }
     }
-    for i in 0..ROWS {
-        for v in 0..VECTORS {
-            sums[i][v] = bytemuck::cast(own[i][v]);
-        }
-    }
-}
-
-/// The numbers of a row of the panel in registers.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-#[inline]
-fn registers<const VECTORS: usize>(row: &[[f32; LANES]; VECTORS]) -> [[__m256; 2]; VECTORS] {
-    let mut registers = [[_mm256_setzero_ps(); 2]; VECTORS];
-    for v in 0..VECTORS {
-        registers[v] = bytemuck::cast(row[v]);
-    }
-    registers
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-#[inline]
-fn multiply_add<const VECTORS: usize>(
-    window: f32,
-    weights: &[[__m256; 2]; VECTORS],
-    sums: &mut [[__m256; 2]; VECTORS],
-) {
-    let window = _mm256_set1_ps(window);
-    for v in 0..VECTORS {
-        for half in 0..2 {
-            sums[v][half] = _mm256_fmadd_ps(window, weights[v][half], sums[v][half]);
+    if let Some(sums) = sums.first_chunk_mut::<COLUMNS>() {
+        for i in 0..COLUMNS {
+            sums[i] = bytemuck::cast(own[i]);
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::window_product::{ENDS, padded_columns};
 use super::window_product::{LANES, Walk, WindowProduct};
-use super::window_rows::{FewRows, Row};
+use super::window_rows::{FewRows, Row, TileSize};
 #[cfg(target_arch = "x86_64")]
 use crate::zip::zip_mut;
 
@@ -87,11 +87,13 @@ impl WindowTile for f32 {
             );
             return;
         }
-        let size = [LINES, WIDTH, STEP];
-        match VECTORS {
-            1 => FewRows::<VECTORS, 6>::run(level, product, size, sums),
-            _ => FewRows::<VECTORS, 3>::run(level, product, size, sums),
-        }
+        let size = TileSize {
+            vectors: VECTORS,
+            lines: LINES,
+            width: WIDTH,
+            step: STEP,
+        };
+        FewRows::run(level, product, size, sums);
     }
 }
 

@@ -279,7 +279,7 @@ impl GradientPhases {
                 step_y * input_width,
                 step_x,
             ],
-            shape: Shape::new::<T>(sizes.window.channels, y.count, x.count).0,
+            shape: Shape::at_level::<T>(sizes.window.channels, y.count, x.count),
         })
     }
 }

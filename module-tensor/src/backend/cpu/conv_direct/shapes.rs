@@ -60,26 +60,45 @@ impl Shape {
         [height, width]: [usize; 2],
         [wide, narrow]: [&[[usize; 2]]; 2],
     ) -> (Self, f64) {
-        let tiled = |vectors: usize, shapes: &[[usize; 2]], cost: f64| {
-            let padded = channels.next_multiple_of(vectors * T::LANES) as f64 / channels as f64;
-            let waste = |&[lines, columns]: &[usize; 2]| {
-                let high = height.next_multiple_of(lines) as f64 / height as f64;
-                high * width.next_multiple_of(columns) as f64 / width as f64
-            };
-            let shape = shapes.iter().min_by(|a, b| waste(a).total_cmp(&waste(b)));
-            let &[lines, columns] = shape.unwrap_or(&shapes[0]);
-            let shape = Self {
-                vectors,
-                lines,
-                columns,
-                step: 1,
-            };
-            (shape, padded * waste(&[lines, columns]) * cost)
-        };
-        let (wide, narrow) = (tiled(2, wide, 1.0), tiled(1, narrow, NARROW_COST));
+        let size = [channels, height, width];
+        let wide = Self::of_vectors::<T>(2, size, wide, 1.0);
+        let narrow = Self::of_vectors::<T>(1, size, narrow, NARROW_COST);
         match narrow.1 < wide.1 {
             true => narrow,
             false => wide,
+        }
+    }
+
+    /// The shape of tiles with so many registers of channels, of a list, with the fewest sums that are computed in vain.
+    fn of_vectors<T: Float>(
+        vectors: usize,
+        [channels, height, width]: [usize; 3],
+        shapes: &[[usize; 2]],
+        cost: f64,
+    ) -> (Self, f64) {
+        let padded = channels.next_multiple_of(vectors * T::LANES) as f64 / channels as f64;
+        let waste = |&[lines, columns]: &[usize; 2]| {
+            let high = height.next_multiple_of(lines) as f64 / height as f64;
+            high * width.next_multiple_of(columns) as f64 / width as f64
+        };
+        let shape = shapes.iter().min_by(|a, b| waste(a).total_cmp(&waste(b)));
+        let &[lines, columns] = shape.unwrap_or(&shapes[0]);
+        let shape = Self {
+            vectors,
+            lines,
+            columns,
+            step: 1,
+        };
+        (shape, padded * waste(&[lines, columns]) * cost)
+    }
+
+    /// The shape of tiles that is fastest at this level: with fewer registers, those of one vector of channels, whose panels stay
+    /// in the nearest cache.
+    pub(super) fn at_level<T: Float>(channels: usize, height: usize, width: usize) -> Self {
+        let shape = Self::new::<T>(channels, height, width).0;
+        match has_tiles::<T>() || shape.is_narrow() {
+            true => shape,
+            false => Self::of_vectors::<T>(1, [channels, height, width], &NARROW, 1.0).0,
         }
     }
 

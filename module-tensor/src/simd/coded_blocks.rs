@@ -57,35 +57,44 @@ impl CodedBlocks<'_> {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { dot_avx2(self, inputs) },
-            Instructions::Baseline => self.dot_by(inputs, (look_up_one_by_one, baseline_fused)),
+            Instructions::Baseline => {
+                self.dot_by(inputs, (|table| *table, look_up_one_by_one, baseline_fused))
+            }
         }
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn dot_by(self, inputs: &[Inputs], (look_up, fused): (impl LookUp, impl Fused)) -> f32 {
-        match self.block {
-            16 => self.dot_of_blocks::<1>(inputs, (look_up, fused)),
-            32 => self.dot_of_blocks::<2>(inputs, (look_up, fused)),
-            64 => self.dot_of_blocks::<4>(inputs, (look_up, fused)),
-            _ => self.dot_of_blocks::<8>(inputs, (look_up, fused)),
-        }
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn dot_of_blocks<const PARTS: usize>(
+    fn dot_by<P>(
         self,
         inputs: &[Inputs],
-        (look_up, fused): (impl LookUp, impl Fused),
+        by: (impl Prepare<P>, impl LookUp<P>, impl Fused),
+    ) -> f32 {
+        match self.block {
+            16 => self.dot_of_blocks::<P, 1>(inputs, by),
+            32 => self.dot_of_blocks::<P, 2>(inputs, by),
+            64 => self.dot_of_blocks::<P, 4>(inputs, by),
+            _ => self.dot_of_blocks::<P, 8>(inputs, by),
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn dot_of_blocks<P, const PARTS: usize>(
+        self,
+        inputs: &[Inputs],
+        (prepare, look_up, fused): (impl Prepare<P>, impl LookUp<P>, impl Fused),
     ) -> f32 {
         match self.tables {
             CodeTables::Same(table) => {
-                self.dot_with::<PARTS>(inputs, std::iter::repeat(table), (look_up, fused))
+                let table = prepare(table);
+                let tables = std::iter::repeat(&table);
+                self.dot_with::<P, PARTS>(inputs, tables, (look_up, fused))
             }
             CodeTables::OfBlock(tables, of_block) => {
+                let tables: [P; 16] = std::array::from_fn(|i| prepare(&tables[i]));
                 let tables = of_block.iter().map(|&t| &tables[usize::from(t & 15)]);
-                self.dot_with::<PARTS>(inputs, tables, (look_up, fused))
+                self.dot_with::<P, PARTS>(inputs, tables, (look_up, fused))
             }
         }
     }
@@ -93,11 +102,11 @@ impl CodedBlocks<'_> {
     /// With the table of each block.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn dot_with<'t, const PARTS: usize>(
+    fn dot_with<'t, P: 't, const PARTS: usize>(
         self,
         inputs: &[Inputs],
-        tables: impl Iterator<Item = &'t [f32; 16]>,
-        (look_up, fused): (impl LookUp, impl Fused),
+        tables: impl Iterator<Item = &'t P>,
+        (look_up, fused): (impl LookUp<P>, impl Fused),
     ) -> f32 {
         let codes = self.codes.as_chunks::<BYTES>().0.as_chunks::<PARTS>().0;
         let inputs = inputs.as_chunks::<PARTS>().0;
@@ -121,10 +130,15 @@ impl CodedBlocks<'_> {
     }
 }
 
-/// The numbers that the codes of bytes are: those of the lower halves, then those of the upper ones.
-trait LookUp: Fn(&[f32; 16], &[u8; BYTES]) -> Inputs + Copy {}
+/// A table in the form in which it is looked up.
+trait Prepare<P>: Fn(&[f32; 16]) -> P + Copy {}
 
-impl<F: Fn(&[f32; 16], &[u8; BYTES]) -> Inputs + Copy> LookUp for F {}
+impl<P, F: Fn(&[f32; 16]) -> P + Copy> Prepare<P> for F {}
+
+/// The numbers that the codes of bytes are: those of the lower halves, then those of the upper ones.
+trait LookUp<P>: Fn(&P, &[u8; BYTES]) -> Inputs + Copy {}
+
+impl<P, F: Fn(&P, &[u8; BYTES]) -> Inputs + Copy> LookUp<P> for F {}
 
 /// `a · b + c`, rounded once where there is an instruction for it.
 trait Fused: Fn(f32, f32, f32) -> f32 + Copy {}
@@ -168,8 +182,7 @@ fn dot_avx512(blocks: CodedBlocks<'_>, inputs: &[Inputs]) -> f32 {
         __m128i, __m512, _mm512_cvtepu8_epi32 as widen, _mm512_permutexvar_ps as look_up,
         _mm512_srli_epi32 as shift_right,
     };
-    let number_of = |table: &[f32; 16], codes: &[u8; BYTES]| {
-        let table: __m512 = bytemuck::cast(*table);
+    let number_of = |&table: &__m512, codes: &[u8; BYTES]| {
         let codes = widen(bytemuck::cast::<_, __m128i>(*codes));
         // The lowest four bits are what is looked up.
         let [low, high] = [
@@ -178,32 +191,58 @@ fn dot_avx512(blocks: CodedBlocks<'_>, inputs: &[Inputs]) -> f32 {
         ];
         [bytemuck::cast(low), bytemuck::cast(high)]
     };
-    blocks.dot_by(inputs, (number_of, f32::mul_add))
+    let prepare = |table: &[f32; 16]| bytemuck::cast(*table);
+    blocks.dot_by(inputs, (prepare, number_of, f32::mul_add))
 }
 
+/// The numbers are looked up byte by byte: of 32 codes the first bytes, the second ones and so on, which are then
+/// interleaved.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn dot_avx2(blocks: CodedBlocks<'_>, inputs: &[Inputs]) -> f32 {
     use std::arch::x86_64::{
-        __m128i, __m256, __m256i, _mm_srli_si128 as bytes_from, _mm256_blendv_ps as choose,
-        _mm256_castsi256_ps as as_floats, _mm256_cvtepu8_epi32 as widen,
-        _mm256_permutevar8x32_ps as look_up, _mm256_slli_epi32 as shift_left,
-        _mm256_srli_epi32 as shift_right,
+        __m128i, __m256i, _mm_setr_epi8 as bytes, _mm_shuffle_epi8 as pick,
+        _mm_unpackhi_epi32 as join_last, _mm_unpackhi_epi64 as last_halves,
+        _mm_unpacklo_epi32 as join_first, _mm_unpacklo_epi64 as first_halves,
+        _mm256_and_si256 as and, _mm256_broadcastsi128_si256 as twice, _mm256_set1_epi8 as all,
+        _mm256_setr_epi32 as numbers, _mm256_setr_m128i as pair, _mm256_shuffle_epi8 as look_up,
+        _mm256_srlv_epi32 as shift_right, _mm256_unpackhi_epi8 as join_last_bytes,
+        _mm256_unpackhi_epi16 as join_last_pairs, _mm256_unpacklo_epi8 as join_first_bytes,
+        _mm256_unpacklo_epi16 as join_first_pairs,
     };
-    let number_of = |table: &[f32; 16], codes: &[u8; BYTES]| {
-        let [first, last]: [__m256; 2] = bytemuck::cast(*table);
-        // Half of the table by the lowest three bits; the fourth, moved to the sign, chooses the half.
-        let number = |codes: __m256i| {
-            let halves = [look_up(first, codes), look_up(last, codes)];
-            choose(halves[0], halves[1], as_floats(shift_left::<28>(codes)))
-        };
-        let codes: __m128i = bytemuck::cast(*codes);
-        let codes = [widen(codes), widen(bytes_from::<8>(codes))];
-        let low = codes.map(number);
-        let high = codes.map(|codes| number(shift_right::<4>(codes)));
-        [bytemuck::cast(low), bytemuck::cast(high)]
+    // The bytes of each of four numbers, side by side.
+    let by_byte = bytes(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let prepare = |table: &[f32; 16]| {
+        let numbers: [__m128i; 4] = bytemuck::cast(*table);
+        let [a, b, c, d] = numbers.map(|numbers| pick(numbers, by_byte));
+        let (first, last) = (
+            [join_first(a, b), join_first(c, d)],
+            [join_last(a, b), join_last(c, d)],
+        );
+        [
+            first_halves(first[0], first[1]),
+            last_halves(first[0], first[1]),
+            first_halves(last[0], last[1]),
+            last_halves(last[0], last[1]),
+        ]
     };
-    blocks.dot_by(inputs, (number_of, f32::mul_add))
+    // Interleaved, groups of four codes become one register after the other, half of it in each half.
+    let order = pair(
+        bytes(0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11),
+        bytes(4, 5, 6, 7, 12, 13, 14, 15, 4, 5, 6, 7, 12, 13, 14, 15),
+    );
+    let (halves, mask) = (numbers(0, 0, 4, 4, 0, 0, 4, 4), all(15));
+    let number_of = |table: &[__m128i; 4], codes: &[u8; BYTES]| {
+        let codes = look_up(twice(bytemuck::cast(*codes)), order);
+        let codes = and(shift_right(codes, halves), mask);
+        let [a, b, c, d] = table.map(|bytes| look_up(twice(bytes), codes));
+        let low = [join_first_bytes(a, b), join_first_bytes(c, d)];
+        let high = [join_last_bytes(a, b), join_last_bytes(c, d)];
+        let numbers =
+            |[a, b]: [__m256i; 2]| bytemuck::cast([join_first_pairs(a, b), join_last_pairs(a, b)]);
+        [numbers(low), numbers(high)]
+    };
+    blocks.dot_by(inputs, (prepare, number_of, f32::mul_add))
 }
 
 #[cfg(test)]

@@ -89,6 +89,16 @@ fn running<T: Runs<W>, W: Copy>(
     }
     let block = shape[dim] * inner;
     let work = |_, Items(values, _): Items<'_, T>| {
+        if inner == 1 {
+            let mut groups = values.chunks_exact_mut(SIDE_BY_SIDE * block);
+            for rows in &mut groups {
+                scan_rows::<T, W, SIDE_BY_SIDE>(rows, reverse, &join);
+            }
+            for row in groups.into_remainder().chunks_exact_mut(block) {
+                scan_rows::<T, W, 1>(row, reverse, &join);
+            }
+            return Ok(());
+        }
         let mut results: Vec<W> = Vec::new();
         for block in values.chunks_exact_mut(block) {
             scan_block(block, inner, reverse, &mut results, &join);
@@ -108,12 +118,6 @@ fn scan_block<T: Runs<W>, W: Copy>(
     results: &mut Vec<W>,
     join: &impl Fn(W, W) -> W,
 ) {
-    if inner == 1 {
-        return match reverse {
-            true => scan_row(block.iter_mut().rev(), join),
-            false => scan_row(block.iter_mut(), join),
-        };
-    }
     results.clear();
     let mut next = |row: &mut [T]| {
         if results.is_empty() {
@@ -132,15 +136,70 @@ fn scan_block<T: Runs<W>, W: Copy>(
     }
 }
 
-/// Scans one row.
-fn scan_row<'a, T: Runs<W> + 'a, W: Copy>(
-    mut row: impl Iterator<Item = &'a mut T>,
+/// The number of rows that are scanned at the same time: in each of them, a result waits for the one before.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Scans `N` rows of at least one element, which lie one after the other.
+fn scan_rows<T: Runs<W>, W: Copy, const N: usize>(
+    rows: &mut [T],
+    reverse: bool,
     join: &impl Fn(W, W) -> W,
 ) {
-    let Some(first) = row.next() else { return };
-    let mut result = first.widen();
-    for slot in row {
-        result = join(result, slot.widen());
-        *slot = T::round(result);
+    let len = rows.len() / N;
+    let mut chunks = rows.chunks_exact_mut(len);
+    let mut rows: [&mut [T]; N] = std::array::from_fn(|_| chunks.next().unwrap_or_default());
+    let at = |i: usize| if reverse { len - 1 - i } else { i };
+    let mut results: [W; N] = std::array::from_fn(|row| rows[row][at(0)].widen());
+    for i in 1..len {
+        for (result, row) in results.iter_mut().zip(&mut rows) {
+            *result = join(*result, row[at(i)].widen());
+            row[at(i)] = T::round(*result);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, Operand, SIDE_BY_SIDE, cumprod, cumsum};
+    use crate::backend::cpu::{CpuStorage, elements_of};
+    use crate::set_num_threads;
+
+    #[test]
+    fn rows_side_by_side_are_those_of_each_alone() {
+        let value = |i: usize| ((i * 7919) % 1013) as f32 / 512.0 - 0.7;
+        for rows in 1..=2 * SIDE_BY_SIDE + 1 {
+            for len in [1, 2, 3, 8, 33] {
+                let values: Vec<f32> = (0..rows * len).map(value).collect();
+                let x = || Operand {
+                    storage: CpuStorage::wrap(values.clone()),
+                    layout: Layout::contiguous([rows, len].into()),
+                };
+                let running = |join: fn(f64, f64) -> f64, reverse: bool| {
+                    let mut expected = values.clone();
+                    for row in expected.chunks_exact_mut(len) {
+                        let mut result = None;
+                        for i in 0..len {
+                            let slot = &mut row[if reverse { len - 1 - i } else { i }];
+                            let v = f64::from(*slot);
+                            let joined = result.map_or(v, |result| join(result, v));
+                            *slot = joined as f32;
+                            result = Some(joined);
+                        }
+                    }
+                    expected
+                };
+                for threads in [1, 3] {
+                    set_num_threads(threads);
+                    for reverse in [false, true] {
+                        let sums = cumsum(x(), 1, reverse).unwrap();
+                        let sums = elements_of::<f32>(&sums).unwrap();
+                        assert_eq!(sums, running(|a, b| a + b, reverse), "{rows} {len}");
+                    }
+                    let products = cumprod(x(), 1).unwrap();
+                    let products = elements_of::<f32>(&products).unwrap();
+                    assert_eq!(products, running(|a, b| a * b, false), "{rows} {len}");
+                }
+            }
+        }
     }
 }

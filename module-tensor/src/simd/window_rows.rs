@@ -103,13 +103,15 @@ impl Leveled for FewRows<'_> {
     fn run_avx2(self) {
         #[cfg(target_arch = "x86_64")]
         self.run_with(|columns, sums| {
+            let are_single = || columns.product.taps.iter().all(|tap| tap.count == 1);
+            let has_loop = columns.size.vectors == 1 && columns.size.step == 1 && are_single();
             // SAFETY: only a processor that has the instructions runs this.
             unsafe {
-                match (columns.size.vectors, columns.size.step, sums.len()) {
-                    (1, 1, 6) => add_avx2::<6>(columns, sums),
-                    (1, 1, 5) => add_avx2::<5>(columns, sums),
-                    (1, 1, 4) => add_avx2::<4>(columns, sums),
-                    (1, 1, 3) => add_avx2::<3>(columns, sums),
+                match sums.len() {
+                    6 if has_loop => add_avx2::<6>(columns, sums),
+                    5 if has_loop => add_avx2::<5>(columns, sums),
+                    4 if has_loop => add_avx2::<4>(columns, sums),
+                    3 if has_loop => add_avx2::<3>(columns, sums),
                     _ => add_one_by_one(columns, sums),
                 }
             }
@@ -221,8 +223,8 @@ fn add_one_by_one(columns: &Columns<'_>, sums: &mut [[f32; LANES]]) {
     }
 }
 
-/// The same of neighbors in the data, for tiles of one vector, with the sums in registers; the compiler would take elements of
-/// several columns for a vector.
+/// The same of neighbors in the data, for tiles of one vector and taps of one product, with the sums in registers; the compiler
+/// would take elements of several columns for a vector.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 #[allow(clippy::needless_range_loop)]
@@ -238,42 +240,22 @@ fn add_avx2<const COLUMNS: usize>(columns: &Columns<'_>, sums: &mut [[f32; LANES
         let (Some(data), Some(panel)) = (data, panel.get(first..)) else {
             break;
         };
-        // Most often nothing is padding, and the loop has no conditions.
-        if !is_padded {
-            for tap in taps {
-                let (mut at, row) = (tap.offset as usize, tap.row as usize);
-                let Some(rows) = panel.get(row..row + tap.count as usize) else {
-                    break 'taps;
-                };
-                for weights in rows {
-                    let Some(windows) = data.get(at..at + COLUMNS) else {
-                        break 'taps;
-                    };
-                    let weights: [_; 2] = bytemuck::cast(*weights);
-                    for i in 0..COLUMNS {
-                        let window = _mm256_set1_ps(windows[i]);
-                        for half in 0..2 {
-                            own[i][half] = _mm256_fmadd_ps(window, weights[half], own[i][half]);
-                        }
-                    }
-                    at += product.step;
-                }
-            }
-            continue;
-        }
         for tap in taps {
-            if tap.padding.lines >> columns.first.line & 1 != 0 {
-                continue;
-            }
-            let (mut at, row) = (tap.offset as usize, tap.row as usize);
-            let Some(rows) = panel.get(row..row + tap.count as usize) else {
+            let at = tap.offset as usize;
+            let windows = data.get(at..at + COLUMNS);
+            let (Some(windows), Some(weights)) = (windows, panel.get(tap.row as usize)) else {
                 break 'taps;
             };
-            for weights in rows {
-                let Some(windows) = data.get(at..at + COLUMNS) else {
-                    break 'taps;
-                };
-                let weights: [_; 2] = bytemuck::cast(*weights);
+            let weights: [_; 2] = bytemuck::cast(*weights);
+            // Most often nothing is padding.
+            if !is_padded {
+                for i in 0..COLUMNS {
+                    let window = _mm256_set1_ps(windows[i]);
+                    for half in 0..2 {
+                        own[i][half] = _mm256_fmadd_ps(window, weights[half], own[i][half]);
+                    }
+                }
+            } else if tap.padding.lines >> columns.first.line & 1 == 0 {
                 for i in 0..COLUMNS {
                     if tap.padding.columns & ends[i] == 0 {
                         let window = _mm256_set1_ps(windows[i]);
@@ -282,7 +264,6 @@ fn add_avx2<const COLUMNS: usize>(columns: &Columns<'_>, sums: &mut [[f32; LANES
                         }
                     }
                 }
-                at += product.step;
             }
         }
     }

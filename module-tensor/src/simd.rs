@@ -6,6 +6,10 @@
 //! loops of multiply-adds (depthwise convolutions, the tiles of products): without an instruction for them they round
 //! twice; and products of `bf16`, which are added in another order by an instruction for pairs.
 //!
+//! Where a loop replaces some elements and keeps others, the compiler writes only the former, by masked stores. With AVX2 these take
+//! over ten times as long as whole ones on processors of AMD, so such loops join two elements with each that is there: what is
+//! kept is then no longer what was just read.
+//!
 //! The `unsafe` here is the call of a function that is compiled for a level: it needs a
 //! processor that has the instructions, which was checked just before.
 #![allow(unsafe_code)]

@@ -47,7 +47,7 @@ pub(crate) fn has_loop(block: usize) -> bool {
     [16, 32, 64, 128].contains(&block)
 }
 
-impl CodedBlocks<'_> {
+impl<'a> CodedBlocks<'a> {
     /// `Σ number · input`. Products are added in 16 lanes over a block, then blocks in lanes, then lanes.
     pub(crate) fn dot(self, level: Level, inputs: &[Inputs]) -> f32 {
         match level.0 {
@@ -58,7 +58,7 @@ impl CodedBlocks<'_> {
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { dot_avx2(self, inputs) },
             Instructions::Baseline => {
-                self.dot_by(inputs, (|table| *table, look_up_one_by_one, baseline_fused))
+                self.dot_by(inputs, (as_it_is, look_up_one_by_one, baseline_fused))
             }
         }
     }
@@ -68,7 +68,7 @@ impl CodedBlocks<'_> {
     fn dot_by<P>(
         self,
         inputs: &[Inputs],
-        by: (impl Prepare<P>, impl LookUp<P>, impl Fused),
+        by: (impl Prepare<'a, P>, impl LookUp<P>, impl Fused),
     ) -> f32 {
         match self.block {
             16 => self.dot_of_blocks::<P, 1>(inputs, by),
@@ -83,7 +83,7 @@ impl CodedBlocks<'_> {
     fn dot_of_blocks<P, const PARTS: usize>(
         self,
         inputs: &[Inputs],
-        (prepare, look_up, fused): (impl Prepare<P>, impl LookUp<P>, impl Fused),
+        (prepare, look_up, fused): (impl Prepare<'a, P>, impl LookUp<P>, impl Fused),
     ) -> f32 {
         match self.tables {
             CodeTables::Same(table) => {
@@ -131,9 +131,13 @@ impl CodedBlocks<'_> {
 }
 
 /// A table in the form in which it is looked up.
-trait Prepare<P>: Fn(&[f32; 16]) -> P + Copy {}
+trait Prepare<'a, P>: Fn(&'a [f32; 16]) -> P + Copy {}
 
-impl<P, F: Fn(&[f32; 16]) -> P + Copy> Prepare<P> for F {}
+impl<'a, P, F: Fn(&'a [f32; 16]) -> P + Copy> Prepare<'a, P> for F {}
+
+fn as_it_is(table: &[f32; 16]) -> &[f32; 16] {
+    table
+}
 
 /// The numbers that the codes of bytes are: those of the lower halves, then those of the upper ones.
 trait LookUp<P>: Fn(&P, &[u8; BYTES]) -> Inputs + Copy {}
@@ -169,7 +173,7 @@ fn sum_of_lanes(lanes: &[f32; BYTES]) -> f32 {
     sums[0]
 }
 
-fn look_up_one_by_one(table: &[f32; 16], codes: &[u8; BYTES]) -> Inputs {
+fn look_up_one_by_one(table: &&[f32; 16], codes: &[u8; BYTES]) -> Inputs {
     let low = codes.map(|code| table[usize::from(code & 15)]);
     let high = codes.map(|code| table[usize::from(code >> 4)]);
     [low, high]
@@ -182,7 +186,8 @@ fn dot_avx512(blocks: CodedBlocks<'_>, inputs: &[Inputs]) -> f32 {
         __m128i, __m512, _mm512_cvtepu8_epi32 as widen, _mm512_permutexvar_ps as look_up,
         _mm512_srli_epi32 as shift_right,
     };
-    let number_of = |&table: &__m512, codes: &[u8; BYTES]| {
+    let number_of = |table: &&[f32; 16], codes: &[u8; BYTES]| {
+        let table: __m512 = bytemuck::cast(**table);
         let codes = widen(bytemuck::cast::<_, __m128i>(*codes));
         // The lowest four bits are what is looked up.
         let [low, high] = [
@@ -191,8 +196,7 @@ fn dot_avx512(blocks: CodedBlocks<'_>, inputs: &[Inputs]) -> f32 {
         ];
         [bytemuck::cast(low), bytemuck::cast(high)]
     };
-    let prepare = |table: &[f32; 16]| bytemuck::cast(*table);
-    blocks.dot_by(inputs, (prepare, number_of, f32::mul_add))
+    blocks.dot_by(inputs, (as_it_is, number_of, f32::mul_add))
 }
 
 /// The numbers are looked up byte by byte: of 32 codes the first bytes, the second ones and so on, which are then

@@ -73,7 +73,7 @@ impl<'a> FewRows<'a> {
                     vector,
                     first: Row::new(self.product, [width, self.size.step], line * width + first),
                     ends: std::array::from_fn(|i| match i < count {
-                        true => end_of_line(first + i, width),
+                        true => end_bit(first + i, width),
                         false => 0,
                     }),
                 };
@@ -166,7 +166,7 @@ impl Row {
         Self {
             start: product.lines[line] + column * step,
             line,
-            end: end_of_line(column, width),
+            end: end_bit(column, width),
         }
     }
 
@@ -178,7 +178,7 @@ impl Row {
 
 /// The bit of a column among the [columns that may be padding](Padding::columns), if it has one.
 #[inline(always)]
-fn end_of_line(column: usize, width: usize) -> u32 {
+fn end_bit(column: usize, width: usize) -> u32 {
     let from_end = (column + 2 * ENDS).checked_sub(width);
     match from_end.filter(|&bit| bit >= ENDS) {
         _ if column < ENDS => 1 << column,

@@ -116,8 +116,7 @@ impl<T: Number, F: Fn(&T, &T) -> bool + Copy> Loop for IndexRows<'_, T, F> {
         let mut best: Vec<T> = rows[..indices.len()].to_vec();
         indices.fill(0);
         let mut rows = (0_i64..).zip(rows.chunks_exact(indices.len())).skip(1);
-        // Two at a time: of one, the compiler would write only the elements that change, which takes several times as long on some
-        // processors.
+        // Two at a time, so that no store is masked (see `simd`).
         while let Some((i, row)) = rows.next() {
             // The last row may be alone. Again, it is not better than itself.
             let next = rows.next().map_or(row, |(_, next)| next);

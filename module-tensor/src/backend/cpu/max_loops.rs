@@ -269,8 +269,7 @@ impl<T: Number, O: Offset> Loop for MeetPairs<'_, T, O> {
 
 /// `to[i] = greater(to[i], others[..][i])`
 ///
-/// They are two: of one, the compiler would write only the elements that change, which takes several times as long on some
-/// processors.
+/// They are two, so that no store is masked (see [`simd`](super::simd)).
 pub(super) struct MeetTwoMore<'a, T, O> {
     pub(super) others: [Distant<'a, T, O>; 2],
     pub(super) to: MaximaMut<'a, T, O>,

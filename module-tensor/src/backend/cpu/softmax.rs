@@ -170,9 +170,6 @@ fn normalize_rows<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], width: usize)
 }
 
 /// The greatest numbers of columns of at least one row, without NaN.
-///
-/// Of two rows at a time: of one, the compiler would write only the elements that change, which takes several times as long on
-/// some processors.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 pub(super) fn most_of_columns<T: Float>(
@@ -183,6 +180,7 @@ pub(super) fn most_of_columns<T: Float>(
     let columns = most.len();
     let greater = |v: T, most: T| if v > most { v } else { most };
     most.fill(T::NEG_INFINITY);
+    // Two at a time, so that no store is masked (see `simd`).
     while let Some(row) = rows.next() {
         let next = rows.next().unwrap_or_else(|| row.clone());
         let (a, b) = (&x[row][..columns], &x[next][..columns]);

@@ -136,6 +136,7 @@ struct Columns<'a> {
     ends: [u32; MOST_COLUMNS],
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Columns<'_> {
     /// Whether some of them are padding.
     fn has(&self, padding: Padding) -> bool {

@@ -262,8 +262,9 @@ pub trait UpdateKernels {
     fn serves(&self, dtype: DType) -> bool;
 
     /// Writes the results of a formula over its first tensors. These and the tensors that it reads have the same dtype and
-    /// number of elements, in the same order; written elements start at the beginning of their memory. Memory is written in
-    /// place, or replaced if other handles share it; an error leaves it unchanged.
+    /// number of elements, in the same order; written elements start at the beginning of their memory. A formula that reads
+    /// nothing updates all that is written. Memory is written in place, or replaced if other handles share it; an error leaves
+    /// it unchanged.
     fn update(
         &self,
         written: &mut [&mut Storage],

@@ -42,7 +42,7 @@ impl Drop for Counted {
 }
 
 /// The number of elements of a storage of the CPU, which only says whether it has as many as a tensor.
-fn len(storage: &Storage) -> usize {
+pub(crate) fn len(storage: &Storage) -> usize {
     let has = |len: usize| {
         let layout = Layout::contiguous([len].into());
         let elements = Tensor::from_storage(storage.clone(), layout);

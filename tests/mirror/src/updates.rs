@@ -3,9 +3,9 @@
 use module_tensor::backend::{
     Formula, FormulaOp, FormulaStep, HostData, Operand, Storage, UpdateKernels,
 };
-use module_tensor::{DType, Device, Layout, Result};
+use module_tensor::{DType, Device, Layout, Result, Shape};
 
-use crate::storage::MirrorStorage;
+use crate::storage::{MirrorStorage, len};
 use crate::{Family, Mirror};
 
 impl UpdateKernels for Mirror {
@@ -19,10 +19,10 @@ impl UpdateKernels for Mirror {
         read: &[Operand],
         formula: &Formula,
     ) -> Result<()> {
-        let (Some(first), Some(x)) = (written.first(), read.first()) else {
+        let Some(first) = written.first() else {
             return Ok(());
         };
-        let (dtype, shape) = (first.dtype(), x.layout.shape().clone());
+        let (dtype, shape) = (first.dtype(), self.shape_of(first, read)?);
         self.note(Family::Updates, dtype);
         let mut columns = Vec::new();
         for x in written.iter() {
@@ -59,6 +59,17 @@ impl UpdateKernels for Mirror {
             **to = self.hide(Device::cpu().backend().upload(data)?);
         }
         Ok(())
+    }
+}
+
+impl Mirror {
+    /// The shape of an update: of what is read, if there is any.
+    fn shape_of(&self, written: &Storage, read: &[Operand]) -> Result<Shape> {
+        if let Some(x) = read.first() {
+            return Ok(x.layout.shape().clone());
+        }
+        let data: &MirrorStorage = written.data("update_elements", self.device())?;
+        Ok([len(&data.behind)].into())
     }
 }
 

@@ -82,6 +82,7 @@ impl Network<'_> {
             "Rprop" => optimizer::<RpropConfig>,
             unknown => panic!("an unknown optimizer: {unknown}"),
         };
+        model.to_device(&way.device())?;
         let optimizer = build(self.case, model.as_module())?;
         let model = Arc::from(model);
         Ok(Run { model, optimizer })
@@ -114,7 +115,8 @@ impl Network<'_> {
             ));
         }
         found.extend(state("after", &run)?);
-        Ok(found)
+        let on_cpu = |(name, x): (String, Tensor)| Ok((name, x.to_device(&Device::cpu())?));
+        found.into_iter().map(on_cpu).collect()
     }
 
     /// One step; the output.
@@ -132,16 +134,19 @@ impl Network<'_> {
             }
         }
         model.zero_grad();
-        let input = |what| self.tensor(&format!("{what}/{i}")).expect("recorded");
-        let (x, y) = (input("x"), input("y"));
+        let input = |what| {
+            let recorded = self.tensor(&format!("{what}/{i}")).expect("recorded");
+            recorded.to_device(&way.device())
+        };
+        let (x, y) = (input("x")?, input("y")?);
         let learn = |output: &Tensor| {
             let learns = !is_eval && output.requires_grad();
             match learns {
-                true => MSELoss::new().loss(output, y).map(Some),
+                true => MSELoss::new().loss(output, &y).map(Some),
                 false => Ok(None),
             }
         };
-        let (output, learned) = way.pass(model, x, &learn)?;
+        let (output, learned) = way.pass(model, &x, &learn)?;
         if !learned {
             return Ok(output);
         }
@@ -152,12 +157,10 @@ impl Network<'_> {
         Ok(output)
     }
 
-    fn check(&self) -> Result<(), String> {
-        let seed = self.case["seed"].as_u64().expect("a seed");
-        let train = |way| fork_rng(seed, || self.train(way)).map_err(|e| format!("{way:?}: {e}"));
-        let found = train(Way::Plain)?;
+    /// Compares results with PyTorch's.
+    fn compare(&self, found: &Results) -> Result<(), String> {
         let limits = self.case["limits"].as_object().expect("limits");
-        for (name, x) in &found {
+        for (name, x) in found {
             let expected = self
                 .tensor(name)
                 .ok_or(format!("{name} is not in PyTorch"))?;
@@ -166,6 +169,16 @@ impl Network<'_> {
                 .map_or(0.0, |limit| limit.as_f64().expect("a number"));
             golden::within(x, expected, limit).map_err(|e| format!("{name}: {e}"))?;
         }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let seed = self.case["seed"].as_u64().expect("a seed");
+        let train = |way| fork_rng(seed, || self.train(way)).map_err(|e| format!("{way:?}: {e}"));
+        let found = train(Way::Plain)?;
+        self.compare(&found)?;
+        self.compare(&train(Way::OnMirrorComposed)?)
+            .map_err(|e| format!("{e}, without fused families"))?;
         let count = (self.tensors.keys())
             .filter(|key| {
                 ["init", "out", "after"]

@@ -1,7 +1,8 @@
 //! The ways to train a network, which all give the same bits.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
+use module_mirror::{Family, mirror};
 use module_nn::activation_checkpoint::checkpoint;
 use module_nn::prelude::*;
 use module_nn::{FunctionalCall, HookSet, deferred};
@@ -23,13 +24,21 @@ pub(super) enum Way {
     Hooked,
     /// Each gradient is taken away as soon as it is complete, and put back at the end.
     TakenAtOnce,
+    /// It is on another device.
+    OnMirror,
+    /// The same without fused families, whose operations are composed of others. The bits differ.
+    OnMirrorComposed,
 }
+
+static MIRROR: LazyLock<Device> = LazyLock::new(|| mirror(&[]).expect("a new device"));
+static COMPOSED: LazyLock<Device> = LazyLock::new(|| mirror(&Family::ALL).expect("a new device"));
 
 /// The loss of an output, if there is one.
 type Loss<'a> = &'a dyn Fn(&Tensor) -> Result<Option<Tensor>>;
 
 impl Way {
-    pub(super) const OTHERS: [Self; 7] = [
+    /// Those that give the same bits as the plain one.
+    pub(super) const OTHERS: [Self; 8] = [
         Self::Resumed,
         Self::Deferred,
         Self::Checkpointed,
@@ -37,7 +46,16 @@ impl Way {
         Self::Functional,
         Self::Hooked,
         Self::TakenAtOnce,
+        Self::OnMirror,
     ];
+
+    pub(super) fn device(self) -> Device {
+        match self {
+            Self::OnMirror => MIRROR.clone(),
+            Self::OnMirrorComposed => COMPOSED.clone(),
+            _ => Device::cpu(),
+        }
+    }
 
     pub(super) fn build(
         self,
@@ -60,7 +78,11 @@ impl Way {
     ) -> Result<(Tensor, bool)> {
         let x = x.clone();
         match self {
-            Self::Plain | Self::Resumed | Self::Deferred => finish(model.call(x)?, loss, backward),
+            Self::Plain
+            | Self::Resumed
+            | Self::Deferred
+            | Self::OnMirror
+            | Self::OnMirrorComposed => finish(model.call(x)?, loss, backward),
             Self::Checkpointed => finish(checkpointed(model, x)?, loss, backward),
             Self::CheckpointedAcrossThreads => finish(checkpointed(model, x)?, loss, |loss| {
                 std::thread::scope(|scope| scope.spawn(|| backward(loss)).join().expect("a result"))

@@ -51,8 +51,8 @@ impl Way {
 
     pub(super) fn device(self) -> Device {
         match self {
-            Self::OnMirror => MIRROR.clone(),
-            Self::OnMirrorComposed => COMPOSED.clone(),
+            Self::OnMirror => *MIRROR,
+            Self::OnMirrorComposed => *COMPOSED,
             _ => Device::cpu(),
         }
     }

@@ -102,20 +102,22 @@ impl Leveled for FewRows<'_> {
     #[inline(always)]
     fn run_avx2(self) {
         #[cfg(target_arch = "x86_64")]
-        self.run_with(|columns, sums| {
-            let are_single = || columns.product.taps.iter().all(|tap| tap.count == 1);
-            let has_loop = columns.size.vectors == 1 && columns.size.step == 1 && are_single();
-            // SAFETY: only a processor that has the instructions runs this.
-            unsafe {
-                match sums.len() {
-                    6 if has_loop => add_avx2::<6>(columns, sums),
-                    5 if has_loop => add_avx2::<5>(columns, sums),
-                    4 if has_loop => add_avx2::<4>(columns, sums),
-                    3 if has_loop => add_avx2::<3>(columns, sums),
-                    _ => add_one_by_one(columns, sums),
+        {
+            let are_single = || self.product.taps.iter().all(|tap| tap.count == 1);
+            let has_loop = self.size.vectors == 1 && self.size.step == 1 && are_single();
+            self.run_with(|columns, sums| {
+                // SAFETY: only a processor that has the instructions runs this.
+                unsafe {
+                    match sums.len() {
+                        6 if has_loop => add_avx2::<6>(columns, sums),
+                        5 if has_loop => add_avx2::<5>(columns, sums),
+                        4 if has_loop => add_avx2::<4>(columns, sums),
+                        3 if has_loop => add_avx2::<3>(columns, sums),
+                        _ => add_one_by_one(columns, sums),
+                    }
                 }
-            }
-        });
+            });
+        }
         #[cfg(not(target_arch = "x86_64"))]
         self.run_baseline();
     }

@@ -22,7 +22,8 @@ param_state! {
     }
 }
 
-/// The options of a step.
+/// The options of a step. A formula has them by value: behind a reference, what it writes might change them.
+#[derive(Clone, Copy)]
 pub(super) struct AdamNumbers {
     pub(super) lr: f64,
     pub(super) betas: (f64, f64),
@@ -48,7 +49,7 @@ pub(super) fn adam_step(
     let formula = Step {
         step_size: lr / (1.0 - power(betas.0, step)),
         root_correction: (1.0 - power(betas.1, step)).sqrt(),
-        numbers: &numbers,
+        numbers,
     };
     let max = keep_if(&mut state.max_exp_avg_sq, amsgrad, value)?;
     let (m, v) = (&mut state.exp_avg, &mut state.exp_avg_sq);
@@ -61,16 +62,16 @@ pub(super) fn adam_step(
 }
 
 #[derive(Clone, Copy)]
-struct Step<'a> {
-    numbers: &'a AdamNumbers,
+struct Step {
+    numbers: AdamNumbers,
     step_size: f64,
     root_correction: f64,
 }
 
-impl Step<'_> {
+impl Step {
     #[inline]
     fn moments<T: Real>(self, [p, m, v]: [T; 3], g: T) -> [T; 2] {
-        let AdamNumbers { betas, .. } = *self.numbers;
+        let AdamNumbers { betas, .. } = self.numbers;
         let g = decay_gradient(g, p, self.numbers.weight_decay, self.numbers.maximize);
         [m.lerp(g, 1.0 - betas.0), average_square(v, g, betas.1)]
     }
@@ -83,7 +84,7 @@ impl Step<'_> {
 }
 
 /// The parameter and its moments.
-impl UpdateFormula<3, 1> for Step<'_> {
+impl UpdateFormula<3, 1> for Step {
     #[inline]
     fn apply<T: Real>(self, [p, m, v]: [T; 3], [g]: [T; 1]) -> [T; 3] {
         let [m, v] = self.moments([p, m, v], g);
@@ -92,7 +93,7 @@ impl UpdateFormula<3, 1> for Step<'_> {
 }
 
 /// AMSGrad.
-impl UpdateFormula<4, 1> for Step<'_> {
+impl UpdateFormula<4, 1> for Step {
     #[inline]
     fn apply<T: Real>(self, [p, m, v, max]: [T; 4], [g]: [T; 1]) -> [T; 4] {
         let [m, v] = self.moments([p, m, v], g);

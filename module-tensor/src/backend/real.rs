@@ -120,6 +120,7 @@ pub trait Real:
 /// # Ok::<(), module_tensor::Error>(())
 /// ```
 pub trait UpdateFormula<const W: usize, const R: usize>: Copy + Sync {
-    /// The new elements of the written tensors. Mark it `#[inline]`, so that it becomes one vectorized loop.
+    /// The new elements of the written tensors. Mark it `#[inline]`, so that it becomes one vectorized loop, and have the
+    /// numbers of the formula by value: behind a reference they are read and converted again for every few elements.
     fn apply<T: Real>(self, written: [T; W], read: [T; R]) -> [T; W];
 }

@@ -14,11 +14,11 @@ use crate::{DTypeError, Result};
 /// Something of each memory, of which a formula has a few.
 pub(super) type Few<X> = SmallVec<[X; 4]>;
 
-/// The number of elements of each memory that are in registers together.
-pub(crate) const LANES: usize = 64;
+/// The number of elements of each memory that are in registers together: with AVX2, the four memories of Adam's step just fit.
+pub(crate) const LANES: usize = 32;
 
 /// How many times [`LANES`] elements of a half are updated before as many of the other half.
-const TURN: usize = 4;
+const TURN: usize = 8;
 
 /// A function of elements that lie side by side in `W` memories that are written and `R` that are read.
 pub(super) trait Update<T, const W: usize, const R: usize>: Copy + Sync {

@@ -1,9 +1,11 @@
 //! Running sums and products.
 
+use std::ops::Range;
+
 use super::cast::cast;
 use super::number::Number;
 use super::threads::{Items, parallel_for};
-use super::view::to_vec;
+use super::view::to_change;
 use super::{CpuStorage, Operand, Storage};
 use crate::layout::Layout;
 use crate::{DType, Result};
@@ -28,9 +30,9 @@ fn scan(
 ) -> Result<Storage> {
     let dtype = x.storage.dtype();
     match dtype {
-        DType::F64 => running::<f64, _>(&x, dim, reverse, floats),
-        DType::F32 => running::<f32, _>(&x, dim, reverse, floats),
-        DType::I64 => running::<i64, _>(&x, dim, reverse, integers),
+        DType::F64 => running::<f64, _>(x, dim, reverse, floats),
+        DType::F32 => running::<f32, _>(x, dim, reverse, floats),
+        DType::I64 => running::<i64, _>(x, dim, reverse, integers),
         DType::F16 | DType::BF16 => {
             let layout = Layout::contiguous(x.layout.shape().clone());
             let storage = cast(x, DType::F64)?;
@@ -38,7 +40,7 @@ fn scan(
                 storage,
                 layout: layout.clone(),
             };
-            let storage = running::<f64, _>(&wide, dim, reverse, floats)?;
+            let storage = running::<f64, _>(wide, dim, reverse, floats)?;
             cast(Operand { storage, layout }, dtype)
         }
         _ => Err(dtype.error(op, "a floating-point or int64 tensor")),
@@ -76,32 +78,38 @@ impl<T: Number> Runs<T> for T {
 }
 
 fn running<T: Runs<W>, W: Copy>(
-    x: &Operand,
+    mut x: Operand,
     dim: usize,
     reverse: bool,
     join: impl Fn(W, W) -> W + Sync,
 ) -> Result<Storage> {
     let shape = x.layout.shape();
     let inner: usize = shape[dim + 1..].iter().product();
-    let mut values = to_vec::<T>(x)?;
+    let block = shape[dim] * inner;
+    let (mut values, shared) = to_change::<T>(&mut x)?;
     if values.is_empty() {
         return Ok(CpuStorage::wrap(values));
     }
-    let block = shape[dim] * inner;
-    let work = |_, Items(values, _): Items<'_, T>| {
-        if inner == 1 {
-            let mut groups = values.chunks_exact_mut(SIDE_BY_SIDE * block);
-            for rows in &mut groups {
-                scan_rows::<T, W, SIDE_BY_SIDE>(rows, reverse, &join);
-            }
-            for row in groups.into_remainder().chunks_exact_mut(block) {
-                scan_rows::<T, W, 1>(row, reverse, &join);
-            }
-            return Ok(());
-        }
+    let len = match inner {
+        1 => SIDE_BY_SIDE * block,
+        _ => block,
+    };
+    let work = |range: Range<usize>, Items(values, _): Items<'_, T>| {
+        let mut shared = shared.map(|values| values[range.start * block..].chunks(len));
         let mut results: Vec<W> = Vec::new();
-        for block in values.chunks_exact_mut(block) {
-            scan_block(block, inner, reverse, &mut results, &join);
+        for part in values.chunks_mut(len) {
+            if let Some(shared) = shared.as_mut().and_then(Iterator::next) {
+                part.copy_from_slice(&shared[..part.len()]);
+            }
+            if inner != 1 {
+                scan_block(part, inner, reverse, &mut results, &join);
+            } else if part.len() == len {
+                scan_rows::<T, W, SIDE_BY_SIDE>(part, reverse, &join);
+            } else {
+                for row in part.chunks_exact_mut(block) {
+                    scan_rows::<T, W, 1>(row, reverse, &join);
+                }
+            }
         }
         Ok(())
     };
@@ -160,7 +168,7 @@ fn scan_rows<T: Runs<W>, W: Copy, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Operand, SIDE_BY_SIDE, cumprod, cumsum};
+    use super::{Layout, Operand, SIDE_BY_SIDE, Storage, cumprod, cumsum};
     use crate::backend::cpu::{CpuStorage, elements_of};
     use crate::set_num_threads;
 
@@ -168,12 +176,16 @@ mod tests {
     fn rows_side_by_side_are_those_of_each_alone() {
         let value = |i: usize| ((i * 7919) % 1013) as f32 / 512.0 - 0.7;
         for rows in 1..=2 * SIDE_BY_SIDE + 1 {
-            for len in [1, 2, 3, 8, 33] {
+            // The last is divided among threads.
+            for len in [1, 2, 3, 8, 33, 20_000] {
                 let values: Vec<f32> = (0..rows * len).map(value).collect();
-                let x = || Operand {
-                    storage: CpuStorage::wrap(values.clone()),
+                let shared = CpuStorage::wrap(values.clone());
+                let of = |storage: &Storage| Operand {
+                    storage: storage.clone(),
                     layout: Layout::contiguous([rows, len].into()),
                 };
+                // Memory that is written over, and memory that another handle holds.
+                let operands = || [of(&CpuStorage::wrap(values.clone())), of(&shared)];
                 let running = |join: fn(f64, f64) -> f64, reverse: bool| {
                     let mut expected = values.clone();
                     for row in expected.chunks_exact_mut(len) {
@@ -191,13 +203,20 @@ mod tests {
                 for threads in [1, 3] {
                     set_num_threads(threads);
                     for reverse in [false, true] {
-                        let sums = cumsum(x(), 1, reverse).unwrap();
-                        let sums = elements_of::<f32>(&sums).unwrap();
-                        assert_eq!(sums, running(|a, b| a + b, reverse), "{rows} {len}");
+                        let expected = running(|a, b| a + b, reverse);
+                        for x in operands() {
+                            let sums = cumsum(x, 1, reverse).unwrap();
+                            let sums = elements_of::<f32>(&sums).unwrap();
+                            assert_eq!(sums, expected, "{rows} {len}");
+                        }
                     }
-                    let products = cumprod(x(), 1).unwrap();
-                    let products = elements_of::<f32>(&products).unwrap();
-                    assert_eq!(products, running(|a, b| a * b, false), "{rows} {len}");
+                    let expected = running(|a, b| a * b, false);
+                    for x in operands() {
+                        let products = cumprod(x, 1).unwrap();
+                        let products = elements_of::<f32>(&products).unwrap();
+                        assert_eq!(products, expected, "{rows} {len}");
+                    }
+                    assert_eq!(elements_of::<f32>(&shared).unwrap(), values);
                 }
             }
         }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-# The seconds before each turn: PyTorch's threads stay busy for about 12 milliseconds after their work, on cores that the next program needs.
+# The seconds before each turn: PyTorch's threads keep spinning for about 12 ms after their work, on cores that the next program needs.
 PAUSE = 0.02
 
 

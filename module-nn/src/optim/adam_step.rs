@@ -22,7 +22,7 @@ param_state! {
     }
 }
 
-/// The options of a step. A formula has them by value: behind a reference, what it writes might change them.
+/// The options of a step, which its formula holds by value (see [`UpdateFormula::apply`]).
 #[derive(Clone, Copy)]
 pub(super) struct AdamNumbers {
     pub(super) lr: f64,

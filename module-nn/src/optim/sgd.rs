@@ -178,8 +178,7 @@ fn step(
     done
 }
 
-/// Without momentum. The numbers themselves: the loop, which waits for memory only, would read them again for each
-/// chunk if they were behind a reference.
+/// Without momentum. It holds the numbers by value (see [`UpdateFormula::apply`]).
 #[derive(Clone, Copy)]
 struct Plain {
     lr: f64,

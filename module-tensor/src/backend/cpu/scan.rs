@@ -90,6 +90,7 @@ fn running<T: Runs<W>, W: Copy>(
     if values.is_empty() {
         return Ok(CpuStorage::wrap(values));
     }
+    // The elements that are scanned together.
     let len = match inner {
         1 => SIDE_BY_SIDE * block,
         _ => block,

@@ -1,4 +1,4 @@
-//! The ways to train a network, which all give the same bits.
+//! The ways to train a network. All but one give the same bits.
 
 use std::sync::{Arc, LazyLock, Mutex};
 

@@ -113,7 +113,7 @@ impl Leveled for FewRows<'_> {
                         5 if has_loop => add_avx2::<5>(columns, sums),
                         4 if has_loop => add_avx2::<4>(columns, sums),
                         3 if has_loop => add_avx2::<3>(columns, sums),
-                        _ => add_one_by_one(columns, sums),
+                        _ => add_one_by_one_avx2(columns, sums),
                     }
                 }
             });
@@ -191,6 +191,25 @@ fn end_bit(column: usize, width: usize) -> u32 {
 }
 
 fn add_one_by_one(columns: &Columns<'_>, sums: &mut [[f32; LANES]]) {
+    add_each(columns, sums, |a, b, sum| match BASELINE_HAS_FMA {
+        true => a.mul_add(b, sum),
+        false => a * b + sum,
+    });
+}
+
+/// The same with multiply-adds.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn add_one_by_one_avx2(columns: &Columns<'_>, sums: &mut [[f32; LANES]]) {
+    add_each(columns, sums, |a, b, sum| a.mul_add(b, sum));
+}
+
+#[inline(always)]
+fn add_each(
+    columns: &Columns<'_>,
+    sums: &mut [[f32; LANES]],
+    multiply_add: impl Fn(f32, f32, f32) -> f32,
+) {
     let Columns { product, size, .. } = *columns;
     let panel: &[[f32; LANES]] = product.panel.as_chunks().0;
     for (i, sums) in sums.iter_mut().enumerate() {
@@ -213,10 +232,7 @@ fn add_one_by_one(columns: &Columns<'_>, sums: &mut [[f32; LANES]]) {
                 for weights in panel.take(tap.count as usize) {
                     let window = product.data[at];
                     for (sum, &v) in zip_mut(&mut own, weights) {
-                        *sum = match BASELINE_HAS_FMA {
-                            true => window.mul_add(v, *sum),
-                            false => window * v + *sum,
-                        };
+                        *sum = multiply_add(window, v, *sum);
                     }
                     at += product.step;
                 }

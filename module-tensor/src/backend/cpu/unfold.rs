@@ -2,10 +2,11 @@
 
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
-use super::memory::filled;
+use super::memory::scratch;
+use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::window::{Window, three};
-use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp, check_allocatable};
+use super::{CpuStorage, Operand, Storage, UnfoldGeometry, UnfoldOp};
 use crate::Result;
 
 pub(super) fn unfold(op: UnfoldOp, x: &Operand, geometry: &UnfoldGeometry) -> Result<Storage> {
@@ -20,8 +21,9 @@ pub(super) fn unfold(op: UnfoldOp, x: &Operand, geometry: &UnfoldGeometry) -> Re
     let &[batch, channels, ref size @ ..] = &**input else {
         return Err(input.error("im2col", "[batch, channels, size…]"));
     };
+    // Each channel of a sample has windows of its own.
     let window = Window {
-        channels,
+        channels: 1,
         input: three(size, 1),
         output: three(output, 1),
         kernel: three(kernel, 1),
@@ -32,7 +34,7 @@ pub(super) fn unfold(op: UnfoldOp, x: &Operand, geometry: &UnfoldGeometry) -> Re
     let kernel = Unfold {
         op,
         x,
-        batch,
+        planes: batch * channels,
         window,
     };
     run_float(x.storage.dtype(), kernel)
@@ -41,7 +43,8 @@ pub(super) fn unfold(op: UnfoldOp, x: &Operand, geometry: &UnfoldGeometry) -> Re
 struct Unfold<'a> {
     op: UnfoldOp,
     x: &'a Operand,
-    batch: usize,
+    /// The channels of all samples.
+    planes: usize,
     window: Window,
 }
 
@@ -59,7 +62,7 @@ impl FloatKernel for Unfold<'_> {
         let Self {
             op,
             x,
-            batch,
+            planes,
             window,
         } = self;
         let x = to_row_major::<T>(x)?;
@@ -68,18 +71,25 @@ impl FloatKernel for Unfold<'_> {
             UnfoldOp::Unfold => (input, columns),
             UnfoldOp::Fold => (columns, input),
         };
-        check_allocatable::<T>(batch * to)?;
-        let mut out = filled(batch * to, T::zero())?;
+        let mut out = scratch(planes * to)?;
         if columns == 0 || input == 0 {
+            out.fill(T::zero());
             return Ok(CpuStorage::wrap(out));
         }
-        let tile = window.whole();
-        for (from, to) in x.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
-            match op {
-                UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.positions.len()),
-                UnfoldOp::Fold => window.fold(from, &tile, to, [tile.positions.len(), 0]),
+        let (tile, work) = (window.whole(), (columns + input) / 4);
+        parallel_for(planes, work, Items(&mut out, to), &|planes, out| {
+            let x = x[planes.start * from..].chunks_exact(from);
+            for (from, to) in x.zip(out.0.chunks_exact_mut(to)) {
+                match op {
+                    UnfoldOp::Unfold => window.unfold(from, &tile, to, tile.positions.len()),
+                    UnfoldOp::Fold => {
+                        to.fill(T::zero());
+                        window.fold(from, &tile, to, [tile.positions.len(), 0]);
+                    }
+                }
             }
-        }
+            Ok(())
+        })?;
         Ok(CpuStorage::wrap(out))
     }
 }

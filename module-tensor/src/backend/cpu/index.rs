@@ -66,7 +66,12 @@ fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storag
 /// Copies slices of `inner` elements, whose indices were checked.
 fn select<T: Element>(x: &[T], inner: usize, indices: &[i64], out: &mut [T]) {
     if inner == 1 {
-        for (out, &index) in zip_mut(out, indices) {
+        let (several, rest) = out.as_chunks_mut::<8>();
+        let (indices, last) = indices.as_chunks::<8>();
+        for (out, indices) in zip_mut(several, indices) {
+            *out = indices.map(|index| x[index as usize]);
+        }
+        for (out, &index) in zip_mut(rest, last) {
             *out = x[index as usize];
         }
         return;

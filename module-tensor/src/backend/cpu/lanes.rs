@@ -75,6 +75,14 @@ pub(super) fn sum_of_squares<T: Number>(x: &[T]) -> T {
     })
 }
 
+/// Whether no element is infinite or NaN.
+pub(super) fn are_finite<T: Number>(x: &[T]) -> bool {
+    let zeros = sum_by_blocks(x, |block| {
+        run_at_best_level(SumOf(block, |v: T| v.times(T::zero())))
+    });
+    zeros == T::zero()
+}
+
 /// The sum of what is computed of each block.
 fn sum_by_blocks<T: Number>(x: &[T], block: impl Fn(&[T]) -> T + Copy + Sync) -> T {
     if x.len() <= MOST_IN_ORDER {

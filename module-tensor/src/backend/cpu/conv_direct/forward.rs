@@ -7,6 +7,7 @@ use super::super::conv::{ConvSizes, parts_of_channels};
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::gemm::blocks as blocks_of;
+use super::super::lanes::are_finite;
 use super::super::simd::WindowProduct;
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::columns_of_lines;
@@ -16,7 +17,7 @@ use super::in_place::{InPlace, Margins};
 use super::map::Map;
 use super::phase::{GradientPhases, Phase};
 use super::shapes::Shape;
-use super::taps::{MOST_OF_INPUT, TapLists, TilesAlong, are_finite};
+use super::taps::{MOST_OF_INPUT, TapLists, TilesAlong};
 use crate::Result;
 
 /// The elements of panels that are read for one tile after the other.
@@ -80,36 +81,51 @@ impl<'a> Forward<'a> {
         phase: &Phase,
         weight: &[T],
         packed: &'w mut Workspace<T>,
-    ) -> &'w [T] {
+    ) -> Result<&'w [T]> {
         let columns = phase.shape.channels::<T>();
         let panels = self.channels.div_ceil(columns);
         let panel_len = phase.rows() * columns;
         let packed = packed.of(self.groups * panels * panel_len);
+        let items = Items(&mut *packed, panel_len);
+        parallel_for(self.groups * panels, panel_len / 2, items, &|range, out| {
+            for (i, panel) in range.zip(out.0.chunks_exact_mut(panel_len)) {
+                self.pack_panel(phase, [i / panels, i % panels * columns], weight, panel);
+            }
+            Ok(())
+        })?;
+        Ok(packed)
+    }
+
+    /// The weight of the channels of a group from the `first` on.
+    fn pack_panel<T: Float>(
+        &self,
+        phase: &Phase,
+        [group, first]: [usize; 2],
+        weight: &[T],
+        panel: &mut [T],
+    ) {
+        let columns = phase.shape.channels::<T>();
         let is_whole =
             phase.rows() == self.channel_step && phase.channel_steps[1] == phase.elements.len();
-        for (i, panel) in packed.chunks_exact_mut(panel_len).enumerate() {
-            let first = i % panels * columns;
-            let count = columns.min(self.channels - first);
-            let weight = &weight[i / panels * self.weight_len + first * self.channel_step..];
-            if count < columns {
-                panel.fill(T::zero());
-            }
-            if is_whole {
-                let rows = weight.chunks_exact(self.channel_step).take(count);
-                columns_of_lines(rows, panel, columns);
-                continue;
-            }
-            let summed = (0..phase.channels).map(|channel| channel * phase.channel_steps[1]);
-            let elements = summed.flat_map(|from| phase.elements.iter().map(move |at| from + at));
-            for (row, element) in panel.chunks_exact_mut(columns).zip(elements) {
-                let channels = weight[element..].iter().step_by(self.channel_step);
-                row.iter_mut()
-                    .take(count)
-                    .zip(channels)
-                    .for_each(|(to, &from)| *to = from);
-            }
+        let count = columns.min(self.channels - first);
+        let weight = &weight[group * self.weight_len + first * self.channel_step..];
+        if count < columns {
+            panel.fill(T::zero());
         }
-        packed
+        if is_whole {
+            let rows = weight.chunks_exact(self.channel_step).take(count);
+            columns_of_lines(rows, panel, columns);
+            return;
+        }
+        let summed = (0..phase.channels).map(|channel| channel * phase.channel_steps[1]);
+        let elements = summed.flat_map(|from| phase.elements.iter().map(move |at| from + at));
+        for (row, element) in panel.chunks_exact_mut(columns).zip(elements) {
+            let channels = weight[element..].iter().step_by(self.channel_step);
+            row.iter_mut()
+                .take(count)
+                .zip(channels)
+                .for_each(|(to, &from)| *to = from);
+        }
     }
 
     /// The products of the tiles of each phase, and how samples are read if that is where they lie.
@@ -158,7 +174,7 @@ impl<'a> Forward<'a> {
         let packed = self.phases.iter().zip(&mut memory);
         let packed: Vec<&[T]> = packed
             .map(|(phase, memory)| self.pack(phase, weight, memory))
-            .collect();
+            .collect::<Result<_>>()?;
         let blocks = self.batch * self.groups;
         let shared = self.phases.iter().map(|phase| phase.shape.channels::<T>());
         let shared = shared.max().unwrap_or(1);

@@ -3,9 +3,7 @@
 //! A product with padding adds zero, unless the other factor is infinite or NaN. It is skipped if it belongs to a whole
 //! line of a tile, or to the columns at its ends. Sums keep their bits, except for the sign of a zero after underflow.
 
-use super::super::float::Float;
 use super::super::gemm::DEPTH;
-use super::super::lanes::sum_of;
 use super::super::simd::{Padding, Tap, padded_columns};
 use super::super::window::Window;
 use super::shapes::{Shape, narrowed};
@@ -243,11 +241,6 @@ impl TapLists {
         }
         &self.lists[list]
     }
-}
-
-/// Whether no element is infinite or NaN.
-pub(super) fn are_finite<T: Float>(values: &[T]) -> bool {
-    sum_of(values, |v| v.times(T::zero())) == T::zero()
 }
 
 /// Offsets as tiles read them.

@@ -7,6 +7,7 @@ use super::super::conv::ConvSizes;
 use super::super::conv_planes::Planes;
 use super::super::float::Float;
 use super::super::gemm::DEPTH;
+use super::super::lanes::are_finite;
 use super::super::simd::{Padding, Tap, WindowProduct};
 use super::super::threads::{Items, parallel_for};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
@@ -14,7 +15,7 @@ use super::super::window::Window;
 use super::in_place::{InPlace, Margins};
 use super::map::Map;
 use super::shapes::{MOST_SUMS, Shape, narrowed};
-use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, are_finite, share_of_input};
+use super::taps::{MOST_OF_INPUT, Reach, TilesAlong, share_of_input};
 use crate::Result;
 use crate::zip::zip_mut;
 

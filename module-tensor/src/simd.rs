@@ -52,6 +52,7 @@ mod int8_dot;
 mod line_tile;
 mod matrix_unit;
 mod plane_tile;
+mod prefetch;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -73,6 +74,7 @@ pub(crate) use matrix_unit::{
     STEPS as MATRIX_UNIT_STEPS,
 };
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
+pub(crate) use prefetch::prefetch;
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_product::{Padding, Tap, WindowProduct, padded_columns};

@@ -1,6 +1,8 @@
 //! Tiles of a product of matrices that fill the registers of AVX-512.
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
+use super::prefetch;
 use crate::zip::{zip, zip_mut};
 
 /// The number of rows of a tile.
@@ -12,18 +14,6 @@ pub(crate) const PANEL: usize = 16;
 /// The lines of a panel from one that is read to one that is asked for: panels come from the second-level cache.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 16;
-
-/// Asks for the two cache lines from an address on, which need not exist.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-#[allow(clippy::inline_always, unused_unsafe)]
-fn prefetch(address: *const i8) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    for address in [address, address.wrapping_add(64)] {
-        // SAFETY: a hint, which never fails; every processor of the target has it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
-    }
-}
 
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
@@ -157,7 +147,9 @@ macro_rules! high_tile {
                 *row = &row[..panel.len()];
             }
             for (p, line) in panel.iter().enumerate() {
-                prefetch(line.as_ptr().wrapping_add(AHEAD * 2 * $lanes).cast());
+                let ahead = line.as_ptr().wrapping_add(AHEAD * 2 * $lanes);
+                prefetch(ahead);
+                prefetch(ahead.wrapping_add($lanes));
                 let line: [$register; 2] = bytemuck::cast(*line);
                 for (sums, row) in zip_mut(&mut sums, &rows) {
                     let factor = $all(row[p]);

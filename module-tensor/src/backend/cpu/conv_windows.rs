@@ -88,7 +88,7 @@ impl<T: Float> Factor<T> for Windows<'_, T> {
     }
 
     fn panels<'a>(
-        &self,
+        &'a self,
         _: Level,
         [rows, positions]: [Range<usize>; 2],
         width: usize,
@@ -167,7 +167,7 @@ impl<T: Float> Factor<T> for Transposed<'_, T> {
     }
 
     fn panels<'a>(
-        &self,
+        &'a self,
         level: Level,
         [positions, rows]: [Range<usize>; 2],
         width: usize,

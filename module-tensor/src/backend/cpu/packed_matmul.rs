@@ -7,7 +7,7 @@ use super::aligned_vec::Workspace;
 use super::cast::cast;
 use super::coded_rows;
 use super::compute::rounded;
-use super::gemm::{Factor, Lines, Matrix, MatrixMut, multiply_factors};
+use super::gemm::{Factor, Lines, Matrix, MatrixMut, multiply_factors, pack_panels};
 use super::int8_product;
 use super::map::wide;
 use super::memory::{filled, scratch};
@@ -94,7 +94,7 @@ impl Factor<f32> for PackedMatrix<'_> {
     }
 
     fn panels<'a>(
-        &self,
+        &'a self,
         level: Level,
         [inner, columns]: [Range<usize>; 2],
         width: usize,
@@ -103,6 +103,6 @@ impl Factor<f32> for PackedMatrix<'_> {
         let mut part = Workspace::new();
         let sizes = [inner.len(), columns.len()];
         let part = self.part([inner, columns], &mut part);
-        part.panels(level, [0..sizes[0], 0..sizes[1]], width, copy)
+        pack_panels(level, &part, [0..sizes[0], 0..sizes[1]], width, copy)
     }
 }

@@ -60,6 +60,8 @@ fn tiles_agree_with_plain_sums_in_every_size() {
         (2, 64, 32, 2, [13, 30]),
         (1, 64, 64, 1, [57, 70]),
         (1, 200, 16, 1, [61, 200]),
+        // More channels than are multiplied at a time.
+        (3, 600, 40, 1, [8, 10]),
     ] {
         for padding in [0, 1, 2] {
             if size[0] + 2 * padding < 3 || size[1] + 2 * padding < 3 {
@@ -119,13 +121,17 @@ fn an_infinity_reaches_only_the_outputs_of_its_windows() {
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let _setting = setting();
-    let (x, w) = (random([2, 48, 40, 40], 1), random([48, 48, 3, 3], 2));
-    let g = random([2, 48, 38, 38], 3);
-    let run = |threads| {
-        crate::set_num_threads(threads);
-        run(&x, &w, &g, ConvOptions::new())
-    };
-    assert_eq!(run(1), run(3));
+    // Threads share tiles, or channels.
+    for ([batch, channels, out], size) in [([2, 48, 48], 40), ([3, 520, 64], 10)] {
+        let x = random([batch, channels, size, size], 1);
+        let w = random([out, channels, 3, 3], 2);
+        let g = random([batch, out, size - 2, size - 2], 3);
+        let run = |threads| {
+            crate::set_num_threads(threads);
+            run(&x, &w, &g, ConvOptions::new())
+        };
+        assert!(run(1) == run(3), "{channels}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(in super::super) trait Factor<T: Tile>: Sync {
 
     /// Some rows and columns, the columns side by side in panels of so many; what lies beside the last is not read.
     fn panels<'a>(
-        &self,
+        &'a self,
         level: Level,
         part: [Range<usize>; 2],
         width: usize,
@@ -58,7 +58,7 @@ impl<T: Tile> Factor<T> for Matrix<'_, T> {
     }
 
     fn panels<'a>(
-        &self,
+        &'a self,
         level: Level,
         part: [Range<usize>; 2],
         width: usize,

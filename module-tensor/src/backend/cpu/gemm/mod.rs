@@ -26,6 +26,7 @@ use super::simd::Level;
 use super::threads::{SplitRows, parallel_for};
 pub(super) use factor::Factor;
 pub(super) use matrix::{Lines, Matrix, MatrixMut};
+pub(super) use pack::panels as pack_panels;
 pub(super) use tile::DEPTH;
 pub(super) use tile::Tile;
 use tile::{Block, Right};
@@ -63,6 +64,11 @@ pub(super) fn multiply_factors<T: Tile>(
         transposed: false,
     };
     product.parallel_for(out.into_rows());
+}
+
+/// The number of columns of a panel of a right factor with so many columns.
+pub(super) fn panel_width<T: Tile>(columns: usize) -> usize {
+    T::shape(Level::highest()).width(columns)
 }
 
 fn multiply_at<T: Tile>(

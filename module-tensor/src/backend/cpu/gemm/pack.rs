@@ -25,7 +25,7 @@ pub(super) fn rows<'a, T: Tile>(
 
 /// Some rows and columns of a factor, its columns side by side in panels of so many, with zeros beside
 /// the last.
-pub(super) fn panels<'a, T: Tile>(
+pub(in super::super) fn panels<'a, T: Tile>(
     level: Level,
     x: &Matrix<'_, T>,
     [inner, columns]: [Range<usize>; 2],

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
-use super::super::gemm::{Matrix, MatrixMut, multiply};
-use super::super::lanes::sum_of;
-use super::super::simd::run_at_best_level;
+use super::super::gemm::{Matrix, MatrixMut, multiply_factors};
+use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, num_threads, parallel_for};
-use super::inputs::transform_inputs;
+use super::inputs::{InputLayout, Inputs, transform_inputs};
 use super::tiles::{Block, Tiles};
 use super::transforms::{Kernels, LANES, OUT, PLACES, TransformOutput, TransformWeight};
 use crate::Result;
@@ -119,9 +118,11 @@ impl<T: Float> Convolution<'_, T> {
         parallel_for(pieces.len(), work, Items(&mut pieces, 1), &|_, pieces| {
             let mut memory = Workspace::new();
             for piece in pieces.0 {
-                let inputs = memory.of(c * PLACES * piece.block.tiles);
-                transform_inputs(self.tiles, piece.group, piece.block, self.input, inputs)?;
-                self.run_piece(piece, inputs);
+                let layout = InputLayout::panels::<T>(c, piece.block.tiles);
+                let inputs = memory.of(layout.len());
+                let (group, block) = (piece.group, piece.block);
+                transform_inputs(self.tiles, group, block, self.input, layout, inputs)?;
+                self.run_piece(piece, layout, inputs);
             }
             Ok(())
         })
@@ -139,20 +140,21 @@ impl<T: Float> Convolution<'_, T> {
             let Some(&Piece { group, block, .. }) = pieces.first() else {
                 continue;
             };
-            let inputs = memory.of(c * PLACES * block.tiles);
-            transform_inputs(self.tiles, group, block, self.input, inputs)?;
+            let layout = InputLayout::panels::<T>(c, block.tiles);
+            let inputs = memory.of(layout.len());
+            transform_inputs(self.tiles, group, block, self.input, layout, inputs)?;
             let (inputs, work) = (&*inputs, part * c * PLACES * (block.tiles / 32 + 1));
             parallel_for(pieces.len(), work, Items(pieces, 1), &|_, pieces| {
                 let pieces = pieces.0.iter_mut();
-                pieces.for_each(|piece| self.run_piece(piece, inputs));
+                pieces.for_each(|piece| self.run_piece(piece, layout, inputs));
                 Ok(())
             })?;
         }
         Ok(())
     }
 
-    /// The channels of a piece, from the transformed inputs of its block, `[channels, positions, tiles]`.
-    fn run_piece(&self, piece: &mut Piece<'_, T>, inputs: &[T]) {
+    /// The channels of a piece, from the transformed inputs of its block.
+    fn run_piece(&self, piece: &mut Piece<'_, T>, layout: InputLayout, inputs: &[T]) {
         if !self.finite.load(Ordering::Relaxed) {
             return;
         }
@@ -185,28 +187,53 @@ impl<T: Float> Convolution<'_, T> {
             let products = products.of(PLACES * stride);
             for position in 0..PLACES {
                 let weight = Matrix::new(&weights[position * weight_stride..][..count * c], count);
-                let steps = [PLACES * tiles, 1];
-                let input = &inputs[position * tiles..];
-                let input = Matrix::with_steps(input, [c, tiles], steps);
+                let input = Inputs {
+                    layout,
+                    values: inputs,
+                    position,
+                };
                 let out =
                     MatrixMut::new(&mut products[position * stride..][..count * tiles], count);
-                multiply(T::one(), weight, input, false, out);
+                multiply_factors(&weight, &input, false, out);
             }
             for channel in 0..count {
-                run_at_best_level(TransformOutput {
-                    products: &products[channel * tiles..],
-                    stride,
-                    tiles,
-                    out: lines,
+                let is_finite = run_at_best_level(WriteOutput {
+                    tiles: self.tiles,
+                    products: TransformOutput {
+                        products: &products[channel * tiles..],
+                        stride,
+                        tiles,
+                        out: lines,
+                    },
+                    block: piece.block,
+                    planes: piece.planes[first + channel..].iter_mut().step_by(all),
                 });
-                for sample in 0..piece.block.samples.len() {
-                    let out = &mut *piece.planes[sample * all + first + channel];
-                    self.tiles.write_lines(piece.block, sample, lines, out);
-                    if sum_of(out, |v| v.times(T::zero())) != T::zero() {
-                        self.finite.store(false, Ordering::Relaxed);
-                    }
+                if !is_finite {
+                    self.finite.store(false, Ordering::Relaxed);
                 }
             }
         }
+    }
+}
+
+/// Writes the planes of one channel of a block, one for each sample, from its products. Returns whether all are finite.
+struct WriteOutput<'a, T, P> {
+    tiles: &'a Tiles<'a>,
+    products: TransformOutput<'a, T>,
+    block: &'a Block,
+    planes: P,
+}
+
+impl<'a, 'b: 'a, T: Float, P: Iterator<Item = &'a mut &'b mut [T]>> Loop for WriteOutput<'_, T, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) -> bool {
+        let (lines, is_finite) = self.products.run();
+        for (sample, plane) in self.planes.enumerate() {
+            self.tiles.write_lines(self.block, sample, lines, plane);
+        }
+        is_finite
     }
 }

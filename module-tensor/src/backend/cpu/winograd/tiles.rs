@@ -1,11 +1,15 @@
 //! How the tiles of a convolution are taken from planes, and written to them.
 
+// A loop is made of vector instructions only if what it calls is inlined into it.
+#![allow(clippy::inline_always)]
+
 use std::ops::Range;
 
 use super::super::conv::ConvSizes;
 use super::super::conv_planes::copy_line;
 use super::super::float::Float;
-use super::transforms::{HALO, LANES, OUT, PLACES};
+use super::super::simd::prefetch;
+use super::transforms::{HALO, IN, LANES, OUT, PLACES, combine, combine_lines, split_in_six};
 use crate::zip::zip_mut;
 
 /// The tiles of the output of one group.
@@ -80,71 +84,89 @@ impl<'a> Tiles<'a> {
 
     /// Writes the lines of a channel that each row of tiles reads, `[lines, tiles, OUT]`, with zeros beyond the last
     /// tile.
+    #[inline(always)]
     pub(super) fn fill_lines<'b, T: Float>(
         &self,
         block: &Block,
         plane: impl Fn(usize) -> Padded<'b, T>,
         lines: &mut [T],
     ) {
+        let length = OUT * self.columns;
         for (line, lines) in lines.chunks_exact_mut(block.tiles * OUT).enumerate() {
-            let mut lines = lines.chunks_exact_mut(OUT * self.columns);
-            self.for_rows(block, &plane, |plane, row| {
-                if let Some(to) = lines.next() {
-                    plane.write_line(row * OUT + line, to);
+            let mut start = 0;
+            for sample in block.samples.clone() {
+                let plane = plane(sample);
+                for row in block.rows.clone() {
+                    plane.write_line(row * OUT + line, &mut lines[start..][..length]);
+                    start += length;
                 }
-            });
-            lines.by_ref().for_each(|rest| rest.fill(T::zero()));
-            lines.into_remainder().fill(T::zero());
+            }
+            lines[start..].fill(T::zero());
         }
     }
 
-    /// Writes the columns that each tile reads beyond those of [`fill_lines`](Self::fill_lines), `[lines, tiles,
-    /// HALO]`.
-    pub(super) fn fill_halo<'b, T: Float>(
+    /// Writes `Bᵀ d` of the lines that each row of tiles reads, `[lines, tiles, OUT]`, and of the columns that each tile
+    /// reads beyond those, `[lines, tiles, HALO]`, with zeros beyond the last tile. `zeros` is a line of them.
+    #[inline(always)]
+    pub(super) fn combine_lines<'b, T: Float>(
         &self,
         block: &Block,
         plane: impl Fn(usize) -> Padded<'b, T>,
-        lines: &[T],
+        zeros: &'b [T],
+        lines: &mut [T],
         halo: &mut [T],
     ) {
-        let lines = lines.chunks_exact(block.tiles * OUT);
-        let halo = halo.chunks_exact_mut(block.tiles * HALO);
-        for (line, (lines, halo)) in lines.zip(halo).enumerate() {
-            let mut lines = lines.chunks_exact(OUT * self.columns);
-            let mut halo = halo.chunks_exact_mut(HALO * self.columns);
-            self.for_rows(block, &plane, |plane, row| {
-                let (Some(line_of_tiles), Some(halo)) = (lines.next(), halo.next()) else {
-                    return;
-                };
-                let halo = halo.as_chunks_mut::<HALO>().0;
-                let next = line_of_tiles.as_chunks::<OUT>().0.get(1..);
-                for (halo, &[a, b, ..]) in zip_mut(halo, next.unwrap_or_default()) {
-                    *halo = [a, b];
-                }
-                if let Some(last) = halo.last_mut() {
-                    let first = OUT * self.columns;
-                    *last = [0, 1].map(|i| plane.at(row * OUT + line, first + i));
-                }
-            });
-            halo.by_ref().for_each(|rest| rest.fill(T::zero()));
-            halo.into_remainder().fill(T::zero());
-        }
-    }
-
-    /// Calls `f` with the plane of each row of tiles and the row.
-    fn for_rows<'b, T: Copy + 'b>(
-        &self,
-        block: &Block,
-        plane: impl Fn(usize) -> Padded<'b, T>,
-        mut f: impl FnMut(Padded<'b, T>, usize),
-    ) {
+        let mut lines = split_in_six(lines, OUT * block.tiles);
+        let mut halo = split_in_six(halo, HALO * block.tiles);
+        let mut tile = 0;
         for sample in block.samples.clone() {
             let plane = plane(sample);
-            block.rows.clone().for_each(|row| f(plane, row));
+            for row in block.rows.clone() {
+                let from = plane.six_lines(row * OUT, zeros);
+                // Those of the next channel, which come from far away if all channels are many.
+                for line in &from[..OUT] {
+                    prefetch_line(line, plane.data.len());
+                }
+                let (first, length) = (tile * OUT, self.columns * OUT);
+                for line in &mut lines {
+                    // Fewer are not overwritten.
+                    let line = line[first..][..length].as_chunks_mut::<OUT>().0;
+                    line[0] = [T::zero(); OUT];
+                    line[self.columns - 1] = [T::zero(); OUT];
+                }
+                let inside = plane.width.min(length - plane.left);
+                combine_lines(&from, &mut lines, first + plane.left, inside);
+                let last = tile + self.columns - 1;
+                for i in 0..IN {
+                    let line = lines[i][first..][..length].as_chunks::<OUT>().0;
+                    let halo = &mut halo[i].as_chunks_mut::<HALO>().0[tile..last];
+                    for (halo, &[a, b, ..]) in zip_mut(halo, &line[1..]) {
+                        *halo = [a, b];
+                    }
+                }
+                for i in 0..HALO {
+                    let at = length + i - plane.left;
+                    let mut column = [T::zero(); IN];
+                    for (value, line) in zip_mut(&mut column, &from) {
+                        if let Some(&beyond) = line.get(at) {
+                            *value = beyond;
+                        }
+                    }
+                    for (halo, value) in halo.iter_mut().zip(combine(column)) {
+                        halo[last * HALO + i] = value;
+                    }
+                }
+                tile += self.columns;
+            }
+        }
+        for (lines, halo) in lines.iter_mut().zip(&mut halo) {
+            lines[tile * OUT..].fill(T::zero());
+            halo[tile * HALO..].fill(T::zero());
         }
     }
 
     /// Copies the lines of a sample's tiles to the lines of its plane of the output.
+    #[inline(always)]
     pub(super) fn write_lines<T: Float>(
         &self,
         block: &Block,
@@ -154,13 +176,23 @@ impl<'a> Tiles<'a> {
     ) {
         let width = self.sizes.window.output[2];
         let mut first = sample * block.rows.len() * self.columns * OUT;
+        let len = self.sizes.window.positions();
         for rows in out.chunks_mut(OUT * width) {
             for (i, out) in rows.chunks_exact_mut(width).enumerate() {
+                prefetch_line(out, len);
                 copy_line(&lines[i * block.tiles * OUT + first..][..width], out);
             }
             first += self.columns * OUT;
         }
     }
+}
+
+/// Asks for what lies so many elements after a line.
+#[inline(always)]
+fn prefetch_line<T>(line: &[T], elements: usize) {
+    let after = line.as_ptr().wrapping_add(elements);
+    let starts = (0..line.len()).step_by(LANES);
+    starts.for_each(|start| prefetch(after.wrapping_add(start)));
 }
 
 impl<'a, T: Float> Padded<'a, T> {
@@ -175,23 +207,32 @@ impl<'a, T: Float> Padded<'a, T> {
     }
 
     /// A line without its zeros, if it has anything else.
+    #[inline(always)]
     fn line(&self, y: usize) -> Option<&'a [T]> {
         let start = y.checked_sub(self.top)? * self.width;
         self.data.get(start..start + self.width)
     }
 
-    fn at(&self, y: usize, x: usize) -> T {
-        let value = |x: usize| self.line(y)?.get(x).copied();
-        let x = x.checked_sub(self.left);
-        x.and_then(value).unwrap_or_else(T::zero)
+    /// Lines from one on, each with `zeros` in place of its own.
+    #[inline(always)]
+    fn six_lines(&self, first: usize, zeros: &'a [T]) -> [&'a [T]; IN] {
+        let mut lines = [zeros; IN];
+        for (i, to) in lines.iter_mut().enumerate() {
+            if let Some(line) = self.line(first + i) {
+                *to = line;
+            }
+        }
+        lines
     }
 
     /// The first elements of a line.
+    #[inline(always)]
     fn write_line(&self, y: usize, to: &mut [T]) {
         let Some(line) = self.line(y) else {
             to.fill(T::zero());
             return;
         };
+        prefetch_line(line, self.data.len());
         let inside = self.width.min(to.len() - self.left);
         // What was there before is not zero.
         to[..self.left].fill(T::zero());

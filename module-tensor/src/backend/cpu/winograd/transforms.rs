@@ -131,61 +131,72 @@ fn spread(a: &[f64; LANES], b: &[f64; LANES], c: &[f64; LANES]) -> [[f64; LANES]
     out
 }
 
-/// `Bᵀ d B` of the tiles of lines, `[positions, tiles]`.
-pub(super) struct TransformInput<'a, T> {
-    /// Six lines, four columns for each tile, and the two columns that each reads beyond: both are overwritten.
-    pub(super) lines: &'a mut [T],
-    pub(super) halo: &'a mut [T],
-    pub(super) tiles: usize,
-    pub(super) out: &'a mut [T],
-}
-
-impl<T: Float> Loop for TransformInput<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (lines, width) in [(&mut *self.lines, OUT), (&mut *self.halo, HALO)] {
-            combine_lines(split_in_six(lines, self.tiles * width));
-        }
-        let lines = self.lines.chunks_exact(self.tiles * OUT);
-        let halo = self.halo.chunks_exact(self.tiles * HALO);
-        let positions = self.out.chunks_exact_mut(IN * self.tiles);
-        for ((line, halo), out) in lines.zip(halo).zip(positions) {
-            combine_columns(line, halo, split_in_six(out, self.tiles));
-        }
+/// `Bᵀ d` of the first elements of six lines, from a column of `out` on.
+#[inline(always)]
+pub(super) fn combine_lines<T: Float>(
+    lines: &[&[T]; IN],
+    out: &mut [&mut [T]; IN],
+    column: usize,
+    count: usize,
+) {
+    match count {
+        0..4 => combine_parts::<T, 1>(lines, out, column, count),
+        4..8 => combine_parts::<T, 4>(lines, out, column, count),
+        8..16 => combine_parts::<T, 8>(lines, out, column, count),
+        _ => combine_parts::<T, LANES>(lines, out, column, count),
     }
 }
 
-/// `Bᵀ d` of six lines, in place.
+/// [`combine_lines`] of at least `N` elements, of which the last may be computed twice.
 #[inline(always)]
-fn combine_lines<T: Float>([a, b, c, d, e, f]: [&mut [T]; IN]) {
-    let count = a.len();
-    let (b, c, d) = (&mut b[..count], &mut c[..count], &mut d[..count]);
-    let (e, f) = (&mut e[..count], &mut f[..count]);
-    for i in 0..count {
-        [a[i], b[i], c[i], d[i], e[i], f[i]] = combine([a[i], b[i], c[i], d[i], e[i], f[i]]);
+fn combine_parts<T: Float, const N: usize>(
+    lines: &[&[T]; IN],
+    out: &mut [&mut [T]; IN],
+    column: usize,
+    count: usize,
+) {
+    let last = count.saturating_sub(N);
+    let mut start = 0;
+    while start < count {
+        let at = start.min(last);
+        let mut part = [[T::zero(); N]; IN];
+        for (part, line) in zip_mut(&mut part, lines) {
+            part.copy_from_slice(&line[at..][..N]);
+        }
+        let [a, b, c, d, e, f] = part;
+        for i in 0..N {
+            let column = combine([a[i], b[i], c[i], d[i], e[i], f[i]]);
+            for (part, value) in zip_mut(&mut part, &column) {
+                part[i] = *value;
+            }
+        }
+        for (out, part) in zip_mut(out, &part) {
+            out[column + at..][..N].copy_from_slice(part);
+        }
+        start += N;
     }
 }
 
-/// `d B` of a line of tiles.
+/// `d B` of tiles, from their columns and those beyond.
 #[inline(always)]
-fn combine_columns<T: Float>(line: &[T], halo: &[T], out: [&mut [T]; IN]) {
-    let (tiles, halo) = (line.as_chunks::<OUT>().0, halo.as_chunks::<HALO>().0);
-    let [a, b, c, d, e, f] = out;
-    let count = tiles.len();
-    let halo = &halo[..count];
-    let (a, b, c) = (&mut a[..count], &mut b[..count], &mut c[..count]);
-    let (d, e, f) = (&mut d[..count], &mut e[..count], &mut f[..count]);
-    for i in 0..count {
+pub(super) fn combine_columns<T: Float>(
+    tiles: &[[T; OUT]; LANES],
+    halo: &[[T; HALO]; LANES],
+) -> [[T; LANES]; IN] {
+    let mut out = [[T::zero(); LANES]; IN];
+    for i in 0..LANES {
         let ([p, q, r, s], [t, u]) = (tiles[i], halo[i]);
-        [a[i], b[i], c[i], d[i], e[i], f[i]] = combine([p, q, r, s, t, u]);
+        let row = combine([p, q, r, s, t, u]);
+        for (out, value) in zip_mut(&mut out, &row) {
+            out[i] = *value;
+        }
     }
+    out
 }
 
 /// `Bᵀ` times a column.
 #[inline(always)]
-fn combine<T: Float>([a, b, c, d, e, f]: [T; IN]) -> [T; IN] {
+pub(super) fn combine<T: Float>([a, b, c, d, e, f]: [T; IN]) -> [T; IN] {
     let (two, four) = (T::one().plus(T::one()), number::<T>(4.0));
     let five = number::<T>(5.0);
     let (inner, outer) = (e.minus(c.times(four)), d.minus(b.times(four)));
@@ -209,11 +220,11 @@ pub(super) struct TransformOutput<'a, T> {
     pub(super) out: &'a mut [T],
 }
 
-impl<T: Float> Loop for TransformOutput<'_, T> {
-    type Output = ();
-
+impl<'a, T: Float> TransformOutput<'a, T> {
+    /// Writes the lines. Returns them, and whether all their elements are finite.
     #[inline(always)]
-    fn run(self) {
+    pub(super) fn run(self) -> (&'a [T], bool) {
+        let mut zeros = [T::zero(); LANES];
         for group in 0..self.tiles / LANES {
             let mut lines = [[[T::zero(); LANES]; IN]; OUT];
             for x in 0..IN {
@@ -233,8 +244,13 @@ impl<T: Float> Loop for TransformOutput<'_, T> {
                 for (i, out) in out.as_chunks_mut::<OUT>().0.iter_mut().enumerate() {
                     *out = [sums[0][i], sums[1][i], sums[2][i], sums[3][i]];
                 }
+                for i in 0..LANES {
+                    let (a, b) = (sums[0][i].plus(sums[1][i]), sums[2][i].plus(sums[3][i]));
+                    zeros[i] = zeros[i].plus(a.plus(b).times(T::zero()));
+                }
             }
         }
+        (self.out, zeros.iter().all(|&zero| zero == T::zero()))
     }
 }
 

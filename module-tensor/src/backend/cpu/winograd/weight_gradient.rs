@@ -4,11 +4,11 @@ use super::super::aligned_vec::Workspace;
 use super::super::conv::ConvSizes;
 use super::super::float::Float;
 use super::super::gemm::{Matrix, MatrixMut, multiply};
-use super::super::lanes::sum_of;
-use super::super::simd::run_at_best_level;
+use super::super::lanes::are_finite;
+use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
 use super::gradient_transforms::{TransformGradient, TransformWeightGradient};
-use super::inputs::transform_inputs;
+use super::inputs::{InputLayout, Inputs, transform_inputs};
 use super::tiles::{Block, Padded, Tiles};
 use super::transforms::{IN, LANES, OUT, PLACES};
 use crate::Result;
@@ -41,35 +41,41 @@ impl ConvSizes {
             let [sums, inputs, grads] = &mut memory;
             if one_block {
                 for block in tiles.blocks(BLOCK, 1) {
-                    let inputs = inputs.of(c * PLACES * block.tiles);
+                    let layout = InputLayout::matrices(c, block.tiles);
+                    let inputs = inputs.of(layout.len());
                     let grads = grads.of(o * PLACES * block.tiles);
-                    transform_inputs(&tiles, group, &block, input, inputs)?;
+                    transform_inputs(&tiles, group, &block, input, layout, inputs)?;
                     tiles.transform_grads(group, &block, grad, grads)?;
-                    sum_channels(block.tiles, [c, o], inputs, grads, out)?;
+                    sum_channels(block.tiles, [c, o], (layout, inputs), grads, out)?;
                 }
                 continue;
             }
             let sums = sums.of(PLACES * stride);
             for (i, block) in tiles.blocks(BLOCK, 1).enumerate() {
-                let inputs = inputs.of(c * PLACES * block.tiles);
+                let layout = InputLayout::matrices(c, block.tiles);
+                let inputs = inputs.of(layout.len());
                 let grads = grads.of(o * PLACES * block.tiles);
-                transform_inputs(&tiles, group, &block, input, inputs)?;
+                transform_inputs(&tiles, group, &block, input, layout, inputs)?;
                 tiles.transform_grads(group, &block, grad, grads)?;
                 let items = Items(&mut *sums, stride);
                 let work = kernels * block.tiles / 32;
                 parallel_for(PLACES, work, items, &|positions, mut items| {
                     for (item, position) in positions.enumerate() {
                         let grad = at_place(grads, position, block.tiles, o);
-                        let input = at_place(inputs, position, block.tiles, c);
+                        let input = Inputs {
+                            layout,
+                            values: inputs,
+                            position,
+                        };
                         let out = MatrixMut::new(&mut items.at(item)[..kernels], o);
-                        multiply(T::one(), grad, input.t(), i > 0, out);
+                        multiply(T::one(), grad, input.matrix().t(), i > 0, out);
                     }
                     Ok(())
                 })?;
             }
             run_at_best_level(TransformWeightGradient { sums, stride, out });
         }
-        Ok(sum_of(out, |v| v.times(T::zero())) == T::zero())
+        Ok(are_finite(out))
     }
 }
 
@@ -87,7 +93,7 @@ fn at_place<T: Float>(x: &[T], position: usize, tiles: usize, channels: usize) -
 fn sum_channels<T: Float>(
     tiles: usize,
     [c, o]: [usize; 2],
-    inputs: &[T],
+    (layout, inputs): (InputLayout, &[T]),
     grads: &[T],
     out: &mut [T],
 ) -> Result<()> {
@@ -104,9 +110,13 @@ fn sum_channels<T: Float>(
             for position in 0..PLACES {
                 let grads = &grads[i * chunk * PLACES * tiles..];
                 let grad = at_place(grads, position, tiles, count);
-                let input = at_place(inputs, position, tiles, c);
+                let input = Inputs {
+                    layout,
+                    values: inputs,
+                    position,
+                };
                 let out = MatrixMut::new(&mut sums[position * stride..][..count * c], count);
-                multiply(T::one(), grad, input.t(), false, out);
+                multiply(T::one(), grad, input.matrix().t(), false, out);
             }
             run_at_best_level(TransformWeightGradient { sums, stride, out });
         }
@@ -135,14 +145,39 @@ impl Tiles<'_> {
                     let data = &grad[plane * height * width..][..height * width];
                     Padded::new(data, width, [0, 0])
                 };
-                self.fill_lines(block, plane, &mut lines[..OUT * OUT * tiles]);
-                run_at_best_level(TransformGradient {
+                run_at_best_level(TransformPlanes {
+                    tiles: self,
+                    block,
+                    plane,
                     lines,
-                    tiles,
                     out: items.at(i),
                 });
             }
             Ok(())
         })
+    }
+}
+
+/// `A dY Aᵀ` of the tiles of a channel.
+struct TransformPlanes<'a, T, F> {
+    tiles: &'a Tiles<'a>,
+    block: &'a Block,
+    plane: F,
+    /// Memory for six lines.
+    lines: &'a mut [T],
+    out: &'a mut [T],
+}
+
+impl<'a, T: Float, F: Fn(usize) -> Padded<'a, T>> Loop for TransformPlanes<'a, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let (block, tiles) = (self.block, self.block.tiles);
+        let lines = &mut self.lines[..OUT * OUT * tiles];
+        self.tiles.fill_lines(block, self.plane, lines);
+        let (lines, out) = (self.lines, self.out);
+        TransformGradient { lines, tiles, out }.run();
     }
 }

@@ -9,7 +9,7 @@ use super::super::float::Float;
 use super::super::gemm::{Matrix, MatrixMut, multiply_factors};
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, num_threads, parallel_for};
-use super::inputs::{InputLayout, Inputs, transform_inputs};
+use super::inputs::{InputLayout, transform_inputs};
 use super::tiles::{Block, Tiles};
 use super::transforms::{Kernels, LANES, OUT, PLACES, TransformOutput, TransformWeight};
 use crate::Result;
@@ -187,11 +187,7 @@ impl<T: Float> Convolution<'_, T> {
             let products = products.of(PLACES * stride);
             for position in 0..PLACES {
                 let weight = Matrix::new(&weights[position * weight_stride..][..count * c], count);
-                let input = Inputs {
-                    layout,
-                    values: inputs,
-                    position,
-                };
+                let input = layout.at(inputs, position);
                 let out =
                     MatrixMut::new(&mut products[position * stride..][..count * tiles], count);
                 multiply_factors(&weight, &input, false, out);

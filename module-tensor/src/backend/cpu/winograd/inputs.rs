@@ -48,6 +48,15 @@ impl InputLayout {
         }
     }
 
+    /// One position of the values that lie in this way.
+    pub(super) fn at<T>(self, values: &[T], position: usize) -> Inputs<'_, T> {
+        Inputs {
+            layout: self,
+            values,
+            position,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         let parts = blocks(0..self.channels, self.depth);
         parts.map(|part| self.len_of_part(part.len())).sum()
@@ -66,9 +75,9 @@ impl InputLayout {
 
 /// The transformed inputs of one position, a matrix `[channels, tiles]` that lies in panels.
 pub(super) struct Inputs<'a, T> {
-    pub(super) layout: InputLayout,
-    pub(super) values: &'a [T],
-    pub(super) position: usize,
+    layout: InputLayout,
+    values: &'a [T],
+    position: usize,
 }
 
 impl<'a, T: Float> Inputs<'a, T> {
@@ -152,9 +161,9 @@ pub(super) fn transform_inputs<T: Float>(
         parallel_for(part.len(), work, panels, &|channels, mut panels| {
             let mut memory = Workspace::new();
             let memory = memory.of(IN * (OUT + HALO) * count + width);
-            let (zeros, memory) = memory.split_at_mut(width);
+            let (lines, rest) = memory.split_at_mut(IN * OUT * count);
+            let (halo, zeros) = rest.split_at_mut(IN * HALO * count);
             zeros.fill(T::zero());
-            let (lines, halo) = memory.split_at_mut(IN * OUT * count);
             for (i, channel) in channels.enumerate() {
                 let channel = part.start + channel;
                 run_at_best_level(TransformChannel {

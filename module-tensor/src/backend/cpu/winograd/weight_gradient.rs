@@ -8,7 +8,7 @@ use super::super::lanes::are_finite;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
 use super::gradient_transforms::{TransformGradient, TransformWeightGradient};
-use super::inputs::{InputLayout, Inputs, transform_inputs};
+use super::inputs::{InputLayout, transform_inputs};
 use super::tiles::{Block, Padded, Tiles};
 use super::transforms::{IN, LANES, OUT, PLACES};
 use crate::Result;
@@ -62,11 +62,7 @@ impl ConvSizes {
                 parallel_for(PLACES, work, items, &|positions, mut items| {
                     for (item, position) in positions.enumerate() {
                         let grad = at_place(grads, position, block.tiles, o);
-                        let input = Inputs {
-                            layout,
-                            values: inputs,
-                            position,
-                        };
+                        let input = layout.at(inputs, position);
                         let out = MatrixMut::new(&mut items.at(item)[..kernels], o);
                         multiply(T::one(), grad, input.matrix().t(), i > 0, out);
                     }
@@ -110,11 +106,7 @@ fn sum_channels<T: Float>(
             for position in 0..PLACES {
                 let grads = &grads[i * chunk * PLACES * tiles..];
                 let grad = at_place(grads, position, tiles, count);
-                let input = Inputs {
-                    layout,
-                    values: inputs,
-                    position,
-                };
+                let input = layout.at(inputs, position);
                 let out = MatrixMut::new(&mut sums[position * stride..][..count * c], count);
                 multiply(T::one(), grad, input.matrix().t(), false, out);
             }

@@ -179,7 +179,7 @@ pub(super) fn transform_inputs<T: Float>(
                     halo,
                     panels: &mut panels.rows,
                     width: layout.width,
-                    place: i * layout.width,
+                    start: i * layout.width,
                 });
             }
             Ok(())
@@ -201,7 +201,7 @@ struct TransformChannel<'a, 'b, T, F> {
     /// The panels of all positions, of so many tiles, and where the channel starts in each.
     panels: &'a mut [&'b mut [T]],
     width: usize,
-    place: usize,
+    start: usize,
 }
 
 impl<'a, T: Float, F: Fn(usize) -> Padded<'a, T>> Loop for TransformChannel<'a, '_, T, F> {
@@ -213,7 +213,7 @@ impl<'a, T: Float, F: Fn(usize) -> Padded<'a, T>> Loop for TransformChannel<'a, 
         let tiles = self.block.tiles;
         let (zeros, plane) = (self.zeros, &self.plane);
         self.tiles
-            .combine_lines(self.block, plane, zeros, self.lines, self.halo);
+            .fill_combined(self.block, plane, zeros, self.lines, self.halo);
         let lines = self.lines.chunks_exact(tiles * OUT);
         let halo = self.halo.chunks_exact(tiles * HALO);
         let of_line = self.panels.len() / IN;
@@ -227,7 +227,7 @@ impl<'a, T: Float, F: Fn(usize) -> Padded<'a, T>> Loop for TransformChannel<'a, 
             for (tiles, halo) in zip(tiles, halo) {
                 for (x, values) in combine_columns(tiles, halo).iter().enumerate() {
                     let panels = &mut panels[x * of_position + panel..];
-                    write_lanes(values, panels, self.place + lane, self.width);
+                    write_lanes(values, panels, self.start + lane, self.width);
                 }
                 lane += LANES;
                 if lane >= self.width {

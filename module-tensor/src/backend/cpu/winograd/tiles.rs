@@ -108,7 +108,7 @@ impl<'a> Tiles<'a> {
     /// Writes `Bᵀ d` of the lines that each row of tiles reads, `[lines, tiles, OUT]`, and of the columns that each tile
     /// reads beyond those, `[lines, tiles, HALO]`, with zeros beyond the last tile. `zeros` is a line of them.
     #[inline(always)]
-    pub(super) fn combine_lines<'b, T: Float>(
+    pub(super) fn fill_combined<'b, T: Float>(
         &self,
         block: &Block,
         plane: impl Fn(usize) -> Padded<'b, T>,
@@ -118,7 +118,7 @@ impl<'a> Tiles<'a> {
     ) {
         let mut lines = split_in_six(lines, OUT * block.tiles);
         let mut halo = split_in_six(halo, HALO * block.tiles);
-        let mut tile = 0;
+        let mut tiles = 0..self.columns;
         for sample in block.samples.clone() {
             let plane = plane(sample);
             for row in block.rows.clone() {
@@ -127,41 +127,14 @@ impl<'a> Tiles<'a> {
                 for line in &from[..OUT] {
                     prefetch_line(line, plane.data.len());
                 }
-                let (first, length) = (tile * OUT, self.columns * OUT);
-                for line in &mut lines {
-                    // Fewer are not overwritten.
-                    let line = line[first..][..length].as_chunks_mut::<OUT>().0;
-                    line[0] = [T::zero(); OUT];
-                    line[self.columns - 1] = [T::zero(); OUT];
-                }
-                let inside = plane.width.min(length - plane.left);
-                combine_lines(&from, &mut lines, first + plane.left, inside);
-                let last = tile + self.columns - 1;
-                for i in 0..IN {
-                    let line = lines[i][first..][..length].as_chunks::<OUT>().0;
-                    let halo = &mut halo[i].as_chunks_mut::<HALO>().0[tile..last];
-                    for (halo, &[a, b, ..]) in zip_mut(halo, &line[1..]) {
-                        *halo = [a, b];
-                    }
-                }
-                for i in 0..HALO {
-                    let at = length + i - plane.left;
-                    let mut column = [T::zero(); IN];
-                    for (value, line) in zip_mut(&mut column, &from) {
-                        if let Some(&beyond) = line.get(at) {
-                            *value = beyond;
-                        }
-                    }
-                    for (halo, value) in halo.iter_mut().zip(combine(column)) {
-                        halo[last * HALO + i] = value;
-                    }
-                }
-                tile += self.columns;
+                plane.combine_row(&from, tiles.clone(), &mut lines);
+                plane.combine_halo(&from, tiles.clone(), &lines, &mut halo);
+                tiles = tiles.end..tiles.end + self.columns;
             }
         }
         for (lines, halo) in lines.iter_mut().zip(&mut halo) {
-            lines[tile * OUT..].fill(T::zero());
-            halo[tile * HALO..].fill(T::zero());
+            lines[tiles.start * OUT..].fill(T::zero());
+            halo[tiles.start * HALO..].fill(T::zero());
         }
     }
 
@@ -213,7 +186,7 @@ impl<'a, T: Float> Padded<'a, T> {
         self.data.get(start..start + self.width)
     }
 
-    /// Lines from one on, each with `zeros` in place of its own.
+    /// The lines of a row of tiles, from the first on: `zeros` in place of each that has nothing else.
     #[inline(always)]
     fn six_lines(&self, first: usize, zeros: &'a [T]) -> [&'a [T]; IN] {
         let mut lines = [zeros; IN];
@@ -223,6 +196,50 @@ impl<'a, T: Float> Padded<'a, T> {
             }
         }
         lines
+    }
+
+    /// `Bᵀ d` of six lines in the columns of a row of tiles.
+    #[inline(always)]
+    fn combine_row(&self, from: &[&[T]; IN], tiles: Range<usize>, lines: &mut [&mut [T]; IN]) {
+        let (first, length) = (tiles.start * OUT, tiles.len() * OUT);
+        for line in &mut *lines {
+            // The zeros at an end of a line are at most as many as a tile has columns.
+            let line = line[first..][..length].as_chunks_mut::<OUT>().0;
+            line[0] = [T::zero(); OUT];
+            line[tiles.len() - 1] = [T::zero(); OUT];
+        }
+        let inside = self.width.min(length - self.left);
+        combine_lines(from, lines, first + self.left, inside);
+    }
+
+    /// The columns that each of these tiles reads beyond its own: those of the next tile, or beyond the last.
+    #[inline(always)]
+    fn combine_halo(
+        &self,
+        from: &[&[T]; IN],
+        tiles: Range<usize>,
+        lines: &[&mut [T]; IN],
+        halo: &mut [&mut [T]; IN],
+    ) {
+        for (line, halo) in lines.iter().zip(&mut *halo) {
+            let line = &line.as_chunks::<OUT>().0[tiles.clone()];
+            let halo = &mut halo.as_chunks_mut::<HALO>().0[tiles.clone()];
+            for (halo, &[a, b, ..]) in halo.iter_mut().zip(&line[1..]) {
+                *halo = [a, b];
+            }
+        }
+        for i in 0..HALO {
+            let at = tiles.len() * OUT + i - self.left;
+            let mut column = [T::zero(); IN];
+            for (value, line) in zip_mut(&mut column, from) {
+                if let Some(&beyond) = line.get(at) {
+                    *value = beyond;
+                }
+            }
+            for (halo, value) in halo.iter_mut().zip(combine(column)) {
+                halo[(tiles.end - 1) * HALO + i] = value;
+            }
+        }
     }
 
     /// The first elements of a line.

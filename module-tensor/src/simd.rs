@@ -75,7 +75,7 @@ pub(crate) use matrix_unit::{
 };
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use prefetch::prefetch;
-pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS};
+pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS, Strip};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_product::{Padding, Tap, WindowProduct, padded_columns};
 pub(crate) use window_tile::WindowTile;

@@ -15,13 +15,37 @@ pub(crate) const PANEL: usize = 16;
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 16;
 
+/// The same of rows that are read where they lie, most often each in a page of its own.
+#[cfg(target_arch = "x86_64")]
+const AHEAD_IN_ROWS: usize = 8;
+
+/// Some columns of a right factor, whose lines are parts of its rows, or those of a panel.
+#[derive(Clone, Copy)]
+pub(crate) struct Strip<'a, T> {
+    /// The elements from the first line on.
+    pub(crate) data: &'a [T],
+    /// The elements from one line to the next.
+    pub(crate) step: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<'a, T> Strip<'a, T> {
+    /// A line, if all of it is there.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn line<const COLUMNS: usize>(self, p: usize) -> Option<&'a [T; COLUMNS]> {
+        self.data.get(p * self.step..)?.first_chunk()
+    }
+}
+
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
-    /// `sums[i][j] = Σ rows[i][p] · panel[p][j]`, by fused multiply-adds in the order of `p`; added to what they are if `add`.
+    /// `sums[i][j] = Σ rows[i][p] · strip[p][j]`, by fused multiply-adds in the order of `p`; added to what they are if `add`.
+    /// Rows have one length, and the strip as many lines.
     fn high_tile<const COLUMNS: usize>(
         level: Level,
         rows: &[&[Self]; ROWS],
-        panel: &[[Self; COLUMNS]],
+        strip: Strip<'_, Self>,
         add: bool,
         sums: [Option<&mut [Self; COLUMNS]>; ROWS],
     );
@@ -44,7 +68,7 @@ macro_rules! high_tile {
             fn high_tile<const COLUMNS: usize>(
                 level: Level,
                 rows: &[&[Self]; ROWS],
-                panel: &[[Self; COLUMNS]],
+                strip: Strip<'_, Self>,
                 add: bool,
                 sums: [Option<&mut [Self; COLUMNS]>; ROWS],
             ) {
@@ -53,15 +77,20 @@ macro_rules! high_tile {
                 let _ = level;
                 #[cfg(target_arch = "x86_64")]
                 if level.0 == super::Instructions::Avx512 && COLUMNS == 2 * $lanes {
-                    let panel = panel.as_flattened().as_chunks().0;
                     let sums = sums.map(|sums| sums?.as_mut_slice().try_into().ok());
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
-                    unsafe { $avx512(rows, panel, add, sums) };
+                    unsafe {
+                        match strip.step == COLUMNS {
+                            true => $avx512::<true>(rows, strip, add, sums),
+                            false => $avx512::<false>(rows, strip, add, sums),
+                        }
+                    }
                     return;
                 }
-                for (i, sums) in sums.into_iter().enumerate() {
+                for (row, sums) in rows.iter().zip(sums) {
                     for (j, sum) in sums.into_iter().flatten().enumerate() {
-                        let products = zip(rows[i], panel);
+                        let lines = strip.data.chunks(strip.step);
+                        let products = row.iter().zip(lines);
                         let product =
                             products.fold(0.0, |sum: $type, (a, line)| a.mul_add(line[j], sum));
                         *sum = if add { *sum + product } else { product };
@@ -133,21 +162,33 @@ macro_rules! high_tile {
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        fn $avx512(
+        fn $avx512<const IS_PANEL: bool>(
             rows: &[&[$type]; ROWS],
-            panel: &[[$type; 2 * $lanes]],
+            strip: Strip<'_, $type>,
             add: bool,
             out: [Option<&mut [$type; 2 * $lanes]>; ROWS],
         ) {
             use std::arch::x86_64::{$all, $fused, $plus, $register, $zero};
             let mut sums = [[$zero(); 2]; ROWS];
             // One length for all, so that it is checked once.
-            let mut rows = *rows;
+            let (mut rows, depth) = (*rows, rows[0].len());
             for row in &mut rows {
-                *row = &row[..panel.len()];
+                *row = &row[..depth];
             }
-            for (p, line) in panel.iter().enumerate() {
-                let ahead = line.as_ptr().wrapping_add(AHEAD * 2 * $lanes);
+            let panel = match IS_PANEL {
+                true => &strip.data.as_chunks().0[..depth],
+                false => &[],
+            };
+            let ahead = if IS_PANEL { AHEAD } else { AHEAD_IN_ROWS } * strip.step;
+            for p in 0..depth {
+                let line: &[$type; 2 * $lanes] = if IS_PANEL {
+                    &panel[p]
+                } else if let Some(line) = strip.line(p) {
+                    line
+                } else {
+                    break;
+                };
+                let ahead = line.as_ptr().wrapping_add(ahead);
                 prefetch(ahead);
                 prefetch(ahead.wrapping_add($lanes));
                 let line: [$register; 2] = bytemuck::cast(*line);

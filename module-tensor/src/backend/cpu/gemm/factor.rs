@@ -12,9 +12,10 @@ pub(in super::super) trait Factor<T: Tile>: Sync {
     fn rows(&self) -> usize;
     fn columns(&self) -> usize;
 
-    /// Whether the elements of a row follow each other in memory, so that [`lines`](Self::lines) copies nothing.
-    fn has_rows(&self) -> bool {
-        false
+    /// The elements from one row to the next, if the elements of a row follow each other in memory, so that
+    /// [`lines`](Self::lines) copies nothing.
+    fn row_step(&self) -> Option<usize> {
+        None
     }
 
     /// Some rows in some columns: where they lie, or else copied to `copy`.
@@ -44,8 +45,8 @@ impl<T: Tile> Factor<T> for Matrix<'_, T> {
         self.columns
     }
 
-    fn has_rows(&self) -> bool {
-        Matrix::has_rows(self)
+    fn row_step(&self) -> Option<usize> {
+        Matrix::row_step(self)
     }
 
     fn lines<'a>(

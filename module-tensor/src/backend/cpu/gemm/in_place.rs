@@ -4,8 +4,6 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use std::ops::Range;
-
 use super::matrix::Lines;
 use super::tile::{Block, Tile};
 use crate::zip::zip_mut;
@@ -31,7 +29,7 @@ impl<T: Tile> Block<'_, '_, T> {
         fused: impl Fn(T, T, T) -> T + Copy,
     ) {
         let left = self.left;
-        let sums = std::mem::take(&mut self.scratch);
+        let sums = std::mem::take(&mut self.sums);
         let sums = sums.as_chunks_mut::<COLUMNS>().0.as_chunks_mut::<ROWS>().0;
         let row_tiles = left.count.div_ceil(ROWS);
         let tiles = row_tiles * right.len.div_ceil(COLUMNS);
@@ -46,19 +44,9 @@ impl<T: Tile> Block<'_, '_, T> {
                     let row = tile * ROWS;
                     match sums.first_chunk_mut::<FEW>() {
                         Some(sums) if left.count - row <= FEW => {
-                            add_products(
-                                sums,
-                                lines_from(left, row, first..first + steps),
-                                part,
-                                fused,
-                            );
+                            add_products(sums, left.part(row, first..first + steps), part, fused);
                         }
-                        _ => add_products(
-                            sums,
-                            lines_from(left, row, first..first + steps),
-                            part,
-                            fused,
-                        ),
+                        _ => add_products(sums, left.part(row, first..first + steps), part, fused),
                     }
                 }
             }
@@ -73,24 +61,10 @@ impl<T: Tile> Block<'_, '_, T> {
     }
 }
 
-/// Part of so many rows from one on. What is missing is read from the last row; its sums are not written.
-#[inline(always)]
-fn lines_from<T, const ROWS: usize>(
-    left: Lines<'_, T>,
-    row: usize,
-    inner: Range<usize>,
-) -> [&[T]; ROWS] {
-    let mut lines: [&[T]; ROWS] = [&[]; ROWS];
-    for (i, line) in lines.iter_mut().enumerate() {
-        *line = &left.line((row + i).min(left.count - 1))[inner.clone()];
-    }
-    lines
-}
-
 /// Adds the products of some steps of the inner dimension to the sums of a tile, which starts at a column of the
 /// right factor's rows.
 #[inline(always)]
-fn add_products<T: Tile, const ROWS: usize, const COLUMNS: usize>(
+pub(super) fn add_products<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     out: &mut [[T; COLUMNS]; ROWS],
     mut rows: [&[T]; ROWS],
     (right, column): (Lines<'_, T>, usize),

@@ -2,6 +2,17 @@
 
 use std::ops::Range;
 
+use super::super::Element;
+use super::super::aligned_vec::{LINE, Workspace};
+
+/// Bytes apart, elements belong to one set of the first-level cache, which has room for eight lines.
+const ALIASED: usize = 4096;
+
+/// Whether lines so many elements apart would push each other out of the first-level cache.
+pub(super) fn is_aliased<T>(step: usize) -> bool {
+    (step * size_of::<T>()).is_multiple_of(ALIASED)
+}
+
 /// A matrix whose element `[i, j]` lies at `i · row_step + j · column_step`.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Matrix<'a, T> {
@@ -69,6 +80,11 @@ impl<'a, T: Copy> Matrix<'a, T> {
         self.columns <= 1 || self.column_step == 1
     }
 
+    /// The elements from one row to the next, if [`has_rows`](Self::has_rows).
+    pub(super) fn row_step(&self) -> Option<usize> {
+        self.has_rows().then_some(self.row_step)
+    }
+
     /// Whether rows or columns follow each other.
     pub(super) fn has_lines(&self) -> bool {
         self.has_rows() || self.t().has_rows()
@@ -106,6 +122,24 @@ impl<'a, T> Lines<'a, T> {
         }
     }
 
+    /// Whether the lines would push each other out of the first-level cache.
+    pub(super) fn are_aliased(&self) -> bool {
+        is_aliased::<T>(self.step)
+    }
+
+    /// A copy of the lines, which do not push each other out of the first-level cache.
+    pub(super) fn copied(self, copy: &'a mut Workspace<T>) -> Self
+    where
+        T: Element,
+    {
+        let step = self.len + LINE / size_of::<T>();
+        let data = copy.of(self.count * step);
+        for (i, line) in data.chunks_exact_mut(step).enumerate() {
+            line[..self.len].copy_from_slice(self.line(i));
+        }
+        Self { data, step, ..self }
+    }
+
     /// The elements from the first line on.
     pub(in super::super) fn data(&self) -> &'a [T] {
         self.data
@@ -114,6 +148,21 @@ impl<'a, T> Lines<'a, T> {
     #[inline]
     pub(in super::super) fn line(&self, i: usize) -> &'a [T] {
         &self.data[i * self.step..][..self.len]
+    }
+
+    /// Part of so many lines from one on. What is missing is read from the last line.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(super) fn part<const COUNT: usize>(
+        self,
+        first: usize,
+        inner: Range<usize>,
+    ) -> [&'a [T]; COUNT] {
+        let mut lines: [&[T]; COUNT] = [&[]; COUNT];
+        for (i, line) in lines.iter_mut().enumerate() {
+            *line = &self.line((first + i).min(self.count - 1))[inner.clone()];
+        }
+        lines
     }
 
     /// The lines from the `first` on, at most `count`.

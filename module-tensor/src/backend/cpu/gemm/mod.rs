@@ -3,9 +3,10 @@
 //! `out = a · b` is computed in tiles of a few rows of `a` by a few columns of `b`, whose sums stay in
 //! registers. Rows of `a` are read where they lie if they are contiguous; columns of `b` are packed into
 //! panels first, a block of them at a time, so that they stay in the caches. For tiles of twelve rows, which
-//! AVX-512 has registers for, the rows are copied too: so many addresses would not fit into registers. Where
+//! AVX-512 has registers for, rows are copied too if they would push each other out of the nearest cache. Where
 //! the transposed product `bᵀ · aᵀ` has less to copy, that is computed, and its tiles are written transposed. Few
-//! rows are multiplied with columns that lie in rows without any copy (`in_place`).
+//! rows are multiplied with columns that lie in rows without any copy (`in_place`), and with AVX-512 so are up to some
+//! hundreds (`strips`).
 //!
 //! Every element of the product is `Σ` over blocks of [`DEPTH`] of fused multiply-adds in the order of the
 //! inner dimension, wherever it stands: neither the number of threads, nor the sizes of the tiles, nor the
@@ -15,6 +16,7 @@ mod factor;
 mod in_place;
 mod matrix;
 mod pack;
+mod strips;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -25,6 +27,7 @@ use super::aligned_vec::Workspace;
 use super::simd::Level;
 use super::threads::{SplitRows, parallel_for};
 pub(super) use factor::Factor;
+use matrix::is_aliased;
 pub(super) use matrix::{Lines, Matrix, MatrixMut};
 pub(super) use pack::panels as pack_panels;
 pub(super) use tile::DEPTH;
@@ -34,7 +37,7 @@ use tile::{Block, Right};
 /// The number of columns that are packed at a time: with [`DEPTH`] rows they fit in the second-level cache.
 const WIDTH: usize = 256;
 
-/// The number of rows that are processed at a time: their copies stay in the second-level cache.
+/// The number of rows that are processed at a time if they are copied: the copies stay in the second-level cache.
 const HEIGHT: usize = 1024;
 
 /// `out = scale · a · b`, added to what `out` holds if `add`.
@@ -138,6 +141,17 @@ fn is_better_transposed<T: Tile>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_,
     time(&b.t(), &a.t(), true) < time(a, b, false)
 }
 
+/// Where tiles read the right factor.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In panels, which it is copied to.
+    Panels,
+    /// In its rows, along them, by few rows of the left factor.
+    Rows,
+    /// In its rows, some columns at a time.
+    Strips,
+}
+
 /// A product whose rows are those of `left` and whose columns are those of `right`.
 struct Product<'a, T, L, R> {
     level: Level,
@@ -166,33 +180,44 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
 
     /// Some rows and columns, written to those of `out`, which has no others.
     fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [T]]) {
-        let [mut copied_rows, mut copied_columns, mut scratch] = [const { Workspace::new() }; 3];
+        let [mut copied_rows, mut apart, mut copied_columns, mut sums] =
+            [const { Workspace::new() }; 4];
         let width = T::shape(self.level).width(self.right.columns());
-        for rows in blocks(all_rows.clone(), HEIGHT) {
-            let in_place = rows.len() <= in_place::MAX_ROWS && self.right.has_rows();
-            let columns_at_a_time = if in_place { in_place::WIDTH } else { WIDTH };
+        for rows in blocks(all_rows.clone(), self.rows_at_a_time(&all_rows, width)) {
+            let place = self.place_of_right(rows.len(), width);
+            let columns_at_a_time = match place {
+                Place::Rows => in_place::WIDTH,
+                Place::Strips => all_columns.len(),
+                Place::Panels => WIDTH,
+            };
             for inner in blocks(0..self.left.columns(), DEPTH) {
                 let part = [rows.clone(), inner.clone()];
-                let left = self.left.lines(self.level, part, &mut copied_rows);
-                let scratch_len = match in_place {
-                    true => in_place::SUMS,
-                    false if tile::has_high_tiles(self.level, &left, width) => tile::COPIED,
-                    false => 0,
-                };
+                let mut left = self.left.lines(self.level, part, &mut copied_rows);
+                let high = tile::has_high_tiles::<T>(self.level, [left.count, left.len], width);
+                if high && left.are_aliased() {
+                    left = left.copied(&mut apart);
+                }
                 for columns in blocks(all_columns.clone(), columns_at_a_time) {
                     let part = [inner.clone(), columns.clone()];
                     let copy = &mut copied_columns;
                     self.level.run(Block {
                         level: self.level,
                         left,
-                        right: match in_place {
-                            true => Right::InPlace(self.right.lines(self.level, part, copy)),
-                            false => {
+                        right: match place {
+                            Place::Rows => Right::Rows(self.right.lines(self.level, part, copy)),
+                            Place::Strips => {
+                                Right::Strips(self.right.lines(self.level, part, copy))
+                            }
+                            Place::Panels => {
                                 Right::Panels(self.right.panels(self.level, part, width, copy))
                             }
                         },
                         width,
-                        scratch: scratch.of(scratch_len),
+                        high,
+                        sums: match place {
+                            Place::Rows => sums.of(in_place::SUMS),
+                            _ => &mut [],
+                        },
                         scale: self.scale,
                         add: self.add || inner.start > 0,
                         transposed: self.transposed,
@@ -202,6 +227,28 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
                     });
                 }
             }
+        }
+    }
+
+    /// The number of rows that are processed at a time: all if none is copied.
+    fn rows_at_a_time(&self, all: &Range<usize>, width: usize) -> usize {
+        let sizes = [all.len(), self.left.columns()];
+        let is_copied = self.left.row_step().is_none_or(|step| {
+            is_aliased::<T>(step) && tile::has_high_tiles::<T>(self.level, sizes, width)
+        });
+        if is_copied { HEIGHT } else { all.len() }
+    }
+
+    /// Where the right factor is read by so many rows.
+    fn place_of_right(&self, rows: usize, width: usize) -> Place {
+        match self.right.row_step() {
+            Some(_) if rows <= in_place::MAX_ROWS => Place::Rows,
+            Some(step)
+                if strips::pay_off::<T>(self.level, [rows, self.left.columns()], width, step) =>
+            {
+                Place::Strips
+            }
+            _ => Place::Panels,
         }
     }
 }

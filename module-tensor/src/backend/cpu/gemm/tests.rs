@@ -115,6 +115,8 @@ fn products_are_those_of_the_definition_in_every_layout() {
         [13, 64, 17],
         [65, 2 * DEPTH + 3, 7],
         [3, 40, 70],
+        [70, 64, 65],
+        [64, 1024, 33],
         [12, 70, in_place::WIDTH + 37],
         [in_place::MAX_ROWS, DEPTH + 40, 33],
         [70, 40, 3],

@@ -10,7 +10,7 @@ use ndarray::LinalgScalar;
 use super::super::Element;
 use super::super::simd::{
     BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, LineTile, PerLevel, PlaneTile,
-    Transpose,
+    Strip, Transpose,
 };
 use super::matrix::Lines;
 use crate::zip::zip_mut;
@@ -19,19 +19,17 @@ use crate::zip::zip_mut;
 /// rows.
 pub(in super::super) const DEPTH: usize = 512;
 
-/// Bytes apart, elements belong to one set of the first-level cache, which has room for eight lines.
-const ALIASED: usize = 4096;
-
-/// The number of elements of the copied rows of a high tile.
-pub(super) const COPIED: usize = HIGH_TILE_ROWS * DEPTH;
-
 /// The minimum number of rows, and of elements of each, for high tiles.
 const MANY: usize = 64;
 
-/// Whether there are high tiles, and memory for their rows.
-pub(super) fn has_high_tiles<T: Tile>(level: Level, left: &Lines<'_, T>, width: usize) -> bool {
+/// Whether there are high tiles for so many rows of so many elements, and panels of a width.
+pub(super) fn has_high_tiles<T: Tile>(
+    level: Level,
+    [rows, depth]: [usize; 2],
+    width: usize,
+) -> bool {
     let shape = T::shape(level);
-    shape.has_high && width == shape.columns && left.count.min(left.len) >= MANY
+    shape.has_high && width == shape.columns && rows.min(depth) >= MANY
 }
 
 /// The sizes of a tile.
@@ -65,11 +63,14 @@ impl Shape {
 }
 
 /// Columns of the right factor.
+#[derive(Clone, Copy)]
 pub(in super::super) enum Right<'a, T> {
     /// Side by side in panels of a tile's width.
     Panels(&'a [T]),
-    /// In rows, where they lie.
-    InPlace(Lines<'a, T>),
+    /// In rows, which are read along memory.
+    Rows(Lines<'a, T>),
+    /// In rows, of which as many columns are read at a time as a tile has.
+    Strips(Lines<'a, T>),
 }
 
 /// A block of a product: some rows of the left factor by some columns of the right one.
@@ -77,10 +78,12 @@ pub(in super::super) struct Block<'a, 'b, T> {
     pub(super) level: Level,
     pub(super) left: Lines<'a, T>,
     pub(super) right: Right<'a, T>,
-    /// Memory for the rows of high tiles, or the sums of few rows; nothing if there are neither.
-    pub(super) scratch: &'a mut [T],
     /// The number of columns of a panel.
     pub(super) width: usize,
+    /// Whether there are [high tiles](HighTile).
+    pub(super) high: bool,
+    /// Memory for the sums of few rows; empty elsewhere.
+    pub(super) sums: &'a mut [T],
     pub(super) scale: T,
     /// Whether the sums are added to what `out` holds.
     pub(super) add: bool,
@@ -201,10 +204,16 @@ impl<T: Tile> Block<'_, '_, T> {
     ) {
         let right = match self.right {
             Right::Panels(panels) => panels.as_chunks::<COLUMNS>().0,
-            Right::InPlace(right) => return self.run_in_place::<ROWS, FEW, COLUMNS>(right, fused),
+            Right::Strips(right) if HIGH => {
+                return self.run_strips::<ROWS, FEW, COLUMNS>(right, fused);
+            }
+            // Without high tiles there are no strips, and so less to compile.
+            Right::Rows(right) | Right::Strips(right) => {
+                return self.run_in_place::<ROWS, FEW, COLUMNS>(right, fused);
+            }
         };
         let mut row = 0;
-        if HIGH && !self.scratch.is_empty() {
+        if HIGH && self.high {
             while row + HIGH_TILE_ROWS <= self.left.count {
                 self.row_of_high_tiles(row, right);
                 row += HIGH_TILE_ROWS;
@@ -233,11 +242,7 @@ impl<T: Tile> Block<'_, '_, T> {
     ) {
         let left = self.left;
         // What is missing is computed from the last row and not written.
-        let last = left.count - 1;
-        let mut lines: [&[T]; ROWS] = [&[]; ROWS];
-        for (i, line) in lines.iter_mut().enumerate() {
-            *line = left.line((row + i).min(last));
-        }
+        let lines = left.part::<ROWS>(row, 0..left.len);
         let count = ROWS.min(left.count - row);
         let rows = self.rows.start + row..self.rows.start + row + count;
         for (i, panel) in right.chunks_exact(left.len).enumerate() {
@@ -246,36 +251,41 @@ impl<T: Tile> Block<'_, '_, T> {
         }
     }
 
-    /// The rows of high tiles by all panels: where they lie, unless they would push each other out of the first-level cache.
+    /// The rows of high tiles by all panels.
     #[inline(always)]
     fn row_of_high_tiles<const COLUMNS: usize>(&mut self, row: usize, right: &[[T; COLUMNS]]) {
-        let left = self.left;
-        let mut lines: [&[T]; HIGH_TILE_ROWS] = std::array::from_fn(|i| left.line(row + i));
-        let scratch = std::mem::take(&mut self.scratch);
-        if left.step.is_multiple_of(ALIASED / size_of::<T>()) {
-            for (copy, line) in scratch.chunks_exact_mut(DEPTH).zip(&lines) {
-                copy[..line.len()].copy_from_slice(line);
-            }
-            for (line, copy) in lines.iter_mut().zip(scratch.chunks_exact(DEPTH)) {
-                *line = copy;
-            }
+        let lines = self.left.part(row, 0..self.left.len);
+        for (i, panel) in right.chunks_exact(self.left.len).enumerate() {
+            let panel = Strip {
+                data: panel.as_flattened(),
+                step: COLUMNS,
+            };
+            self.high_tile::<COLUMNS>(&lines, row, panel, i * COLUMNS);
         }
+    }
+
+    /// A high tile, from a row and a column on, which the strip begins at.
+    #[inline(always)]
+    pub(super) fn high_tile<const COLUMNS: usize>(
+        &mut self,
+        lines: &[&[T]; HIGH_TILE_ROWS],
+        row: usize,
+        strip: Strip<'_, T>,
+        column: usize,
+    ) {
         let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
+        let first = self.columns.start + column;
         let is_plain = !self.transposed && self.scale == T::one();
-        for (i, panel) in right.chunks_exact(left.len).enumerate() {
-            let first = self.columns.start + i * COLUMNS;
-            if is_plain && first + COLUMNS <= self.columns.end {
-                let mut out = self.out[rows.clone()].iter_mut();
-                let mut next = || out.next()?[first..].first_chunk_mut();
-                let out = std::array::from_fn(|_| next());
-                T::high_tile(self.level, &lines, panel, self.add, out);
-                continue;
-            }
-            let mut sums = [[T::zero(); COLUMNS]; HIGH_TILE_ROWS];
-            T::high_tile(self.level, &lines, panel, false, sums.each_mut().map(Some));
-            self.write(sums, rows.clone(), i * COLUMNS);
+        if is_plain && first + COLUMNS <= self.columns.end {
+            let mut out = self.out[rows].iter_mut();
+            let mut next = || out.next()?[first..].first_chunk_mut();
+            let out = std::array::from_fn(|_| next());
+            T::high_tile::<COLUMNS>(self.level, lines, strip, self.add, out);
+            return;
         }
-        self.scratch = scratch;
+        let mut sums = [[T::zero(); COLUMNS]; HIGH_TILE_ROWS];
+        T::high_tile(self.level, lines, strip, false, sums.each_mut().map(Some));
+        self.write(sums, rows, column);
     }
 
     /// Writes a tile to some rows and from a column on.

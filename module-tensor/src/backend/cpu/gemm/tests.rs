@@ -25,7 +25,7 @@ struct Stored<T> {
 }
 
 impl<T: Float> Stored<T> {
-    /// In one of five layouts: rows or columns contiguous, these with gaps, or neither.
+    /// In one of six layouts: rows or columns contiguous, these with gaps, neither, or rows that share the sets of a cache.
     fn new(x: &Array2<T>, layout: usize) -> Self {
         let (rows, columns) = x.dim();
         let steps = match layout {
@@ -33,6 +33,7 @@ impl<T: Float> Stored<T> {
             1 => [1, rows],
             2 => [columns + 3, 1],
             3 => [1, rows + 5],
+            5 => [columns.next_multiple_of(1024), 1],
             _ => [4 * columns, 2],
         };
         let len = rows * steps[0] + columns * steps[1];
@@ -116,7 +117,6 @@ fn products_are_those_of_the_definition_in_every_layout() {
         [65, 2 * DEPTH + 3, 7],
         [3, 40, 70],
         [70, 64, 65],
-        [64, 1024, 33],
         [12, 70, in_place::WIDTH + 37],
         [in_place::MAX_ROWS, DEPTH + 40, 33],
         [70, 40, 3],
@@ -186,9 +186,13 @@ fn no_level_no_neighbor_and_no_thread_changes_a_bit() {
             assert_eq!(few, whole.slice(s![.., columns]));
         }
     }
+    let apart = [&a, &b].map(|x| Stored::new(x, 5));
+    let [a_apart, b_apart] = apart.each_ref().map(Stored::matrix);
     for threads in [1, 2, 3, 8] {
         set_num_threads(threads);
-        assert_eq!(product(Level::all()[0], a_rows, b_rows), whole);
+        for (a, b) in [(a_rows, b_rows), (a_apart, b_rows), (a_rows, b_apart)] {
+            assert_eq!(product(Level::all()[0], a, b), whole);
+        }
     }
 }
 

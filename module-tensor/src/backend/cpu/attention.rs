@@ -3,13 +3,16 @@
 
 use std::ops::Range;
 
+use super::aligned_vec::AlignedVec;
 use super::attention_mask::{Mask, Matrices};
+use super::attention_scores::{Probabilities, ScaleRows, ScoreGrads, Scores, Softmax};
 use super::compute::saved_elements;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
-use super::lanes::{exp, max, number, split, sum, sum_of2, update};
+use super::lanes::number;
 use super::map::{FloatKernel, run_float};
-use super::memory::filled;
+use super::memory::{filled, scratch};
+use super::simd::run_at_best_level;
 use super::threads::{Items, parallel_for};
 use super::{
     AttentionGeometry, AttentionInputs, CpuStorage, Operand, Saved, Storage, check_allocatable,
@@ -18,8 +21,16 @@ use crate::Result;
 
 const NAME: &str = "attention";
 
-/// The number of queries that are processed together.
-const QUERIES: usize = 64;
+/// The maximum number of queries that are processed together, as long as their scores stay in the second-level cache: keys and
+/// values are laid out for products once for all of them.
+const QUERIES: usize = 128;
+
+/// The number of queries that are processed together otherwise. If queries do not see the keys after them, more would compute
+/// more scores that are not seen.
+const FEW_QUERIES: usize = 64;
+
+/// The number of scores, for one block of queries, that stay in the second-level cache beside keys and values.
+const NEAR: usize = 1 << 15;
 
 pub(super) fn attention(
     inputs: &AttentionInputs,
@@ -69,10 +80,34 @@ impl AttentionSizes {
     fn element_ns(self, geometry: &AttentionGeometry) -> usize {
         let window = geometry.causal.and_then(|causal| causal.window);
         let keys = window.map_or(self.keys, |window| {
-            self.keys.min(window.saturating_add(QUERIES))
+            self.keys.min(window.saturating_add(FEW_QUERIES))
         });
         let products = self.length.saturating_mul(keys);
         products.saturating_mul(self.width + self.value_width + 32) / 32
+    }
+
+    /// The number of queries that are processed together.
+    fn queries(self, geometry: &AttentionGeometry) -> usize {
+        let is_near = self.keys.saturating_mul(QUERIES) <= NEAR;
+        let most = if geometry.causal.is_none() && is_near {
+            QUERIES
+        } else {
+            FEW_QUERIES
+        };
+        most.min(self.length)
+    }
+
+    /// Memory of so many elements for results: those that are not written are 0.
+    fn results<T: Float>(self, geometry: &AttentionGeometry, len: usize) -> Result<AlignedVec<T>> {
+        match self.writes_all(geometry) {
+            true => scratch(len),
+            false => filled(len, T::zero()),
+        }
+    }
+
+    /// Whether every query sees every key, so that each block writes its whole results.
+    fn writes_all(self, geometry: &AttentionGeometry) -> bool {
+        geometry.causal.is_none() && self.keys > 0 && self.length > 0
     }
 
     /// Blocks of queries, and the keys that any of a block sees, if there are some.
@@ -81,8 +116,9 @@ impl AttentionSizes {
         geometry: &AttentionGeometry,
     ) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let (causal, keys) = (geometry.causal, self.keys);
-        let blocks = (0..self.length).step_by(QUERIES).map(move |start| {
-            let end = self.length.min(start + QUERIES);
+        let queries = self.queries(geometry);
+        let blocks = (0..self.length).step_by(queries.max(1)).map(move |start| {
+            let end = self.length.min(start + queries);
             let seen = match causal {
                 Some(causal) => {
                     causal.visible(start, keys).start..causal.visible(end - 1, keys).end
@@ -93,28 +129,6 @@ impl AttentionSizes {
         });
         blocks.filter(|(_, seen)| !seen.is_empty())
     }
-}
-
-/// Adds the mask to a row of scores, sets those to 0 that the query does not see and returns the others. The row
-/// begins with the score of key `first`.
-fn apply_mask<'r, T: Float>(
-    row: &'r mut [T],
-    mask: Option<&Mask<'_, T>>,
-    geometry: &AttentionGeometry,
-    [batch, query, first]: [usize; 3],
-) -> &'r mut [T] {
-    if let Some(mask) = mask {
-        mask.add(row, [batch, query, first]);
-    }
-    let Some(causal) = geometry.causal else {
-        return row;
-    };
-    let seen = causal.visible(query, first + row.len());
-    let (rest, after) = row.split_at_mut(seen.end - first);
-    let (before, seen) = rest.split_at_mut(seen.start - first);
-    before.fill(T::zero());
-    after.fill(T::zero());
-    seen
 }
 
 struct Attention<'a>(&'a AttentionInputs, &'a AttentionGeometry);
@@ -144,10 +158,12 @@ impl FloatKernel for Attention<'_> {
             Matrices::<T>::of(&inputs.value)?,
         );
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
+        let scale = number::<T>(geometry.scale);
+        let queries = sizes.queries(geometry);
         check_allocatable::<T>(batch * length * value_width)?;
         check_allocatable::<f64>(batch * length)?;
-        check_allocatable::<T>(QUERIES.min(length) * (keys + width))?;
-        let mut out = filled(batch * length * value_width, T::zero())?;
+        check_allocatable::<T>(queries * (keys + width))?;
+        let mut out = sizes.results(geometry, batch * length * value_width)?;
         let mut logs = filled(batch * length, f64::NEG_INFINITY)?;
         let one = |b: usize, out: &mut [T], logs: &mut [f64], scores: &mut [T]| -> Result<()> {
             let shared = b / geometry.repeats;
@@ -157,7 +173,7 @@ impl FloatKernel for Attention<'_> {
                 let query = &query[range.start * width..][..rows * width];
                 let scores = &mut scores[..rows * seen];
                 multiply(
-                    number(geometry.scale),
+                    T::one(),
                     Matrix::new(query, rows),
                     Matrix::new(&key[keys.start * width..][..seen * width], seen).t(),
                     false,
@@ -165,21 +181,21 @@ impl FloatKernel for Attention<'_> {
                 );
                 let out = &mut out[range.start * value_width..][..rows * value_width];
                 let mut shares = [T::zero(); QUERIES];
-                for (i, row) in scores.chunks_exact_mut(seen).enumerate() {
-                    let at = [b, range.start + i, keys.start];
-                    let row = apply_mask(row, mask.as_ref(), geometry, at);
-                    let most = max(row);
-                    // Nothing is seen: the row stays 0.
-                    if most == T::NEG_INFINITY && !row.iter().any(|v| v.is_nan()) {
-                        row.fill(T::zero());
-                        continue;
-                    }
-                    row.iter_mut().for_each(|v| *v = v.minus(most));
-                    exp(row);
-                    let total = sum(row);
-                    shares[i] = total.recip();
-                    logs[range.start + i] = most.to_f64() + total.to_f64().ln();
-                }
+                let shares = &mut shares[..rows];
+                run_at_best_level(Softmax {
+                    of: Scores {
+                        mask: mask.as_ref(),
+                        causal: geometry.causal,
+                        scale,
+                        batch: b,
+                        first_query: range.start,
+                        first_key: keys.start,
+                        keys: seen,
+                    },
+                    scores,
+                    shares,
+                    logs: &mut logs[range],
+                });
                 multiply(
                     T::one(),
                     Matrix::new(scores, rows),
@@ -190,9 +206,11 @@ impl FloatKernel for Attention<'_> {
                     false,
                     MatrixMut::new(out, rows),
                 );
-                for (out, &share) in out.chunks_exact_mut(value_width.max(1)).zip(&shares) {
-                    out.iter_mut().for_each(|v| *v = v.times(share));
-                }
+                run_at_best_level(ScaleRows {
+                    rows: out,
+                    width: value_width,
+                    factors: shares,
+                });
             }
             Ok(())
         };
@@ -206,7 +224,7 @@ impl FloatKernel for Attention<'_> {
             mut out,
             mut logs,
         )| {
-            let mut scores = vec![T::zero(); QUERIES.min(length) * keys];
+            let mut scores = vec![T::zero(); queries * keys];
             batch
                 .enumerate()
                 .try_for_each(|(i, b)| one(b, out.at(i), logs.at(i), &mut scores))
@@ -258,10 +276,11 @@ impl FloatKernel for Gradient<'_> {
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
         let numels = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape().numel());
         numels.into_iter().try_for_each(check_allocatable::<T>)?;
-        check_allocatable::<T>(2 * QUERIES.min(length) * keys)?;
-        let mut query_grad = filled(numels[0], T::zero())?;
-        let mut key_grad = filled(numels[1], T::zero())?;
-        let mut value_grad = filled(numels[2], T::zero())?;
+        let queries = sizes.queries(geometry);
+        check_allocatable::<T>(2 * queries * keys)?;
+        let mut query_grad = sizes.results(geometry, numels[0])?;
+        let mut key_grad = sizes.results(geometry, numels[1])?;
+        let mut value_grad = sizes.results(geometry, numels[2])?;
         let scale = number::<T>(geometry.scale);
         let repeats = geometry.repeats;
         let one = |b: usize, grads: [&mut [T]; 3], scratch: &mut [Vec<T>; 2]| -> Result<()> {
@@ -278,46 +297,49 @@ impl FloatKernel for Gradient<'_> {
                 let value = Matrix::new(&value[value_at..][..seen * value_width], seen);
                 let out_at = range.start * value_width..range.end * value_width;
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
+                // What is there from other queries of the same keys.
+                let add = !sizes.writes_all(geometry) || b % repeats > 0 || range.start > 0;
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
-                multiply(scale, query, key.t(), false, MatrixMut::new(p, rows));
-                for (i, row) in p.chunks_exact_mut(seen).enumerate() {
-                    let query = range.start + i;
-                    let row = apply_mask(row, mask.as_ref(), geometry, [b, query, keys.start]);
-                    let log = logs[b * length + query];
-                    if log == f64::NEG_INFINITY {
-                        row.fill(T::zero());
-                        continue;
-                    }
-                    let (high, low) = split::<T>(log);
-                    row.iter_mut().for_each(|v| *v = v.minus(high).minus(low));
-                    exp(row);
-                }
+                multiply(T::one(), query, key.t(), false, MatrixMut::new(p, rows));
+                run_at_best_level(Probabilities {
+                    of: Scores {
+                        mask: mask.as_ref(),
+                        causal: geometry.causal,
+                        scale,
+                        batch: b,
+                        first_query: range.start,
+                        first_key: keys.start,
+                        keys: seen,
+                    },
+                    scores: p,
+                    logs: &logs[b * length..][range.clone()],
+                });
                 let grad_matrix = Matrix::new(grad, rows);
                 multiply(
                     T::one(),
                     Matrix::new(p, rows).t(),
                     grad_matrix,
-                    true,
+                    add,
                     MatrixMut::new(&mut value_grad[value_at..][..seen * value_width], seen),
                 );
                 let out = MatrixMut::new(slopes, rows);
                 multiply(T::one(), grad_matrix, value.t(), false, out);
-                for (i, (slopes, p)) in slopes
-                    .chunks_exact_mut(seen)
-                    .zip(p.chunks_exact(seen))
-                    .enumerate()
-                {
-                    let at = i * value_width..(i + 1) * value_width;
-                    let along = sum_of2(&grad[at.clone()], &y[at], T::times);
-                    update(slopes, p, |slope, p| slope.minus(along).times(p));
-                }
+                run_at_best_level(ScoreGrads {
+                    grads: slopes,
+                    p,
+                    keys: seen,
+                    g: grad,
+                    y,
+                    width: value_width,
+                    scale,
+                });
                 let slopes = Matrix::new(slopes, rows);
                 let query_grad = &mut query_grad[range.start * width..][..rows * width];
                 let out = MatrixMut::new(query_grad, rows);
-                multiply(scale, slopes, key, false, out);
+                multiply(T::one(), slopes, key, false, out);
                 let out = MatrixMut::new(&mut key_grad[key_at..][..seen * width], seen);
-                multiply(scale, slopes.t(), query, true, out);
+                multiply(T::one(), slopes.t(), query, add, out);
             }
             Ok(())
         };
@@ -340,7 +362,7 @@ impl FloatKernel for Gradient<'_> {
             mut query,
             (mut key, mut value),
         )| {
-            let mut scratch = [(); 2].map(|()| vec![T::zero(); QUERIES.min(length) * keys]);
+            let mut scratch = [(); 2].map(|()| vec![T::zero(); queries * keys]);
             for (i, shared) in shared.enumerate() {
                 for r in 0..repeats {
                     let query = &mut query.at(i)[r * length * width..][..length * width];

@@ -1,7 +1,6 @@
 //! Operands that attention reads in place: matrices, and the mask that it adds to its scores.
 
 use super::float::Float;
-use super::lanes::update;
 use super::view::{RowMajor, array_view, to_row_major};
 use super::{Operand, elements};
 use crate::Result;
@@ -24,6 +23,14 @@ pub(super) struct Matrices<'a, T: Float> {
     start: usize,
     stride: usize,
     numel: usize,
+}
+
+/// The mask of the scores of one query.
+#[derive(Clone, Copy)]
+pub(super) enum RowMask<'a, T> {
+    /// One number for all keys.
+    Number(T),
+    Numbers(&'a [T]),
 }
 
 impl<'a, T: Float> Matrices<'a, T> {
@@ -93,15 +100,12 @@ impl<'a, T: Float> Mask<'a, T> {
         }))
     }
 
-    /// Adds the mask of a query to the scores of the keys from one on.
-    pub(super) fn add(&self, row: &mut [T], [batch, query, key]: [usize; 3]) {
+    /// What is added to the scores of a query for so many keys from one on.
+    pub(super) fn row(&self, [batch, query, key]: [usize; 3], count: usize) -> RowMask<'_, T> {
         let start = self.starts[batch] + query * self.query_stride + key * self.key_stride;
-        if self.key_stride == 0 {
-            let value = self.values[start];
-            row.iter_mut().for_each(|score| *score = score.plus(value));
-        } else {
-            let values = &self.values[start..][..row.len()];
-            update(row, values, T::plus);
+        match self.key_stride {
+            0 => RowMask::Number(self.values[start]),
+            _ => RowMask::Numbers(&self.values[start..][..count]),
         }
     }
 }

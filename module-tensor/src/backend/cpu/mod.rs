@@ -6,6 +6,7 @@ mod arg_reduce;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;
+mod attention_scores;
 mod backend;
 mod band;
 mod bf16_product;

@@ -119,13 +119,13 @@ impl<T: Float> Loop for Normalize<'_, T> {
 }
 
 /// The number of rows that go through the steps together: the folds of one do not wait for those of another.
-const ROWS: usize = 8;
+pub(super) const ROWS: usize = 8;
 
 /// The number of elements of these that stay in the nearest cache.
 const NEAR: usize = 2048;
 
 /// How many rows of a width are processed together.
-fn rows_of(width: usize) -> usize {
+pub(super) fn rows_of(width: usize) -> usize {
     (NEAR / width.max(1)).clamp(1, ROWS)
 }
 

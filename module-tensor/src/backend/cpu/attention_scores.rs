@@ -1,0 +1,229 @@
+//! What attention does to the scores of a block of queries: the softmax, the same computed anew from what was saved of it,
+//! and its gradient. Each is one loop over all rows, because rows are short.
+
+use std::ops::Range;
+
+use super::attention_mask::{Mask, RowMask};
+use super::float::Float;
+use super::lanes::{LANES, LANES_BLOCK, Sum, greater, max_lanes, max_of_lanes, split, sum_of2};
+use super::simd::Loop;
+use super::softmax::{ROWS, rows_of};
+use crate::backend::CausalGeometry;
+
+/// The scores of consecutive queries for consecutive keys: the mask that is added to them, and which keys a query does
+/// not see.
+#[derive(Clone, Copy)]
+pub(super) struct Scores<'a, T: Float> {
+    pub(super) mask: Option<&'a Mask<'a, T>>,
+    pub(super) causal: Option<CausalGeometry>,
+    /// The factor of the products that the scores are, before the mask is added.
+    pub(super) scale: T,
+    pub(super) batch: usize,
+    pub(super) first_query: usize,
+    pub(super) first_key: usize,
+    /// The number of keys, at least 1.
+    pub(super) keys: usize,
+}
+
+impl<T: Float> Scores<'_, T> {
+    /// Makes scores of the products in a row: multiplies them by the scale, adds the mask, and sets those to 0 that the query
+    /// does not see. Returns the greatest of the others, in lanes, without NaN.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn finish(&self, row: &mut [T], index: usize) -> [T; LANES] {
+        let at = [self.batch, self.first_query + index, self.first_key];
+        let mask = self.mask.map(|mask| mask.row(at, row.len()));
+        let keys = self.visible(row.len(), index);
+        row[..keys.start].fill(T::zero());
+        row[keys.end..].fill(T::zero());
+        let row = &mut row[keys.clone()];
+        if let Some(RowMask::Numbers(numbers)) = mask {
+            return scale_and_add(row, self.scale, &numbers[keys]);
+        }
+        let number = match mask {
+            Some(RowMask::Number(number)) => number,
+            _ => T::zero(),
+        };
+        for score in &mut *row {
+            *score = score.times(self.scale).plus(number);
+        }
+        max_lanes(row)
+    }
+
+    /// Which keys the query of a row sees, of so many.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn visible(&self, keys: usize, index: usize) -> Range<usize> {
+        let Some(causal) = self.causal else {
+            return 0..keys;
+        };
+        let visible = causal.visible(self.first_query + index, self.first_key + keys);
+        visible.start - self.first_key..visible.end - self.first_key
+    }
+}
+
+/// Multiplies scores by a number, adds others and returns the greatest of the sums, in lanes.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn scale_and_add<T: Float>(scores: &mut [T], scale: T, numbers: &[T]) -> [T; LANES] {
+    let mut most = [T::NEG_INFINITY; LANES];
+    let (scores, last_scores) = scores.as_chunks_mut::<LANES>();
+    let (numbers, last_numbers) = numbers.as_chunks::<LANES>();
+    for (scores, numbers) in scores.iter_mut().zip(numbers) {
+        let mut sums = [T::zero(); LANES];
+        for i in 0..LANES {
+            sums[i] = scores[i].times(scale).plus(numbers[i]);
+        }
+        *scores = sums;
+        for i in 0..LANES {
+            most[i] = greater(most[i], sums[i]);
+        }
+    }
+    let last = last_scores.iter_mut().zip(last_numbers);
+    for (most, (score, &number)) in most.iter_mut().zip(last) {
+        *score = score.times(scale).plus(number);
+        *most = greater(*most, *score);
+    }
+    most
+}
+
+/// The exponentials of scores, after the greatest of each row was subtracted: the softmax up to a factor for each row.
+pub(super) struct Softmax<'a, T: Float> {
+    pub(super) of: Scores<'a, T>,
+    pub(super) scores: &'a mut [T],
+    /// The factor of each row, 0 where nothing is seen.
+    pub(super) shares: &'a mut [T],
+    /// `ln Σ eˣ` of each row.
+    pub(super) logs: &'a mut [f64],
+}
+
+impl<T: Float> Loop for Softmax<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let Self {
+            of,
+            scores,
+            shares,
+            logs,
+        } = self;
+        let rows = rows_of(of.keys);
+        let outs = shares.chunks_mut(rows).zip(logs.chunks_mut(rows));
+        let groups = scores.chunks_mut(rows * of.keys).zip(outs);
+        for (group, (scores, (shares, logs))) in groups.enumerate() {
+            let mut lanes = [[T::NEG_INFINITY; LANES]; ROWS];
+            for (i, row) in scores.chunks_exact_mut(of.keys).enumerate() {
+                lanes[i] = of.finish(row, group * rows + i);
+            }
+            let (mut mosts, mut totals) = ([T::zero(); ROWS], [T::zero(); ROWS]);
+            for i in 0..ROWS {
+                mosts[i] = max_of_lanes(lanes[i]);
+            }
+            for (i, row) in scores.chunks_exact_mut(of.keys).enumerate() {
+                // Of nothing but -∞, all exponentials are 0.
+                let is_seen = mosts[i] != T::NEG_INFINITY;
+                let most = if is_seen { mosts[i] } else { T::zero() };
+                for v in &mut row[of.visible(of.keys, group * rows + i)] {
+                    *v = v.minus(most).exp_of_negative();
+                }
+            }
+            for (i, row) in scores.chunks_exact(of.keys).enumerate() {
+                let row = &row[of.visible(of.keys, group * rows + i)];
+                for block in row.chunks(LANES_BLOCK) {
+                    totals[i] = totals[i].plus(Sum(block).run());
+                }
+            }
+            for ((share, log), (most, total)) in shares
+                .iter_mut()
+                .zip(logs)
+                .zip(mosts.into_iter().zip(totals))
+            {
+                let is_seen = total != T::zero();
+                *share = if is_seen { total.recip() } else { total };
+                *log = most.to_f64() + Float::ln(total.to_f64());
+            }
+        }
+    }
+}
+
+/// The softmax again, from `ln Σ eˣ` of each row.
+pub(super) struct Probabilities<'a, T: Float> {
+    pub(super) of: Scores<'a, T>,
+    pub(super) scores: &'a mut [T],
+    pub(super) logs: &'a [f64],
+}
+
+impl<T: Float> Loop for Probabilities<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let rows = self.scores.chunks_exact_mut(self.of.keys);
+        for (i, (row, &log)) in rows.zip(self.logs).enumerate() {
+            self.of.finish(row, i);
+            let row = &mut row[self.of.visible(self.of.keys, i)];
+            if log == f64::NEG_INFINITY {
+                row.fill(T::zero());
+                continue;
+            }
+            let (high, low) = split::<T>(log);
+            for v in row {
+                *v = v.minus(high).minus(low).exp_of_negative();
+            }
+        }
+    }
+}
+
+/// The gradients of products of queries and keys, in place of those of the probabilities `p`: `scale p (gradient - Σ g y)`, for
+/// rows `g` of the output's gradient and `y` of the output.
+pub(super) struct ScoreGrads<'a, T> {
+    pub(super) grads: &'a mut [T],
+    pub(super) p: &'a [T],
+    pub(super) keys: usize,
+    pub(super) g: &'a [T],
+    pub(super) y: &'a [T],
+    pub(super) width: usize,
+    pub(super) scale: T,
+}
+
+impl<T: Float> Loop for ScoreGrads<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let rows = self.grads.chunks_exact_mut(self.keys);
+        for (i, (grads, p)) in rows.zip(self.p.chunks_exact(self.keys)).enumerate() {
+            let at = i * self.width..(i + 1) * self.width;
+            let along = sum_of2(&self.g[at.clone()], &self.y[at], T::times);
+            for (grad, &p) in grads.iter_mut().zip(p) {
+                *grad = grad.minus(along).times(p).times(self.scale);
+            }
+        }
+    }
+}
+
+/// Multiplies each row by a number.
+pub(super) struct ScaleRows<'a, T> {
+    pub(super) rows: &'a mut [T],
+    pub(super) width: usize,
+    pub(super) factors: &'a [T],
+}
+
+impl<T: Float> Loop for ScaleRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let rows = self.rows.chunks_exact_mut(self.width.max(1));
+        for (row, &factor) in rows.zip(self.factors) {
+            for v in row {
+                *v = v.times(factor);
+            }
+        }
+    }
+}

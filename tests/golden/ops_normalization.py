@@ -205,6 +205,7 @@ def attentions():
     attend("float_mask", usual, added)
     attend("float_mask_fixed", usual, added, mask_grad=False)
     hidden = added.masked_fill(~seen, -INF)
+    attend("bool_mask_queries", usual, seen[:, 2:3], dtype="f32")
     attend("float_mask_hidden", usual, hidden, mask_grad=False)
     attend("float_mask_batch", usual, random([2, 1, 5, 7], 149), mask_grad=False, dtype="f32")
     for p in (0.3, 0.9):

@@ -53,7 +53,7 @@ pub fn suites() -> Vec<Suite> {
         suite("linalg", 618, linalg::run, linalg::DIFFERENT),
         suite("ops_more", 392, more::run, &[]),
         suite("ops_normalization", 259, normalization::run_any, &[]),
-        suite("ops_losses", 203, normalization::run_any, &[]),
+        suite("ops_losses", 204, normalization::run_any, &[]),
         suite("ops_products", 149, products::run, &[]),
         suite("ops_rest", 142, rest::run, rest::DIFFERENT_REST),
         suite("ops_edges", 192, rest::run_any, &[]),

@@ -67,7 +67,7 @@ impl Sizes {
     }
 }
 
-/// Around the 64 queries of a block, vectors and tiles.
+/// Around the 64 or 128 queries of a block, vectors and tiles.
 pub(crate) fn cases() -> Vec<Case> {
     let sizes =
         |heads: usize, queries: usize, keys: usize, width: usize, value_width: usize| Sizes {
@@ -88,6 +88,8 @@ pub(crate) fn cases() -> Vec<Case> {
         sizes(3, 63, 31, 16, 17),
         sizes(1, 65, 64, 33, 8),
         sizes(2, 5, 130, 8, 33),
+        sizes(1, 130, 80, 32, 32),
+        sizes(1, 65, 257, 8, 9),
         causal(sizes(2, 66, 66, 16, 16)),
         causal(sizes(1, 129, 129, 7, 9)),
     ];

@@ -23,10 +23,54 @@ fn with_sign(y: f64, whole: u64) -> f64 {
 }
 
 pub(super) mod single {
-    use super::{HALF_PI, WHOLE, quarters, with_sign};
+    use super::{HALF_PI, WHOLE, quarters};
 
     /// The largest number whose rest the functions here compute; the standard library has those of larger ones.
     pub(in super::super::super) const MOST_TURNED: f32 = 268_435_456.0;
+
+    /// π, and its rest.
+    const PI: [f64; 2] = [2.0 * HALF_PI[0], 2.0 * HALF_PI[1]];
+
+    /// The sine of `r`, between -π/2 and π/2, within 2^-35; of the other sign where a whole number, in the last bits of
+    /// `shifted`, is odd.
+    #[inline(always)]
+    fn sin_of(shifted: f64, r: f64) -> f32 {
+        let z = r * r;
+        let share = polynomial!(
+            z,
+            -2.386_834_795_258_095E-8,
+            2.752_397_117_917_842_6E-6,
+            -1.984_083_282_588_710_3E-4,
+            8.333_330_720_583_865E-3,
+            -1.666_666_660_882_693_8E-1,
+            9.999_999_999_788_495E-1
+        );
+        let r = f64::from_bits(r.to_bits() ^ (shifted.to_bits() << 63));
+        (r * share) as f32
+    }
+
+    /// `x - n π`
+    #[inline(always)]
+    fn without_half_turns(x: f64, n: f64) -> f64 {
+        (-n).mul_add(PI[1], (-n).mul_add(PI[0], x))
+    }
+
+    /// `sin x`
+    #[inline(always)]
+    pub(in super::super::super) fn sin(x: f32) -> f32 {
+        let x = f64::from(x);
+        let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, WHOLE);
+        sin_of(shifted, without_half_turns(x, shifted - WHOLE))
+    }
+
+    /// `cos x`
+    #[inline(always)]
+    pub(in super::super::super) fn cos(x: f32) -> f32 {
+        // cos x = sin(x + π/2) = ± sin(x - (n - ½) π)
+        let x = f64::from(x);
+        let shifted = x.mul_add(std::f64::consts::FRAC_1_PI, 0.5) + WHOLE;
+        sin_of(shifted, without_half_turns(x, (shifted - WHOLE) - 0.5))
+    }
 
     /// The number of quarter turns in `x`, in the last bits, and what is left of `x`, between -π/4 and π/4.
     #[inline(always)]
@@ -36,44 +80,6 @@ pub(super) mod single {
         let n = shifted - WHOLE;
         let rest = (-n).mul_add(HALF_PI[1], (-n).mul_add(HALF_PI[0], x));
         (shifted.to_bits(), rest)
-    }
-
-    /// The sine after so many quarter turns: a sine or a cosine, each within 2^-33.
-    #[inline(always)]
-    fn sin_of(quarters: u64, r: f64) -> f32 {
-        let z = r * r;
-        let sin = r * polynomial!(
-            z,
-            2.717_307_544_401_403_5E-6,
-            -1.983_919_809_245_386_4E-4,
-            8.333_328_768_835_47E-3,
-            -1.666_666_663_145_099_6E-1,
-            9.999_999_999_956_515E-1
-        );
-        let cos = polynomial!(
-            z,
-            2.437_941_269_612_416_3E-5,
-            -1.388_661_347_837_977E-3,
-            4.166_661_654_301_697_5E-2,
-            -4.999_999_961_331_921E-1,
-            9.999_999_999_522_52E-1
-        );
-        let y = if quarters & 1 == 0 { sin } else { cos };
-        with_sign(y, quarters) as f32
-    }
-
-    /// `sin x`
-    #[inline(always)]
-    pub(in super::super::super) fn sin(x: f32) -> f32 {
-        let (quarters, rest) = turned(x);
-        sin_of(quarters, rest)
-    }
-
-    /// `cos x`
-    #[inline(always)]
-    pub(in super::super::super) fn cos(x: f32) -> f32 {
-        let (quarters, rest) = turned(x);
-        sin_of(quarters.wrapping_add(1), rest)
     }
 
     /// `tan x`, from a quotient of polynomials within 2^-35.

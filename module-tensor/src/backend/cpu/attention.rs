@@ -9,7 +9,6 @@ use super::attention_scores::{Probabilities, ScaleRows, ScoreGrads, Scores, Soft
 use super::compute::saved_elements;
 use super::float::Float;
 use super::gemm::{Matrix, MatrixMut, multiply};
-use super::lanes::number;
 use super::map::{FloatKernel, run_float};
 use super::memory::{filled, scratch};
 use super::simd::run_at_best_level;
@@ -158,7 +157,7 @@ impl FloatKernel for Attention<'_> {
             Matrices::<T>::of(&inputs.value)?,
         );
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
-        let scale = number::<T>(geometry.scale);
+        let scores_of = Scores::of(mask.as_ref(), geometry);
         let queries = sizes.queries(geometry);
         check_allocatable::<T>(batch * length * value_width)?;
         check_allocatable::<f64>(batch * length)?;
@@ -183,15 +182,7 @@ impl FloatKernel for Attention<'_> {
                 let mut shares = [T::zero(); QUERIES];
                 let shares = &mut shares[..rows];
                 run_at_best_level(Softmax {
-                    of: Scores {
-                        mask: mask.as_ref(),
-                        causal: geometry.causal,
-                        scale,
-                        batch: b,
-                        first_query: range.start,
-                        first_key: keys.start,
-                        keys: seen,
-                    },
+                    of: scores_of.block(b, &range, &keys),
                     scores,
                     shares,
                     logs: &mut logs[range],
@@ -252,7 +243,7 @@ impl FloatKernel for Gradient<'_> {
     /// With `p` the probabilities, computed anew from what was kept of each row:
     ///
     /// ```text
-    /// dv = pᵀ g     ds = p (g vᵀ - Σ g y)     dq = ds k · scale     dk = dsᵀ q · scale
+    /// dv = pᵀ g     ds = scale p (g vᵀ - Σ g y)     dq = ds k     dk = dsᵀ q
     /// ```
     fn run<T: Float>(self) -> Result<[Storage; 3]> {
         let Self(grad, inputs, saved, geometry) = self;
@@ -274,6 +265,7 @@ impl FloatKernel for Gradient<'_> {
         let y = saved_elements::<T>(y, batch * length * value_width, NAME)?;
         let logs = saved_elements::<f64>(logs, batch * length, NAME)?;
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
+        let scores_of = Scores::of(mask.as_ref(), geometry);
         let numels = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape().numel());
         numels.into_iter().try_for_each(check_allocatable::<T>)?;
         let queries = sizes.queries(geometry);
@@ -281,7 +273,6 @@ impl FloatKernel for Gradient<'_> {
         let mut query_grad = sizes.results(geometry, numels[0])?;
         let mut key_grad = sizes.results(geometry, numels[1])?;
         let mut value_grad = sizes.results(geometry, numels[2])?;
-        let scale = number::<T>(geometry.scale);
         let repeats = geometry.repeats;
         let one = |b: usize, grads: [&mut [T]; 3], scratch: &mut [Vec<T>; 2]| -> Result<()> {
             let [query_grad, key_grad, value_grad] = grads;
@@ -298,20 +289,13 @@ impl FloatKernel for Gradient<'_> {
                 let out_at = range.start * value_width..range.end * value_width;
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
                 // What is there from other queries of the same keys.
-                let add = !sizes.writes_all(geometry) || b % repeats > 0 || range.start > 0;
+                let add =
+                    !sizes.writes_all(geometry) || !b.is_multiple_of(repeats) || range.start > 0;
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
                 multiply(T::one(), query, key.t(), false, MatrixMut::new(p, rows));
                 run_at_best_level(Probabilities {
-                    of: Scores {
-                        mask: mask.as_ref(),
-                        causal: geometry.causal,
-                        scale,
-                        batch: b,
-                        first_query: range.start,
-                        first_key: keys.start,
-                        keys: seen,
-                    },
+                    of: scores_of.block(b, &range, &keys),
                     scores: p,
                     logs: &logs[b * length..][range.clone()],
                 });
@@ -332,7 +316,7 @@ impl FloatKernel for Gradient<'_> {
                     g: grad,
                     y,
                     width: value_width,
-                    scale,
+                    scale: scores_of.scale,
                 });
                 let slopes = Matrix::new(slopes, rows);
                 let query_grad = &mut query_grad[range.start * width..][..rows * width];

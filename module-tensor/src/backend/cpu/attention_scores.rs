@@ -5,27 +5,52 @@ use std::ops::Range;
 
 use super::attention_mask::{Mask, RowMask};
 use super::float::Float;
-use super::lanes::{LANES, LANES_BLOCK, Sum, greater, max_lanes, max_of_lanes, split, sum_of2};
+use super::greatest::{greater, max_lanes, max_of_lanes};
+use super::lanes::{LANES, LANES_BLOCK, Sum, number, split, sum_of2};
 use super::simd::Loop;
 use super::softmax::{ROWS, rows_of};
-use crate::backend::CausalGeometry;
+use crate::backend::{AttentionGeometry, CausalGeometry};
 
 /// The scores of consecutive queries for consecutive keys: the mask that is added to them, and which keys a query does
 /// not see.
 #[derive(Clone, Copy)]
 pub(super) struct Scores<'a, T: Float> {
-    pub(super) mask: Option<&'a Mask<'a, T>>,
-    pub(super) causal: Option<CausalGeometry>,
+    mask: Option<&'a Mask<'a, T>>,
+    causal: Option<CausalGeometry>,
     /// The factor of the products that the scores are, before the mask is added.
     pub(super) scale: T,
-    pub(super) batch: usize,
-    pub(super) first_query: usize,
-    pub(super) first_key: usize,
+    batch: usize,
+    first_query: usize,
+    first_key: usize,
     /// The number of keys, at least 1.
-    pub(super) keys: usize,
+    keys: usize,
 }
 
-impl<T: Float> Scores<'_, T> {
+impl<'a, T: Float> Scores<'a, T> {
+    /// What the scores of all blocks have in common.
+    pub(super) fn of(mask: Option<&'a Mask<'a, T>>, geometry: &AttentionGeometry) -> Self {
+        Self {
+            mask,
+            causal: geometry.causal,
+            scale: number(geometry.scale),
+            batch: 0,
+            first_query: 0,
+            first_key: 0,
+            keys: 0,
+        }
+    }
+
+    /// The scores of some queries for some keys of an element of the batch.
+    pub(super) fn block(self, batch: usize, queries: &Range<usize>, keys: &Range<usize>) -> Self {
+        Self {
+            batch,
+            first_query: queries.start,
+            first_key: keys.start,
+            keys: keys.len(),
+            ..self
+        }
+    }
+
     /// Makes scores of the products in a row: multiplies them by the scale, adds the mask, and sets those to 0 that the query
     /// does not see. Returns the greatest of the others, in lanes, without NaN.
     #[inline(always)]

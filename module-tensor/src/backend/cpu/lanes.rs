@@ -283,67 +283,6 @@ pub(super) fn add_lanes<T: Number, const N: usize>(
     }
 }
 
-/// The greatest element that is not NaN, `-∞` of none, to be run in a loop.
-pub(super) struct Max<'a, T>(pub(super) &'a [T]);
-
-impl<T: Float> Loop for Max<'_, T> {
-    type Output = T;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> T {
-        let mut partial = [T::NEG_INFINITY; LANES];
-        let (chunks, rest) = self.0.as_chunks::<LANES>();
-        for chunk in chunks {
-            for (most, &v) in zip_mut(&mut partial, chunk) {
-                *most = greater(*most, v);
-            }
-        }
-        let most = |most: T, &v: &T| greater(most, v);
-        let rest = rest.iter().fold(T::NEG_INFINITY, most);
-        partial.iter().fold(rest, most)
-    }
-}
-
-/// The greatest elements that are not NaN, in lanes.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-pub(super) fn max_lanes<T: Float>(x: &[T]) -> [T; LANES] {
-    let mut most = [T::NEG_INFINITY; LANES];
-    let (chunks, last) = x.as_chunks::<LANES>();
-    for chunk in chunks {
-        for i in 0..LANES {
-            most[i] = greater(most[i], chunk[i]);
-        }
-    }
-    for (most, &v) in zip_mut(&mut most, last) {
-        *most = greater(*most, v);
-    }
-    most
-}
-
-/// The greater of two numbers of which the second may be NaN.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-pub(super) fn greater<T: Float>(most: T, v: T) -> T {
-    if v > most { v } else { most }
-}
-
-/// The greatest of lanes, none of which is NaN: halves of halves, because in order each step waits for the one before.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-pub(super) fn max_of_lanes<T: Float>(lanes: [T; LANES]) -> T {
-    let mut eight = [T::zero(); LANES / 2];
-    for i in 0..LANES / 2 {
-        eight[i] = greater(lanes[i], lanes[i + LANES / 2]);
-    }
-    let mut four = [T::zero(); LANES / 4];
-    for i in 0..LANES / 4 {
-        four[i] = greater(eight[i], eight[i + LANES / 4]);
-    }
-    greater(greater(four[0], four[2]), greater(four[1], four[3]))
-}
-
 /// `outᵢ = f(xᵢ)`
 #[inline(always)]
 #[allow(clippy::inline_always)]

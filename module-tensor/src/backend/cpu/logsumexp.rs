@@ -4,7 +4,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::float::Float;
-use super::lanes::{BLOCK, Max, Sum, exp, map, map2, number, update};
+use super::greatest::Max;
+use super::lanes::{BLOCK, Sum, exp, map, map2, number, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};

@@ -42,6 +42,7 @@ mod fused;
 mod gather;
 mod gather_along;
 mod gemm;
+mod greatest;
 mod half_pairs;
 mod half_precision;
 mod half_product;

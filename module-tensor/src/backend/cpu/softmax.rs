@@ -8,7 +8,8 @@
 
 use super::dots::Dot;
 use super::float::Float;
-use super::lanes::{BLOCK, Max, Sum};
+use super::greatest::Max;
+use super::lanes::{BLOCK, Sum};
 use super::map::{FloatKernel, run_float, single};
 use super::simd::{Loop, run_at_best_level};
 use super::{Operand, SoftmaxOp, Storage};

@@ -157,7 +157,7 @@ impl FloatKernel for Attention<'_> {
             Matrices::<T>::of(&inputs.value)?,
         );
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
-        let scores_of = Scores::of(mask.as_ref(), geometry);
+        let scores_of = Scores::new(mask.as_ref(), geometry);
         let queries = sizes.queries(geometry);
         check_allocatable::<T>(batch * length * value_width)?;
         check_allocatable::<f64>(batch * length)?;
@@ -182,7 +182,7 @@ impl FloatKernel for Attention<'_> {
                 let mut shares = [T::zero(); QUERIES];
                 let shares = &mut shares[..rows];
                 run_at_best_level(Softmax {
-                    of: scores_of.block(b, &range, &keys),
+                    block: scores_of.block(b, &range, &keys),
                     scores,
                     shares,
                     logs: &mut logs[range],
@@ -265,7 +265,7 @@ impl FloatKernel for Gradient<'_> {
         let y = saved_elements::<T>(y, batch * length * value_width, NAME)?;
         let logs = saved_elements::<f64>(logs, batch * length, NAME)?;
         let mask = Mask::<T>::of(inputs.mask.as_ref(), batch)?;
-        let scores_of = Scores::of(mask.as_ref(), geometry);
+        let scores_of = Scores::new(mask.as_ref(), geometry);
         let numels = [&inputs.query, &inputs.key, &inputs.value].map(|x| x.layout.shape().numel());
         numels.into_iter().try_for_each(check_allocatable::<T>)?;
         let queries = sizes.queries(geometry);
@@ -295,7 +295,7 @@ impl FloatKernel for Gradient<'_> {
                 let slopes = &mut slopes[..rows * seen];
                 multiply(T::one(), query, key.t(), false, MatrixMut::new(p, rows));
                 run_at_best_level(Probabilities {
-                    of: scores_of.block(b, &range, &keys),
+                    block: scores_of.block(b, &range, &keys),
                     scores: p,
                     logs: &logs[b * length..][range.clone()],
                 });

@@ -11,14 +11,45 @@ use super::simd::Loop;
 use super::softmax::{ROWS, rows_of};
 use crate::backend::{AttentionGeometry, CausalGeometry};
 
-/// The scores of consecutive queries for consecutive keys: the mask that is added to them, and which keys a query does
-/// not see.
+/// How scores are made of products of queries and keys, whose causal mask says which keys a query does not see.
 #[derive(Clone, Copy)]
 pub(super) struct Scores<'a, T: Float> {
     mask: Option<&'a Mask<'a, T>>,
     causal: Option<CausalGeometry>,
-    /// The factor of the products that the scores are, before the mask is added.
+    /// The factor of the products, before the mask is added.
     pub(super) scale: T,
+}
+
+impl<'a, T: Float> Scores<'a, T> {
+    pub(super) fn new(mask: Option<&'a Mask<'a, T>>, geometry: &AttentionGeometry) -> Self {
+        Self {
+            mask,
+            causal: geometry.causal,
+            scale: number(geometry.scale),
+        }
+    }
+
+    /// Those of some queries for some keys, at least one, of an element of the batch.
+    pub(super) fn block(
+        self,
+        batch: usize,
+        queries: &Range<usize>,
+        keys: &Range<usize>,
+    ) -> ScoreBlock<'a, T> {
+        ScoreBlock {
+            of: self,
+            batch,
+            first_query: queries.start,
+            first_key: keys.start,
+            keys: keys.len(),
+        }
+    }
+}
+
+/// The scores of consecutive queries, in rows, for consecutive keys.
+#[derive(Clone, Copy)]
+pub(super) struct ScoreBlock<'a, T: Float> {
+    of: Scores<'a, T>,
     batch: usize,
     first_query: usize,
     first_key: usize,
@@ -26,63 +57,39 @@ pub(super) struct Scores<'a, T: Float> {
     keys: usize,
 }
 
-impl<'a, T: Float> Scores<'a, T> {
-    /// What the scores of all blocks have in common.
-    pub(super) fn of(mask: Option<&'a Mask<'a, T>>, geometry: &AttentionGeometry) -> Self {
-        Self {
-            mask,
-            causal: geometry.causal,
-            scale: number(geometry.scale),
-            batch: 0,
-            first_query: 0,
-            first_key: 0,
-            keys: 0,
-        }
-    }
-
-    /// The scores of some queries for some keys of an element of the batch.
-    pub(super) fn block(self, batch: usize, queries: &Range<usize>, keys: &Range<usize>) -> Self {
-        Self {
-            batch,
-            first_query: queries.start,
-            first_key: keys.start,
-            keys: keys.len(),
-            ..self
-        }
-    }
-
+impl<T: Float> ScoreBlock<'_, T> {
     /// Makes scores of the products in a row: multiplies them by the scale, adds the mask, and sets those to 0 that the query
     /// does not see. Returns the greatest of the others, in lanes, without NaN.
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn finish(&self, row: &mut [T], index: usize) -> [T; LANES] {
         let at = [self.batch, self.first_query + index, self.first_key];
-        let mask = self.mask.map(|mask| mask.row(at, row.len()));
-        let keys = self.visible(row.len(), index);
+        let mask = self.of.mask.map(|mask| mask.row(at, row.len()));
+        let keys = self.visible(index);
         row[..keys.start].fill(T::zero());
         row[keys.end..].fill(T::zero());
         let row = &mut row[keys.clone()];
         if let Some(RowMask::Numbers(numbers)) = mask {
-            return scale_and_add(row, self.scale, &numbers[keys]);
+            return scale_and_add(row, self.of.scale, &numbers[keys]);
         }
         let number = match mask {
             Some(RowMask::Number(number)) => number,
             _ => T::zero(),
         };
         for score in &mut *row {
-            *score = score.times(self.scale).plus(number);
+            *score = score.times(self.of.scale).plus(number);
         }
         max_lanes(row)
     }
 
-    /// Which keys the query of a row sees, of so many.
+    /// Which of the keys the query of a row sees.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn visible(&self, keys: usize, index: usize) -> Range<usize> {
-        let Some(causal) = self.causal else {
-            return 0..keys;
+    fn visible(&self, index: usize) -> Range<usize> {
+        let Some(causal) = self.of.causal else {
+            return 0..self.keys;
         };
-        let visible = causal.visible(self.first_query + index, self.first_key + keys);
+        let visible = causal.visible(self.first_query + index, self.first_key + self.keys);
         visible.start - self.first_key..visible.end - self.first_key
     }
 }
@@ -114,7 +121,7 @@ fn scale_and_add<T: Float>(scores: &mut [T], scale: T, numbers: &[T]) -> [T; LAN
 
 /// The exponentials of scores, after the greatest of each row was subtracted: the softmax up to a factor for each row.
 pub(super) struct Softmax<'a, T: Float> {
-    pub(super) of: Scores<'a, T>,
+    pub(super) block: ScoreBlock<'a, T>,
     pub(super) scores: &'a mut [T],
     /// The factor of each row, 0 where nothing is seen.
     pub(super) shares: &'a mut [T],
@@ -129,35 +136,35 @@ impl<T: Float> Loop for Softmax<'_, T> {
     #[allow(clippy::inline_always)]
     fn run(self) {
         let Self {
-            of,
+            block,
             scores,
             shares,
             logs,
         } = self;
-        let rows = rows_of(of.keys);
+        let rows = rows_of(block.keys);
         let outs = shares.chunks_mut(rows).zip(logs.chunks_mut(rows));
-        let groups = scores.chunks_mut(rows * of.keys).zip(outs);
+        let groups = scores.chunks_mut(rows * block.keys).zip(outs);
         for (group, (scores, (shares, logs))) in groups.enumerate() {
             let mut lanes = [[T::NEG_INFINITY; LANES]; ROWS];
-            for (i, row) in scores.chunks_exact_mut(of.keys).enumerate() {
-                lanes[i] = of.finish(row, group * rows + i);
+            for (i, row) in scores.chunks_exact_mut(block.keys).enumerate() {
+                lanes[i] = block.finish(row, group * rows + i);
             }
             let (mut mosts, mut totals) = ([T::zero(); ROWS], [T::zero(); ROWS]);
             for i in 0..ROWS {
                 mosts[i] = max_of_lanes(lanes[i]);
             }
-            for (i, row) in scores.chunks_exact_mut(of.keys).enumerate() {
+            for (i, row) in scores.chunks_exact_mut(block.keys).enumerate() {
                 // Of nothing but -∞, all exponentials are 0.
                 let is_seen = mosts[i] != T::NEG_INFINITY;
                 let most = if is_seen { mosts[i] } else { T::zero() };
-                for v in &mut row[of.visible(of.keys, group * rows + i)] {
+                for v in &mut row[block.visible(group * rows + i)] {
                     *v = v.minus(most).exp_of_negative();
                 }
             }
-            for (i, row) in scores.chunks_exact(of.keys).enumerate() {
-                let row = &row[of.visible(of.keys, group * rows + i)];
-                for block in row.chunks(LANES_BLOCK) {
-                    totals[i] = totals[i].plus(Sum(block).run());
+            for (i, row) in scores.chunks_exact(block.keys).enumerate() {
+                let row = &row[block.visible(group * rows + i)];
+                for part in row.chunks(LANES_BLOCK) {
+                    totals[i] = totals[i].plus(Sum(part).run());
                 }
             }
             for ((share, log), (most, total)) in shares
@@ -175,7 +182,7 @@ impl<T: Float> Loop for Softmax<'_, T> {
 
 /// The softmax again, from `ln Σ eˣ` of each row.
 pub(super) struct Probabilities<'a, T: Float> {
-    pub(super) of: Scores<'a, T>,
+    pub(super) block: ScoreBlock<'a, T>,
     pub(super) scores: &'a mut [T],
     pub(super) logs: &'a [f64],
 }
@@ -186,10 +193,10 @@ impl<T: Float> Loop for Probabilities<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        let rows = self.scores.chunks_exact_mut(self.of.keys);
+        let rows = self.scores.chunks_exact_mut(self.block.keys);
         for (i, (row, &log)) in rows.zip(self.logs).enumerate() {
-            self.of.finish(row, i);
-            let row = &mut row[self.of.visible(self.of.keys, i)];
+            self.block.finish(row, i);
+            let row = &mut row[self.block.visible(i)];
             if log == f64::NEG_INFINITY {
                 row.fill(T::zero());
                 continue;

@@ -79,12 +79,20 @@ impl WindowTile for f32 {
         if level.0 == super::Instructions::Avx512 {
             let mut tile = [[[[0.0; LANES]; VECTORS]; WIDTH]; LINES];
             // SAFETY: a level is only made where the processor has what the function was compiled for.
-            unsafe { tile_f32::<VECTORS, LINES, WIDTH, STEP, MANY>(product, &mut tile) };
-            write(
-                tile.as_flattened(),
-                product.add,
-                sums.as_chunks_mut().0.as_chunks_mut().0,
-            );
+            let add_products = |tile: &mut _| unsafe {
+                tile_f32::<VECTORS, LINES, WIDTH, STEP, MANY>(product, tile);
+            };
+            let sums: &mut [[[f32; LANES]; VECTORS]] = sums.as_chunks_mut().0.as_chunks_mut().0;
+            match sums.as_chunks_mut().0.first_chunk_mut() {
+                Some(sums) if !product.add => {
+                    *sums = tile;
+                    add_products(sums);
+                }
+                _ => {
+                    add_products(&mut tile);
+                    write(tile.as_flattened(), product.add, sums);
+                }
+            }
             return;
         }
         let size = TileSize {

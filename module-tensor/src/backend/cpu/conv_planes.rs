@@ -203,7 +203,7 @@ impl Sizes {
 }
 
 /// Copies a line, which is most often too short for a call.
-#[inline]
+#[inline(always)]
 pub(super) fn copy_line<T: Float>(from: &[T], to: &mut [T]) {
     match to.len() {
         0..4 => zip_mut(to, from).for_each(|(to, &from)| *to = from),

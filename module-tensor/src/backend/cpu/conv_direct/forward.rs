@@ -263,12 +263,19 @@ impl<'a> Forward<'a> {
         let first = beside[0].phase;
         let ([depth, height, _], shape) = (first.size, first.shape);
         let lines_of_tile: Vec<usize> = first.lines_of_tile().collect();
-        let count = [beside.len(), out.len() / self.positions];
-        let mut lines = FinishedLines::new(first, count, self.positions, memory);
+        let channels = out.len() / self.positions;
+        let mut lines = FinishedLines::new(first, [beside.len(), channels], self.positions, memory);
+        let panels = channels.div_ceil(shape.channels::<T>());
         for slice in 0..depth {
             for row in (0..height).step_by(shape.lines) {
-                for (i, part) in beside.iter().enumerate() {
-                    part.sum_lines(i, [slice, row], data, &lines_of_tile, &mut lines);
+                for column in (0..first.size[2]).step_by(shape.columns) {
+                    for panel in 0..panels {
+                        for (part, sums) in beside.iter().zip(lines.sums()) {
+                            let sum = [slice, row, column];
+                            part.sum_tile(sum, panel, data, &lines_of_tile, sums);
+                        }
+                        lines.take_tile(panel, column);
+                    }
                 }
                 lines.finish(shape.lines.min(height - row), out);
             }
@@ -286,44 +293,39 @@ struct PhasePart<'a, T> {
 }
 
 impl<T: Float> PhasePart<'_, T> {
-    /// The positions of a line of tiles, which are those of so many lines.
-    fn sum_lines(
+    /// The tile at a position, in the channels of a panel.
+    fn sum_tile(
         &self,
-        beside: usize,
-        [slice, row]: [usize; 2],
+        [slice, row, column]: [usize; 3],
+        panel: usize,
         data: &[T],
         lines_of_tile: &[usize],
-        lines: &mut FinishedLines<'_, T>,
+        sums: &mut [T],
     ) {
         let Self {
             phase,
             taps,
             packed,
         } = *self;
-        let ([_, height, width], shape) = (phase.size, phase.shape);
+        let ([_, height, _], shape) = (phase.size, phase.shape);
         let (rows, columns) = (phase.elements.len(), shape.channels::<T>());
-        let line = phase.lines[slice * height + row];
-        for column in (0..width).step_by(shape.columns) {
-            let list = taps.of_tile([slice, row / shape.lines, column / shape.columns]);
-            for (i, panel) in packed.chunks_exact(phase.rows() * columns).enumerate() {
-                for (j, part) in list.parts.iter().enumerate() {
-                    let first = line + column * shape.step;
-                    let from = part.channel * phase.channel_steps[0] + first;
-                    let product = WindowProduct {
-                        data: &data[from..],
-                        taps: &list.taps,
-                        first: part.first,
-                        count: part.count,
-                        step: 0,
-                        channel_steps: [phase.channel_steps[0], rows],
-                        lines: lines_of_tile,
-                        panel: &panel[part.channel * rows * columns..],
-                        add: j > 0,
-                    };
-                    shape.write_sums(&product, lines.sums());
-                }
-                lines.take_tile([beside, i], column);
-            }
+        let first = phase.lines[slice * height + row] + column * shape.step;
+        let list = taps.of_tile([slice, row / shape.lines, column / shape.columns]);
+        let panel = &packed[panel * phase.rows() * columns..];
+        for (j, part) in list.parts.iter().enumerate() {
+            let from = part.channel * phase.channel_steps[0] + first;
+            let product = WindowProduct {
+                data: &data[from..],
+                taps: &list.taps,
+                first: part.first,
+                count: part.count,
+                step: 0,
+                channel_steps: [phase.channel_steps[0], rows],
+                lines: lines_of_tile,
+                panel: &panel[part.channel * rows * columns..],
+                add: j > 0,
+            };
+            shape.write_sums(&product, sums);
         }
     }
 }

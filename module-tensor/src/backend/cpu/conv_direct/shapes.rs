@@ -17,7 +17,7 @@ pub(super) struct Shape {
 
 /// The lines and the width of tiles of two registers of channels and of one: as many sums as there are registers for, at
 /// least as many as hide what a multiply-add takes. Tiles of kernels are not longer than seven or eight.
-const WIDE: [[usize; 2]; 6] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3]];
+const WIDE: [[usize; 2]; 7] = [[1, 14], [1, 8], [2, 7], [1, 7], [1, 5], [2, 4], [3, 3]];
 const NARROW: [[usize; 2]; 8] = [
     [1, 28],
     [2, 14],
@@ -40,6 +40,9 @@ pub(super) const MOST_SUMS: usize = 32 * MOST_ROWS;
 
 /// The greatest number of sums that are computed for one that is needed.
 const MOST_WASTE: f64 = 1.35;
+
+/// The products of a tile that take as long as finding what a tap reads.
+const TAP: f64 = 4.0;
 
 /// The time of a product with one register of channels, which shares no element of a window with another.
 const NARROW_COST: f64 = 1.1;
@@ -69,7 +72,8 @@ impl Shape {
         }
     }
 
-    /// The shape of tiles with so many registers of channels, of a list, with the fewest sums that are computed in vain.
+    /// The shape of tiles with so many registers of channels, of a list, that takes the least time, and the fewest sums that are
+    /// computed by any for one that is needed.
     fn of_vectors<T: Float>(
         vectors: usize,
         [channels, height, width]: [usize; 3],
@@ -77,11 +81,17 @@ impl Shape {
         cost: f64,
     ) -> (Self, f64) {
         let padded = channels.next_multiple_of(vectors * T::LANES) as f64 / channels as f64;
+        let wide = |columns: usize| width.next_multiple_of(columns) as f64 / width as f64;
         let waste = |&[lines, columns]: &[usize; 2]| {
-            let high = height.next_multiple_of(lines) as f64 / height as f64;
-            high * width.next_multiple_of(columns) as f64 / width as f64
+            height.next_multiple_of(lines) as f64 / height as f64 * wide(columns)
         };
-        let shape = shapes.iter().min_by(|a, b| waste(a).total_cmp(&waste(b)));
+        // Lines beyond the last are skipped.
+        let time = |&[lines, columns]: &[usize; 2]| {
+            let high = height.div_ceil(lines) as f64 / height as f64;
+            wide(columns) * (1.0 + high * TAP / (vectors * columns) as f64)
+        };
+        let least = |a: f64, b: f64| a.min(b);
+        let shape = shapes.iter().min_by(|a, b| time(a).total_cmp(&time(b)));
         let &[lines, columns] = shape.unwrap_or(&shapes[0]);
         let shape = Self {
             vectors,
@@ -89,7 +99,8 @@ impl Shape {
             columns,
             step: 1,
         };
-        (shape, padded * waste(&[lines, columns]) * cost)
+        let waste = shapes.iter().map(waste).fold(f64::INFINITY, least);
+        (shape, padded * waste * cost)
     }
 
     /// The shape of tiles that is fastest at this level: with fewer registers, those of one vector of channels, whose panels stay
@@ -104,7 +115,7 @@ impl Shape {
 
     /// The same for columns that are so far apart in the data, if there is such a tile.
     pub(super) fn with_step(self, step: usize) -> Option<Self> {
-        let is_long = self.lines == 1 && self.columns >= 7;
+        let is_long = self.columns >= 7;
         let exists = step == 1 || (step == 2 && self.vectors == 2 && is_long);
         exists.then_some(Self { step, ..self })
     }
@@ -114,7 +125,7 @@ impl Shape {
     pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> (Self, f64) {
         let [depth, height, width] = kernel;
         let (mut shape, waste) =
-            Self::of_lists::<T>(channels, [height, width], [&WIDE[2..], &NARROW[3..]]);
+            Self::of_lists::<T>(channels, [height, width], [&WIDE[3..], &NARROW[3..]]);
         if shape.vectors == 1 && shape.columns == 3 && (depth * height).is_multiple_of(HIGH) {
             shape.lines = HIGH;
         }
@@ -143,12 +154,14 @@ impl Shape {
         match (self.vectors, self.lines, self.columns, self.step) {
             (2, 1, 14, 1) => T::window_tile::<2, 1, 14, 1, false>(level, product, sums),
             (2, 1, 8, 1) => T::window_tile::<2, 1, 8, 1, false>(level, product, sums),
+            (2, 2, 7, 1) => T::window_tile::<2, 2, 7, 1, false>(level, product, sums),
             (2, 1, 7, 1) => T::window_tile::<2, 1, 7, 1, false>(level, product, sums),
             (2, 1, 5, 1) => T::window_tile::<2, 1, 5, 1, false>(level, product, sums),
             (2, 2, 4, 1) => T::window_tile::<2, 2, 4, 1, false>(level, product, sums),
             (2, 3, 3, 1) => T::window_tile::<2, 3, 3, 1, false>(level, product, sums),
             (2, 1, 14, _) => T::window_tile::<2, 1, 14, 2, false>(level, product, sums),
             (2, 1, 8, _) => T::window_tile::<2, 1, 8, 2, false>(level, product, sums),
+            (2, 2, 7, _) => T::window_tile::<2, 2, 7, 2, false>(level, product, sums),
             (2, ..) => T::window_tile::<2, 1, 7, 2, false>(level, product, sums),
             (_, 1, 28, _) => T::window_tile::<1, 1, 28, 1, false>(level, product, sums),
             (_, 2, 14, _) => T::window_tile::<1, 2, 14, 1, false>(level, product, sums),

@@ -54,6 +54,8 @@ fn tiles_have_the_same_bits_at_every_level() {
                 [
                     tile::<2, 1, 14, 1, false>(level, add),
                     tile::<2, 1, 14, 2, false>(level, add),
+                    tile::<2, 2, 7, 1, false>(level, add),
+                    tile::<2, 2, 7, 2, false>(level, add),
                     tile::<2, 2, 4, 1, false>(level, add),
                     tile::<2, 2, 4, 1, true>(level, add),
                     tile::<2, 3, 3, 1, true>(level, add),

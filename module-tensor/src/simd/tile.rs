@@ -180,6 +180,11 @@ macro_rules! high_tile {
                 false => &[],
             };
             let ahead = if IS_PANEL { AHEAD } else { AHEAD_IN_ROWS } * strip.step;
+            // Most often sums are written where nothing was written or read for some time.
+            for out in out.iter().flatten() {
+                prefetch(out.as_ptr());
+                prefetch(out.as_ptr().wrapping_add($lanes));
+            }
             for p in 0..depth {
                 let line: &[$type; 2 * $lanes] = if IS_PANEL {
                     &panel[p]

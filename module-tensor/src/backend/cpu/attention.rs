@@ -79,7 +79,7 @@ impl AttentionSizes {
     fn element_ns(self, geometry: &AttentionGeometry) -> usize {
         let window = geometry.causal.and_then(|causal| causal.window);
         let keys = window.map_or(self.keys, |window| {
-            self.keys.min(window.saturating_add(FEW_QUERIES))
+            self.keys.min(window.saturating_add(self.queries(geometry)))
         });
         let products = self.length.saturating_mul(keys);
         products.saturating_mul(self.width + self.value_width + 32) / 32

@@ -14,16 +14,7 @@ impl<T: Float> Loop for Max<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) -> T {
-        let mut partial = [T::NEG_INFINITY; LANES];
-        let (chunks, rest) = self.0.as_chunks::<LANES>();
-        for chunk in chunks {
-            for (most, &v) in zip_mut(&mut partial, chunk) {
-                *most = greater(*most, v);
-            }
-        }
-        let most = |most: T, &v: &T| greater(most, v);
-        let rest = rest.iter().fold(T::NEG_INFINITY, most);
-        partial.iter().fold(rest, most)
+        max_of_lanes(max_lanes(self.0))
     }
 }
 

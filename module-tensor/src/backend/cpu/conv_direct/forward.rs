@@ -271,8 +271,8 @@ impl<'a> Forward<'a> {
                 for column in (0..first.size[2]).step_by(shape.columns) {
                     for panel in 0..panels {
                         for (part, sums) in beside.iter().zip(lines.sums()) {
-                            let sum = [slice, row, column];
-                            part.sum_tile(sum, panel, data, &lines_of_tile, sums);
+                            let at = [slice, row, column];
+                            part.sum_tile(at, panel, data, &lines_of_tile, sums);
                         }
                         lines.take_tile(panel, column);
                     }

@@ -17,7 +17,7 @@ pub(super) struct Shape {
 
 /// The lines and the width of tiles of two registers of channels and of one: as many sums as there are registers for, at
 /// least as many as hide what a multiply-add takes. Tiles of kernels are not longer than seven or eight.
-const WIDE: [[usize; 2]; 7] = [[1, 14], [1, 8], [2, 7], [1, 7], [1, 5], [2, 4], [3, 3]];
+const WIDE: [[usize; 2]; 7] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3], [2, 7]];
 const NARROW: [[usize; 2]; 8] = [
     [1, 28],
     [2, 14],
@@ -41,7 +41,7 @@ pub(super) const MOST_SUMS: usize = 32 * MOST_ROWS;
 /// The greatest number of sums that are computed for one that is needed.
 const MOST_WASTE: f64 = 1.35;
 
-/// The products of a tile that take as long as finding what a tap reads.
+/// The multiply-adds of registers that take as long as finding what a tap reads.
 const TAP: f64 = 4.0;
 
 /// The time of a product with one register of channels, which shares no element of a window with another.
@@ -90,7 +90,6 @@ impl Shape {
             let high = height.div_ceil(lines) as f64 / height as f64;
             wide(columns) * (1.0 + high * TAP / (vectors * columns) as f64)
         };
-        let least = |a: f64, b: f64| a.min(b);
         let shape = shapes.iter().min_by(|a, b| time(a).total_cmp(&time(b)));
         let &[lines, columns] = shape.unwrap_or(&shapes[0]);
         let shape = Self {
@@ -99,7 +98,7 @@ impl Shape {
             columns,
             step: 1,
         };
-        let waste = shapes.iter().map(waste).fold(f64::INFINITY, least);
+        let waste = shapes.iter().map(waste).fold(f64::INFINITY, f64::min);
         (shape, padded * waste * cost)
     }
 
@@ -125,7 +124,7 @@ impl Shape {
     pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> (Self, f64) {
         let [depth, height, width] = kernel;
         let (mut shape, waste) =
-            Self::of_lists::<T>(channels, [height, width], [&WIDE[3..], &NARROW[3..]]);
+            Self::of_lists::<T>(channels, [height, width], [&WIDE[2..6], &NARROW[3..]]);
         if shape.vectors == 1 && shape.columns == 3 && (depth * height).is_multiple_of(HIGH) {
             shape.lines = HIGH;
         }

@@ -85,6 +85,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
             false => (phases * columns).min(self.width - column),
         };
         for line in 0..lines {
+            // Divided by a number that the compiler knows.
             let row = |i: usize| {
                 let (phase, row) = match phases {
                     2 => (i % 2, i / 2),

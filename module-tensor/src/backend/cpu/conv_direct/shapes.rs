@@ -52,7 +52,7 @@ const NARROW_COST: f64 = 1.1;
 pub(super) const LONGEST: usize = 512;
 
 impl Shape {
-    /// The shape of tiles for so many channels of lines of a width, and the sums that are computed for one that is
+    /// The shape of tiles for so many channels of lines of a width, and the fewest sums that tiles compute for one that is
     /// needed.
     pub(super) fn new<T: Float>(channels: usize, height: usize, width: usize) -> (Self, f64) {
         Self::of_lists::<T>(channels, [height, width], [&WIDE, &NARROW])
@@ -72,8 +72,8 @@ impl Shape {
         }
     }
 
-    /// The shape of tiles with so many registers of channels, of a list, that takes the least time, and the fewest sums that are
-    /// computed by any for one that is needed.
+    /// The shape of tiles with so many registers of channels, of a list, that takes the least time, and the fewest sums that any
+    /// shape of the list computes for one that is needed.
     fn of_vectors<T: Float>(
         vectors: usize,
         [channels, height, width]: [usize; 3],
@@ -119,8 +119,8 @@ impl Shape {
         exists.then_some(Self { step, ..self })
     }
 
-    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before, and the sums
-    /// that are computed for one that is needed.
+    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before, and the fewest sums
+    /// that tiles compute for one that is needed.
     pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> (Self, f64) {
         let [depth, height, width] = kernel;
         let (mut shape, waste) =

@@ -2,20 +2,13 @@
 
 use super::float::Float;
 use super::lanes::LANES;
-use super::simd::Loop;
 use crate::zip::zip_mut;
 
-/// The greatest element that is not NaN, `-∞` of none, to be run in a loop.
-pub(super) struct Max<'a, T>(pub(super) &'a [T]);
-
-impl<T: Float> Loop for Max<'_, T> {
-    type Output = T;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) -> T {
-        max_of_lanes(max_lanes(self.0))
-    }
+/// The greatest element that is not NaN, `-∞` of none, to be found in a loop.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+pub(super) fn max_of<T: Float>(x: &[T]) -> T {
+    max_of_lanes(max_lanes(x))
 }
 
 /// The greatest elements that are not NaN, in lanes.

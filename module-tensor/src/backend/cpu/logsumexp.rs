@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::float::Float;
-use super::greatest::Max;
+use super::greatest::max_of;
 use super::lanes::{BLOCK, Sum, exp, map, map2, number, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
@@ -69,7 +69,7 @@ impl<T: Float> Loop for ExpSums<'_, T> {
         let (mut mosts, mut totals) = ([T::zero(); TILE], [T::zero(); TILE]);
         if lanes.inner == 1 {
             for (x, sum) in blocks.zip(sums) {
-                let most = Max(x).run();
+                let most = max_of(x);
                 *sum = match most.to_f64().is_finite() {
                     true => (most, exponentials(x, most)),
                     false => (T::zero(), exponentials_of_infinite(x, most)),

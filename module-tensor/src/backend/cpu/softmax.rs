@@ -8,7 +8,7 @@
 
 use super::dots::Dot;
 use super::float::Float;
-use super::greatest::Max;
+use super::greatest::max_of;
 use super::lanes::{BLOCK, Sum};
 use super::map::{FloatKernel, run_float, single};
 use super::simd::{Loop, run_at_best_level};
@@ -137,7 +137,7 @@ pub(super) fn rows_of(width: usize) -> usize {
 fn normalize_rows<T: Float>(op: SoftmaxOp, out: &mut [T], x: &[T], width: usize) {
     let (mut mosts, mut totals) = ([T::zero(); ROWS], [T::zero(); ROWS]);
     for (most, x) in mosts.iter_mut().zip(x.chunks_exact(width)) {
-        *most = Max(x).run();
+        *most = max_of(x);
     }
     // Those of the logarithm are written over.
     let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));

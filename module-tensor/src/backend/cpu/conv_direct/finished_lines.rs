@@ -76,13 +76,13 @@ impl<'a, T: Float> FinishedLines<'a, T> {
     /// Takes the tiles of a panel, from a column on.
     pub(super) fn take_tile(&mut self, panel: usize, column: usize) {
         let (Shape { lines, columns, .. }, phases) = (self.phase.shape, self.phases);
-        let column = phases * column;
+        let (column, width) = (phases * column, phases * columns);
         let first = panel * self.channels * self.pitch + self.count * self.width + column;
         // What lies beyond the end of a line is overwritten by the next, unless a tile further left has written that; and whole
         // squares are transposed faster.
-        let rows = match lines == 1 || self.width <= phases * columns {
-            true => (phases * columns).next_multiple_of(8),
-            false => (phases * columns).min(self.width - column),
+        let rows = match lines == 1 || self.width <= width {
+            true => width.next_multiple_of(8),
+            false => width.min(self.width - column),
         };
         for line in 0..lines {
             // Divided by a number that the compiler knows.

@@ -261,23 +261,23 @@ impl<'a> Forward<'a> {
         out: &mut [T],
     ) {
         let first = beside[0].phase;
-        let ([depth, height, _], shape) = (first.size, first.shape);
+        let ([depth, height, width], shape) = (first.size, first.shape);
         let lines_of_tile: Vec<usize> = first.lines_of_tile().collect();
         let channels = out.len() / self.positions;
         let mut lines = FinishedLines::new(first, [beside.len(), channels], self.positions, memory);
         let panels = channels.div_ceil(shape.channels::<T>());
         for slice in 0..depth {
-            for row in (0..height).step_by(shape.lines) {
-                for column in (0..first.size[2]).step_by(shape.columns) {
+            for row in 0..height.div_ceil(shape.lines) {
+                for column in 0..width.div_ceil(shape.columns) {
                     for panel in 0..panels {
                         for (part, sums) in beside.iter().zip(lines.sums()) {
-                            let at = [slice, row, column];
-                            part.sum_tile(at, panel, data, &lines_of_tile, sums);
+                            let tile = [slice, row, column];
+                            part.sum_tile(tile, panel, data, &lines_of_tile, sums);
                         }
-                        lines.take_tile(panel, column);
+                        lines.take_tile(panel, column * shape.columns);
                     }
                 }
-                lines.finish(shape.lines.min(height - row), out);
+                lines.finish(shape.lines.min(height - row * shape.lines), out);
             }
             lines.write(out);
             lines.start_slice(slice + 1);
@@ -293,7 +293,7 @@ struct PhasePart<'a, T> {
 }
 
 impl<T: Float> PhasePart<'_, T> {
-    /// The tile at a position, in the channels of a panel.
+    /// One of the tiles of a slice, by its row and its column, in the channels of a panel.
     fn sum_tile(
         &self,
         [slice, row, column]: [usize; 3],
@@ -309,8 +309,9 @@ impl<T: Float> PhasePart<'_, T> {
         } = *self;
         let ([_, height, _], shape) = (phase.size, phase.shape);
         let (rows, columns) = (phase.elements.len(), shape.channels::<T>());
-        let first = phase.lines[slice * height + row] + column * shape.step;
-        let list = taps.of_tile([slice, row / shape.lines, column / shape.columns]);
+        let line = phase.lines[slice * height + row * shape.lines];
+        let first = line + column * shape.columns * shape.step;
+        let list = taps.of_tile([slice, row, column]);
         let panel = &packed[panel * phase.rows() * columns..];
         for (j, part) in list.parts.iter().enumerate() {
             let from = part.channel * phase.channel_steps[0] + first;

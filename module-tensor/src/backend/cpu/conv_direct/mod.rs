@@ -24,7 +24,7 @@ use crate::Result;
 use forward::Forward;
 use map::Map;
 use phase::GradientPhases;
-use shapes::{LONGEST, Shape, direct_waste, has_tiles};
+use shapes::{LONGEST, Shape, direct_waste, has_tiles, waste_of_kernel, waste_of_map};
 use taps::{Reach, share_of_input};
 use weight_gradient::WeightGradient;
 
@@ -43,12 +43,12 @@ impl ConvSizes {
     /// The same without the products that are skipped.
     fn direct_waste<T: Float>(&self, op: ConvOp) -> Option<f64> {
         let (window, channels) = (&self.window, self.out_channels);
-        let (_, waste) = match op {
+        let waste = match op {
             ConvOp::Weight if window.dilation[2] != 1 => return None,
-            ConvOp::Weight => Shape::of_kernel::<T>(channels, window.kernel),
+            ConvOp::Weight => waste_of_kernel::<T>(channels, window.kernel),
             _ if window.output[2] > LONGEST => return None,
             ConvOp::Forward | ConvOp::Input => {
-                Shape::new::<T>(channels, window.output[1], window.output[2])
+                waste_of_map::<T>(channels, window.output[1], window.output[2])
             }
         };
         direct_waste(waste)
@@ -59,7 +59,7 @@ impl ConvSizes {
     pub(super) fn direct_time<T: Float>(&self) -> Option<(f64, bool)> {
         let (window, o) = (&self.window, self.out_channels);
         let cost = self.direct_cost::<T>(ConvOp::Forward)?;
-        let shape = Shape::new::<T>(o, window.output[1], window.output[2]).0;
+        let shape = Shape::new::<T>(o, window.output[1], window.output[2]);
         let product = if shape.is_narrow() { 1.2 } else { 1.02 };
         // Each sum is transposed too.
         let time = product * window.rows() as f64 + 33.0;
@@ -94,7 +94,7 @@ impl ConvSizes {
             return Ok(true);
         }
         let [_, height, width] = window.output;
-        let shape = Shape::new::<T>(self.out_channels, height, width).0;
+        let shape = Shape::new::<T>(self.out_channels, height, width);
         let spread = shape.with_step(window.stride[2]);
         let spread = spread.and_then(|shape| Some((Map::whole(window)?, shape)));
         let split = || Some((Map::by_remainders(window)?, shape));
@@ -125,7 +125,7 @@ impl ConvSizes {
                 return Ok(false);
             }
             let positions = (depth * height * width) as f64;
-            computed += Shape::new::<T>(self.window.channels, height, width).1 * positions;
+            computed += waste_of_map::<T>(self.window.channels, height, width) * positions;
             needed += positions;
         }
         let is_better = direct_waste(computed / needed).is_some();

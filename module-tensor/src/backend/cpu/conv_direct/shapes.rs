@@ -15,18 +15,28 @@ pub(super) struct Shape {
     pub(super) step: usize,
 }
 
-/// The lines and the width of tiles of two registers of channels and of one: as many sums as there are registers for, at
-/// least as many as hide what a multiply-add takes. Tiles of kernels are not longer than seven or eight.
-const WIDE: [[usize; 2]; 7] = [[1, 14], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3], [2, 7]];
-const NARROW: [[usize; 2]; 8] = [
-    [1, 28],
-    [2, 14],
-    [1, 16],
-    [4, 7],
-    [2, 8],
-    [5, 5],
-    [4, 4],
-    [3, 3],
+/// The lines and the width of tiles with two registers of channels, and of those with one.
+type TileSizes = [&'static [[usize; 2]]; 2];
+
+/// As many sums as there are registers for, at least as many as hide what a multiply-add takes.
+const OF_MAPS: TileSizes = [
+    &[[1, 14], [2, 7], [1, 8], [1, 7], [1, 5], [2, 4], [3, 3]],
+    &[
+        [1, 28],
+        [2, 14],
+        [1, 16],
+        [4, 7],
+        [2, 8],
+        [5, 5],
+        [4, 4],
+        [3, 3],
+    ],
+];
+
+/// Those of kernels, whose lines are not longer than seven or eight.
+const OF_KERNELS: TileSizes = [
+    &[[1, 7], [1, 5], [2, 4], [3, 3]],
+    &[[4, 7], [2, 8], [5, 5], [4, 4], [3, 3]],
 ];
 
 /// The lines of a tile of three slices of a kernel of three by three.
@@ -52,63 +62,43 @@ const NARROW_COST: f64 = 1.1;
 pub(super) const LONGEST: usize = 512;
 
 impl Shape {
-    /// The shape of tiles for so many channels of lines of a width, and the fewest sums that tiles compute for one that is
-    /// needed.
-    pub(super) fn new<T: Float>(channels: usize, height: usize, width: usize) -> (Self, f64) {
-        Self::of_lists::<T>(channels, [height, width], [&WIDE, &NARROW])
+    /// The shape of tiles for so many channels of lines of a width.
+    pub(super) fn new<T: Float>(channels: usize, height: usize, width: usize) -> Self {
+        Self::of_sizes::<T>([channels, height, width], OF_MAPS)
     }
 
-    fn of_lists<T: Float>(
-        channels: usize,
-        [height, width]: [usize; 2],
-        [wide, narrow]: [&[[usize; 2]]; 2],
-    ) -> (Self, f64) {
-        let size = [channels, height, width];
-        let wide = Self::of_vectors::<T>(2, size, wide, 1.0);
-        let narrow = Self::of_vectors::<T>(1, size, narrow, NARROW_COST);
-        match narrow.1 < wide.1 {
-            true => narrow,
-            false => wide,
+    fn of_sizes<T: Float>(output: [usize; 3], [wide, narrow]: TileSizes) -> Self {
+        let [_, plane @ ..] = output;
+        match least_waste::<T>(output, 1, narrow) < least_waste::<T>(output, 2, wide) {
+            true => Self::fastest(plane, 1, narrow),
+            false => Self::fastest(plane, 2, wide),
         }
     }
 
-    /// The shape of tiles with so many registers of channels, of a list, that takes the least time, and the fewest sums that any
-    /// shape of the list computes for one that is needed.
-    fn of_vectors<T: Float>(
-        vectors: usize,
-        [channels, height, width]: [usize; 3],
-        shapes: &[[usize; 2]],
-        cost: f64,
-    ) -> (Self, f64) {
-        let padded = channels.next_multiple_of(vectors * T::LANES) as f64 / channels as f64;
-        let wide = |columns: usize| width.next_multiple_of(columns) as f64 / width as f64;
-        let waste = |&[lines, columns]: &[usize; 2]| {
-            height.next_multiple_of(lines) as f64 / height as f64 * wide(columns)
-        };
+    /// The shape with so many registers of channels that takes the least time.
+    fn fastest([height, width]: [usize; 2], vectors: usize, sizes: &[[usize; 2]]) -> Self {
         // Lines beyond the last are skipped.
         let time = |&[lines, columns]: &[usize; 2]| {
             let high = height.div_ceil(lines) as f64 / height as f64;
-            wide(columns) * (1.0 + high * TAP / (vectors * columns) as f64)
+            padding(width, columns) * (1.0 + high * TAP / (vectors * columns) as f64)
         };
-        let shape = shapes.iter().min_by(|a, b| time(a).total_cmp(&time(b)));
-        let &[lines, columns] = shape.unwrap_or(&shapes[0]);
-        let shape = Self {
+        let size = sizes.iter().min_by(|a, b| time(a).total_cmp(&time(b)));
+        let &[lines, columns] = size.unwrap_or(&sizes[0]);
+        Self {
             vectors,
             lines,
             columns,
             step: 1,
-        };
-        let waste = shapes.iter().map(waste).fold(f64::INFINITY, f64::min);
-        (shape, padded * waste * cost)
+        }
     }
 
     /// The shape of tiles that is fastest at this level: with fewer registers, those of one vector of channels, whose panels stay
     /// in the nearest cache.
     pub(super) fn at_level<T: Float>(channels: usize, height: usize, width: usize) -> Self {
-        let shape = Self::new::<T>(channels, height, width).0;
+        let shape = Self::new::<T>(channels, height, width);
         match has_tiles::<T>() || shape.is_narrow() {
             true => shape,
-            false => Self::of_vectors::<T>(1, [channels, height, width], &NARROW, 1.0).0,
+            false => Self::fastest([height, width], 1, OF_MAPS[1]),
         }
     }
 
@@ -119,16 +109,14 @@ impl Shape {
         exists.then_some(Self { step, ..self })
     }
 
-    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before, and the fewest sums
-    /// that tiles compute for one that is needed.
-    pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> (Self, f64) {
+    /// The shape of tiles of a kernel for so many channels, whose lines follow those of the slice before.
+    pub(super) fn of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> Self {
         let [depth, height, width] = kernel;
-        let (mut shape, waste) =
-            Self::of_lists::<T>(channels, [height, width], [&WIDE[2..6], &NARROW[3..]]);
+        let mut shape = Self::of_sizes::<T>([channels, height, width], OF_KERNELS);
         if shape.vectors == 1 && shape.columns == 3 && (depth * height).is_multiple_of(HIGH) {
             shape.lines = HIGH;
         }
-        (shape, waste)
+        shape
     }
 
     /// Whether each product reads an element of a window of its own.
@@ -193,6 +181,38 @@ impl Shape {
             _ => T::line_tile::<3>(level, product, sums),
         }
     }
+}
+
+/// How many times as long a size is with what fills the last of its parts.
+fn padding(size: usize, part: usize) -> f64 {
+    size.next_multiple_of(part) as f64 / size as f64
+}
+
+/// The fewest sums that tiles of these sizes, with so many registers of channels, compute for one that is needed; one of a narrow
+/// tile counts as [`NARROW_COST`].
+fn least_waste<T: Float>(
+    [channels, height, width]: [usize; 3],
+    vectors: usize,
+    sizes: &[[usize; 2]],
+) -> f64 {
+    let cost = if vectors == 1 { NARROW_COST } else { 1.0 };
+    let waste = |&[lines, columns]: &[usize; 2]| padding(height, lines) * padding(width, columns);
+    let least = sizes.iter().map(waste).fold(f64::INFINITY, f64::min);
+    padding(channels, vectors * T::LANES) * least * cost
+}
+
+/// The fewest sums that tiles of any size compute for one that is needed.
+pub(super) fn waste_of_map<T: Float>(channels: usize, height: usize, width: usize) -> f64 {
+    waste_of_sizes::<T>([channels, height, width], OF_MAPS)
+}
+
+/// The same of tiles of a kernel.
+pub(super) fn waste_of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> f64 {
+    waste_of_sizes::<T>([channels, kernel[1], kernel[2]], OF_KERNELS)
+}
+
+fn waste_of_sizes<T: Float>(output: [usize; 3], [wide, narrow]: TileSizes) -> f64 {
+    least_waste::<T>(output, 2, wide).min(least_waste::<T>(output, 1, narrow))
 }
 
 /// The sums that are computed for one that is needed; nothing if copies of windows take less time.

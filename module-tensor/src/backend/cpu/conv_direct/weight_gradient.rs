@@ -61,7 +61,7 @@ struct KernelTile {
 impl<'a> WeightGradient<'a> {
     pub(super) fn new<T: Float>(sizes: &'a ConvSizes, map: &'a Map, grad: &[T]) -> Self {
         let window = &sizes.window;
-        let shape = Shape::of_kernel::<T>(sizes.out_channels, window.kernel).0;
+        let shape = Shape::of_kernel::<T>(sizes.out_channels, window.kernel);
         // Tiles are of the kernel, and positions are what reaches them.
         let reaches = [0, 1, 2].map(|d| reaches_of_places(window, d));
         let columns =

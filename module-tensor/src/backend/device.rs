@@ -87,6 +87,15 @@ impl Device {
         (0..).map(Self).take(others.count() + 1).collect()
     }
 
+    pub(super) fn backend_index(self) -> BackendIndex {
+        self.0
+    }
+
+    /// The device of a [backend index](Self::backend_index).
+    pub(super) fn of_backend(index: BackendIndex) -> Self {
+        Self(index)
+    }
+
     fn is(&self, kind: &str, index: usize) -> bool {
         self.kind() == kind && self.index() == index
     }

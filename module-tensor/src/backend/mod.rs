@@ -72,6 +72,7 @@ mod releasable;
 mod saved;
 mod shared;
 mod storage;
+mod storage_info;
 mod unary;
 
 pub use crate::simd::cpu_capability;

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::storage_info::{Kind, StorageInfo};
 use super::{Absent, Device, Packed, Releasable, StorageData};
 use crate::layout::Layout;
 use crate::{DType, DTypeError, DeviceError, Result};
@@ -47,20 +48,7 @@ use crate::{DType, DTypeError, DeviceError, Result};
 pub struct Storage {
     data: Arc<dyn StorageData>,
     // Every operation needs these, so they are read once.
-    dtype: DType,
-    kind: Kind,
-    device: Device,
-}
-
-/// How the elements of a storage are found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// One by one, if they exist.
-    Plain,
-    /// By unpacking.
-    Packed,
-    /// In another storage, unless they are released.
-    Releasable,
+    info: StorageInfo,
 }
 
 impl Storage {
@@ -72,28 +60,25 @@ impl Storage {
             None if (&data as &dyn Any).is::<Releasable>() => Kind::Releasable,
             None => Kind::Plain,
         };
-        let data = Arc::new(data);
         Self {
-            data,
-            dtype,
-            kind,
-            device,
+            data: Arc::new(data),
+            info: StorageInfo::new(dtype, device, kind),
         }
     }
 
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.info.dtype()
     }
 
     /// The device that the memory belongs to.
     pub fn device(&self) -> Device {
-        self.device
+        self.info.device()
     }
 
     /// The packing of the elements, if they are not stored one by one.
     pub fn packed(&self) -> Option<&dyn Packed> {
-        match self.kind {
+        match self.info.kind() {
             Kind::Packed => self.data.packed(),
             Kind::Plain | Kind::Releasable => None,
         }
@@ -106,7 +91,7 @@ impl Storage {
     /// Packed ones, reported as an error of `op`.
     #[inline]
     pub(crate) fn check_plain(&self, op: &'static str) -> Result<()> {
-        match self.kind {
+        match self.info.kind() {
             Kind::Packed => Err(self.packed_error(op)),
             Kind::Plain | Kind::Releasable => Ok(()),
         }
@@ -115,7 +100,7 @@ impl Storage {
     /// The storage that kernels are given: the one that has the elements, if this one's can be released.
     #[inline]
     pub(crate) fn resolved(&self) -> Self {
-        match self.kind {
+        match self.info.kind() {
             Kind::Releasable => self.elements(),
             Kind::Plain | Kind::Packed => self.clone(),
         }
@@ -124,7 +109,7 @@ impl Storage {
     /// Becomes the [resolved](Self::resolved) storage.
     #[inline]
     pub(crate) fn resolve(&mut self) {
-        if self.kind == Kind::Releasable {
+        if self.info.kind() == Kind::Releasable {
             *self = self.elements();
         }
     }
@@ -192,7 +177,7 @@ impl Storage {
 
     /// Whether no other handle shares the memory; a handle that another thread is dropping may still be counted.
     pub fn is_unshared(&self) -> bool {
-        self.kind != Kind::Releasable && Arc::strong_count(&self.data) == 1
+        self.info.kind() != Kind::Releasable && Arc::strong_count(&self.data) == 1
     }
 
     /// A number that handles to the same memory share, valid while one of them is held.

@@ -11,8 +11,24 @@ const INLINE: usize = 4;
 /// copy of variable length would be a call of `memcpy`.
 #[derive(Clone, Debug)]
 pub(crate) enum DimVec {
-    Inline { len: u8, sizes: [usize; INLINE] },
+    Inline { len: Len, sizes: [usize; INLINE] },
     Heap(Vec<usize>),
+}
+
+/// The number of inline sizes, as wide as they are: narrower parts of a word, and padding, would be copied one by one, and what
+/// then reads the word as a whole would wait for them.
+#[derive(Clone, Copy, Debug)]
+#[repr(usize)]
+pub(crate) enum Len {
+    Zero,
+    One,
+    Two,
+    Three,
+    Four,
+}
+
+impl Len {
+    const ALL: [Self; INLINE + 1] = [Self::Zero, Self::One, Self::Two, Self::Three, Self::Four];
 }
 
 impl DimVec {
@@ -23,21 +39,22 @@ impl DimVec {
 
     #[inline]
     pub(crate) fn from_elem(size: usize, count: usize) -> Self {
-        if count <= INLINE {
-            // At most four.
-            let (len, sizes) = (count as u8, [size; INLINE]);
-            return Self::Inline { len, sizes };
+        match Len::ALL.get(count) {
+            Some(&len) => Self::Inline {
+                len,
+                sizes: [size; INLINE],
+            },
+            None => Self::Heap(vec![size; count]),
         }
-        Self::Heap(vec![size; count])
     }
 
     #[inline]
     pub(crate) fn push(&mut self, size: usize) {
         match self {
-            Self::Inline { len, sizes } => match sizes.get_mut(usize::from(*len)) {
+            Self::Inline { len, sizes } => match sizes.get_mut(*len as usize) {
                 Some(next) => {
                     *next = size;
-                    *len += 1;
+                    *len = Len::ALL[*len as usize + 1];
                 }
                 None => {
                     let mut all = sizes.to_vec();
@@ -72,7 +89,7 @@ impl Deref for DimVec {
     #[inline]
     fn deref(&self) -> &[usize] {
         match self {
-            Self::Inline { len, sizes } => &sizes[..usize::from(*len).min(INLINE)],
+            Self::Inline { len, sizes } => &sizes[..*len as usize],
             Self::Heap(sizes) => sizes,
         }
     }
@@ -82,7 +99,7 @@ impl DerefMut for DimVec {
     #[inline]
     fn deref_mut(&mut self) -> &mut [usize] {
         match self {
-            Self::Inline { len, sizes } => &mut sizes[..usize::from(*len).min(INLINE)],
+            Self::Inline { len, sizes } => &mut sizes[..*len as usize],
             Self::Heap(sizes) => sizes,
         }
     }
@@ -91,7 +108,8 @@ impl DerefMut for DimVec {
 impl PartialEq for DimVec {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        // So few numbers are compared before a call of `memcmp` would begin.
+        self.len() == other.len() && self.iter().zip(other.iter()).all(|(a, b)| a == b)
     }
 }
 

@@ -45,7 +45,8 @@ impl NumberKernel for Product<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let (a, b) = Factor::join_batch(Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
+        let (mut a, mut b) = (Factor::<T>::of(self.a)?, Factor::<T>::of(self.b)?);
+        a.join_batch(&mut b);
         let (batch, m, n) = (a.batch, a.rows, b.columns);
         let len = batch * m * n;
         check_allocatable::<T>(len)?;
@@ -107,9 +108,22 @@ const LARGE: usize = 1 << 18;
 fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T]) {
     let (a_data, b_data) = (a.data_of(i), b.data_of(i));
     for (r, out) in out.chunks_exact_mut(b.columns).enumerate() {
+        let factor = |p: usize| a_data[r * a.row_step + p * a.column_step];
+        if let [out] = out {
+            // One sum stays in a register: in memory, each addition would wait for the last one to be written.
+            let products = (0..a.columns).map(|p| factor(p).times(b_data[p * b.row_step]));
+            *out = products.fold(*out, T::plus);
+            continue;
+        }
         for p in 0..a.columns {
-            let factor = a_data[r * a.row_step + p * a.column_step];
-            let row = &b_data[p * b.row_step..];
+            let (factor, row) = (factor(p), &b_data[p * b.row_step..]);
+            if b.column_step == 1 {
+                let row = &row[..out.len()];
+                for c in 0..out.len() {
+                    out[c] = out[c].plus(factor.times(row[c]));
+                }
+                continue;
+            }
             for (c, sum) in out.iter_mut().enumerate() {
                 *sum = sum.plus(factor.times(row[c * b.column_step]));
             }
@@ -283,22 +297,15 @@ impl<'a, T: Number> Factor<'a, T> {
         })
     }
 
-    /// Joins the batch to one product if `b` is one matrix for all and the rows of `a` are contiguous, so that
-    /// `b` is packed once.
-    fn join_batch(a: Self, b: Self) -> (Self, Self) {
-        let follow = matches!(a.starts, Starts::Step(step) if step == a.rows * a.row_step);
-        if a.batch <= 1 || !matches!(b.starts, Starts::Step(0)) || !follow {
-            return (a, b);
+    /// Joins the batch to one product if `b` is one matrix for all and the rows of this one are contiguous, so that `b` is
+    /// packed once.
+    fn join_batch(&mut self, b: &mut Self) {
+        let own_step = self.rows * self.row_step;
+        let follow = matches!(self.starts, Starts::Step(step) if step == own_step);
+        if self.batch > 1 && matches!(b.starts, Starts::Step(0)) && follow {
+            self.rows *= self.batch;
+            (self.batch, b.batch) = (1, 1);
         }
-        let rows = a.batch * a.rows;
-        (
-            Self {
-                batch: 1,
-                rows,
-                ..a
-            },
-            Self { batch: 1, ..b },
-        )
     }
 
     fn transposed(&self) -> Self {

@@ -87,6 +87,7 @@ impl Device {
         (0..).map(Self).take(others.count() + 1).collect()
     }
 
+    /// The index of the backend.
     pub(super) fn backend_index(self) -> BackendIndex {
         self.0
     }

@@ -27,8 +27,6 @@ pub(super) struct FinishedLines<'a, T> {
     /// The gathered lines of each channel, so many elements apart.
     gathered: &'a mut [T],
     pitch: usize,
-    /// The elements of a line.
-    width: usize,
     /// The most lines, and how many there are.
     most: usize,
     count: usize,
@@ -60,12 +58,16 @@ impl<'a, T: Float> FinishedLines<'a, T> {
             channels: phase.shape.channels::<T>(),
             gathered,
             pitch,
-            width,
             most,
             count: 0,
             slice: 0,
             line: 0,
         }
+    }
+
+    /// The elements of a line.
+    fn width(&self) -> usize {
+        self.phases * self.phase.size[2]
     }
 
     /// Where the next tile of each phase is written.
@@ -76,13 +78,13 @@ impl<'a, T: Float> FinishedLines<'a, T> {
     /// Takes the tiles of a panel, from a column on.
     pub(super) fn take_tile(&mut self, panel: usize, column: usize) {
         let (Shape { lines, columns, .. }, phases) = (self.phase.shape, self.phases);
-        let (column, width) = (phases * column, phases * columns);
-        let first = panel * self.channels * self.pitch + self.count * self.width + column;
+        let (width, column, tile_width) = (self.width(), phases * column, phases * columns);
+        let first = panel * self.channels * self.pitch + self.count * width + column;
         // What lies beyond the end of a line is overwritten by the next, unless a tile further left has written that; and whole
         // squares are transposed faster.
-        let rows = match lines == 1 || self.width <= width {
-            true => width.next_multiple_of(8),
-            false => width.min(self.width - column),
+        let rows = match lines == 1 || width <= tile_width {
+            true => tile_width.next_multiple_of(8),
+            false => tile_width.min(width - column),
         };
         for line in 0..lines {
             // Divided by a number that the compiler knows.
@@ -94,7 +96,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
                 let row = phase * MOST_SUMS + (line * columns + row) * self.channels;
                 &self.sums[row..][..self.channels]
             };
-            let out = &mut self.gathered[first + line * self.width..];
+            let out = &mut self.gathered[first + line * width..];
             columns_of_lines((0..rows).map(row), out, self.pitch);
         }
     }
@@ -117,7 +119,7 @@ impl<'a, T: Float> FinishedLines<'a, T> {
         run_at_best_level(WriteLines {
             gathered: self.gathered,
             pitch: self.pitch,
-            width: self.width,
+            width: self.width(),
             lines: self.count,
             positions: self.positions,
             first: self.phase.first + self.slice * slice_step + self.line * line_step,

@@ -67,11 +67,11 @@ impl Shape {
         Self::of_sizes::<T>([channels, height, width], OF_MAPS)
     }
 
-    fn of_sizes<T: Float>(output: [usize; 3], [wide, narrow]: TileSizes) -> Self {
-        let [_, plane @ ..] = output;
-        match least_waste::<T>(output, 1, narrow) < least_waste::<T>(output, 2, wide) {
-            true => Self::fastest(plane, 1, narrow),
-            false => Self::fastest(plane, 2, wide),
+    fn of_sizes<T: Float>(output: [usize; 3], sizes: TileSizes) -> Self {
+        let ([wide, narrow], [_, plane @ ..]) = (least_wastes::<T>(output, sizes), output);
+        match narrow < wide {
+            true => Self::fastest(plane, 1, sizes[1]),
+            false => Self::fastest(plane, 2, sizes[0]),
         }
     }
 
@@ -188,31 +188,25 @@ fn padding(size: usize, part: usize) -> f64 {
     size.next_multiple_of(part) as f64 / size as f64
 }
 
-/// The fewest sums that tiles of these sizes, with so many registers of channels, compute for one that is needed; one of a narrow
-/// tile counts as [`NARROW_COST`].
-fn least_waste<T: Float>(
-    [channels, height, width]: [usize; 3],
-    vectors: usize,
-    sizes: &[[usize; 2]],
-) -> f64 {
-    let cost = if vectors == 1 { NARROW_COST } else { 1.0 };
+/// The fewest sums that tiles with two registers of channels compute for one that is needed, and those with one, of which each
+/// counts as [`NARROW_COST`].
+fn least_wastes<T: Float>([channels, height, width]: [usize; 3], sizes: TileSizes) -> [f64; 2] {
     let waste = |&[lines, columns]: &[usize; 2]| padding(height, lines) * padding(width, columns);
-    let least = sizes.iter().map(waste).fold(f64::INFINITY, f64::min);
-    padding(channels, vectors * T::LANES) * least * cost
+    let least = |i: usize| sizes[i].iter().map(waste).fold(f64::INFINITY, f64::min);
+    let channels = |vectors: usize| padding(channels, vectors * T::LANES);
+    [channels(2) * least(0), channels(1) * least(1) * NARROW_COST]
 }
 
 /// The fewest sums that tiles of any size compute for one that is needed.
 pub(super) fn waste_of_map<T: Float>(channels: usize, height: usize, width: usize) -> f64 {
-    waste_of_sizes::<T>([channels, height, width], OF_MAPS)
+    let [wide, narrow] = least_wastes::<T>([channels, height, width], OF_MAPS);
+    wide.min(narrow)
 }
 
 /// The same of tiles of a kernel.
 pub(super) fn waste_of_kernel<T: Float>(channels: usize, kernel: [usize; 3]) -> f64 {
-    waste_of_sizes::<T>([channels, kernel[1], kernel[2]], OF_KERNELS)
-}
-
-fn waste_of_sizes<T: Float>(output: [usize; 3], [wide, narrow]: TileSizes) -> f64 {
-    least_waste::<T>(output, 2, wide).min(least_waste::<T>(output, 1, narrow))
+    let [wide, narrow] = least_wastes::<T>([channels, kernel[1], kernel[2]], OF_KERNELS);
+    wide.min(narrow)
 }
 
 /// The sums that are computed for one that is needed; nothing if copies of windows take less time.

@@ -218,6 +218,16 @@ impl ConvSizes {
         if factors.contains(&0) {
             return Ok(CpuStorage::wrap(filled(len, T::zero())?));
         }
+        if self.is_linear() {
+            let mut out = scratch(len)?;
+            self.run_linear(op, a, b, &mut out);
+            return Ok(CpuStorage::wrap(out));
+        }
+        if let Some(samples) = self.joined_pointwise() {
+            let mut out = scratch(len)?;
+            self.run_joined_pointwise(op, samples, [a, b], &mut out)?;
+            return Ok(CpuStorage::wrap(out));
+        }
         if op != ConvOp::Input && !self.is_thin() && !window.is_pointwise() && Planes::fit(window) {
             let mut out = scratch(len)?;
             if (op == ConvOp::Forward && self.run_by_planes(a, b, &mut out)?)
@@ -299,17 +309,6 @@ impl ConvSizes {
             })?;
         }
         Ok(CpuStorage::wrap(out))
-    }
-
-    /// The columns are the input itself.
-    fn pointwise<T: Float>(&self, op: ConvOp, a: &[T], b: &[T], out: &mut [T]) {
-        let (o, c) = (self.out_channels, self.window.channels);
-        let (b, one) = (Matrix::new(b, o), T::one());
-        match op {
-            ConvOp::Forward => multiply(one, b, Matrix::new(a, c), false, MatrixMut::new(out, o)),
-            ConvOp::Input => multiply(one, b.t(), Matrix::new(a, o), false, MatrixMut::new(out, c)),
-            ConvOp::Weight => multiply(one, b, Matrix::new(a, c).t(), true, MatrixMut::new(out, o)),
-        }
     }
 
     /// Unfolds the input and multiplies, one tile after the other.

@@ -1,254 +1,42 @@
-//! The windows of a convolution as a factor of a product: the elements that one element of the kernel reads, for all
-//! positions of the output, are a row.
+//! Convolutions as products with the windows, which are read where they lie or copied a part at a time.
 
-// A loop is made of vector instructions only if what it calls is inlined into it.
-#![allow(clippy::inline_always)]
-
-use std::ops::Range;
+mod factor;
 
 use super::ConvOp;
 use super::aligned_vec::Workspace;
 use super::conv::ConvSizes;
-use super::conv_planes::{Planes, copy_line};
+use super::conv_planes::copy_line;
 use super::float::Float;
-use super::gemm::{Factor, Lines, Matrix, MatrixMut, multiply_factors};
-use super::simd::{Level, Loop, run_at_best_level};
+use super::gemm::{Factor, Matrix, MatrixMut, multiply_factors};
 use super::threads::{Items, parallel_for};
-use super::transpose::columns_of_lines;
 use crate::Result;
+pub(super) use factor::Source;
+use factor::Transposed;
 
 /// The approximate number of windows of a product: those of small images are joined.
 const WIDE: usize = 256;
 /// Images with more windows are worked on one by one.
 const SMALL: usize = 128;
 
-/// The windows of some samples, side by side.
-struct Windows<'a, T> {
-    planes: &'a Planes,
-    /// The planes of each sample.
-    data: &'a [T],
-    /// The positions of one sample, and of a line of it.
-    positions: usize,
-    width: usize,
-    samples: usize,
-}
-
-/// Positions that follow each other in a line of the output.
-struct Segment {
-    /// Where the planes have them, from where a row starts.
-    from: usize,
-    /// Where they stand among the positions asked for.
-    to: usize,
-    count: usize,
-}
-
-impl<T> Windows<'_, T> {
-    fn segments(&self, positions: Range<usize>) -> impl Iterator<Item = Segment> {
-        let mut next = positions.start;
-        std::iter::from_fn(move || {
-            let left = positions.end.checked_sub(next).filter(|&left| left > 0)?;
-            let (sample, position) = (next / self.positions, next % self.positions);
-            let (line, column) = (position / self.width, position % self.width);
-            let segment = Segment {
-                from: sample * self.planes.len + self.planes.outputs[line] + column,
-                to: next - positions.start,
-                count: left.min(self.width - column),
-            };
-            next += segment.count;
-            Some(segment)
-        })
-    }
-}
-
-impl<T: Float> Factor<T> for Windows<'_, T> {
-    fn rows(&self) -> usize {
-        self.planes.starts.len()
-    }
-
-    fn columns(&self) -> usize {
-        self.samples * self.positions
-    }
-
-    fn lines<'a>(
-        &'a self,
-        _: Level,
-        [rows, positions]: [Range<usize>; 2],
-        copy: &'a mut Workspace<T>,
-    ) -> Lines<'a, T> {
-        let len = positions.len();
-        let copy = copy.of(rows.len() * len);
-        run_at_best_level(CopyLines {
-            data: self.data,
-            starts: &self.planes.starts[rows],
-            segments: &self.segments(positions).collect::<Vec<_>>(),
-            len,
-            out: copy,
-        });
-        Lines::new(copy, len)
-    }
-
-    fn panels<'a>(
-        &'a self,
-        _: Level,
-        [rows, positions]: [Range<usize>; 2],
-        width: usize,
-        copy: &'a mut Workspace<T>,
-    ) -> &'a [T] {
-        let starts = &self.planes.starts[rows];
-        let len = positions.len().next_multiple_of(width) * starts.len();
-        // Whole vectors are copied, the last of them beyond the end.
-        let copy = copy.of(len + width);
-        let mut segments = Vec::with_capacity(width);
-        for (panel, first) in positions.clone().step_by(width).enumerate() {
-            segments.clear();
-            segments.extend(self.segments(first..positions.end.min(first + width)));
-            let (data, segments) = (self.data, &*segments);
-            let out = &mut copy[panel * starts.len() * width..][..starts.len() * width + width];
-            match width {
-                2 => run_at_best_level(CopyPanel::<T, 2> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                4 => run_at_best_level(CopyPanel::<T, 4> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                8 => run_at_best_level(CopyPanel::<T, 8> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                16 => run_at_best_level(CopyPanel::<T, 16> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                _ => run_at_best_level(CopyPanel::<T, 32> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-            }
-        }
-        &copy[..len]
-    }
-}
-
-/// The windows as rows.
-struct Transposed<'a, T>(&'a Windows<'a, T>);
-
-impl<T: Float> Factor<T> for Transposed<'_, T> {
-    fn rows(&self) -> usize {
-        self.0.columns()
-    }
-
-    fn columns(&self) -> usize {
-        self.0.rows()
-    }
-
-    fn lines<'a>(
-        &'a self,
-        level: Level,
-        [positions, rows]: [Range<usize>; 2],
-        copy: &'a mut Workspace<T>,
-    ) -> Lines<'a, T> {
-        let (mut memory, len) = (Workspace::new(), rows.len());
-        let copy = copy.of(positions.len() * len);
-        let lines = self.0.lines(level, [rows, positions], &mut memory);
-        columns_of_lines((0..len).map(|row| lines.line(row)), copy, len);
-        Lines::new(copy, len)
-    }
-
-    fn panels<'a>(
-        &'a self,
-        level: Level,
-        [positions, rows]: [Range<usize>; 2],
-        width: usize,
-        copy: &'a mut Workspace<T>,
-    ) -> &'a [T] {
-        let (mut memory, len) = (Workspace::new(), rows.len());
-        let depth = positions.len();
-        let copy = copy.of(len.next_multiple_of(width) * depth);
-        copy[len / width * width * depth..].fill(T::zero());
-        let lines = self.0.lines(level, [rows, positions], &mut memory);
-        for (i, panel) in copy.chunks_exact_mut(width * depth).enumerate() {
-            let rows = i * width..len.min((i + 1) * width);
-            columns_of_lines(rows.map(|row| lines.line(row)), panel, width);
-        }
-        copy
-    }
-}
-
-struct CopyLines<'a, T> {
-    data: &'a [T],
-    starts: &'a [usize],
-    segments: &'a [Segment],
-    len: usize,
-    out: &'a mut [T],
-}
-
-impl<T: Float> Loop for CopyLines<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let lines = self.out.chunks_exact_mut(self.len);
-        for (line, &start) in lines.zip(self.starts) {
-            for segment in self.segments {
-                let from = &self.data[start + segment.from..][..segment.count];
-                copy_line(from, &mut line[segment.to..][..segment.count]);
-            }
-        }
-    }
-}
-
-struct CopyPanel<'a, T, const WIDTH: usize> {
-    data: &'a [T],
-    starts: &'a [usize],
-    segments: &'a [Segment],
-    out: &'a mut [T],
-}
-
-impl<T: Float, const WIDTH: usize> Loop for CopyPanel<'_, T, WIDTH> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (row, &start) in self.starts.iter().enumerate() {
-            for segment in self.segments {
-                let from = self.data[start + segment.from..].first_chunk::<WIDTH>();
-                let to = self.out[row * WIDTH + segment.to..].first_chunk_mut::<WIDTH>();
-                // What lies beyond the segment is overwritten by the next.
-                if let (Some(to), Some(from)) = (to, from) {
-                    *to = *from;
-                }
-            }
-        }
-    }
-}
-
 impl ConvSizes {
-    /// The output, or the gradient of the weight, by products with windows; `out` is overwritten, if there are planes.
+    /// The output, or the gradient of the weight, by products with windows; `out` is overwritten, if they can be read.
     pub(super) fn run_windows<T: Float>(
         &self,
         op: ConvOp,
         [input, other]: [&[T]; 2],
         out: &mut [T],
     ) -> Result<bool> {
-        let Some(planes) = &Planes::new(&self.window) else {
+        let Some(source) = &Source::planes(&self.window) else {
             return Ok(false);
         };
         let samples = self.samples_of_product();
         match op {
-            ConvOp::Weight => self.weight_gradient(planes, samples, input, other, out)?,
-            _ => self.forward(planes, samples, input, other, out)?,
+            ConvOp::Weight => self.weight_gradient(source, samples, input, other, out)?,
+            _ => {
+                let (o, len) = (self.out_channels, self.out_channels * self.window.rows());
+                let weight = |group: usize| Matrix::new(&other[group * len..][..len], o);
+                self.forward(source, samples, input, &weight, out)?;
+            }
         }
         Ok(true)
     }
@@ -262,13 +50,14 @@ impl ConvSizes {
         }
     }
 
-    /// So many samples at a time; there is one group if they are more than one.
-    fn forward<T: Float>(
+    /// The output by products with the weight of each group, of so many samples at a time; there is one group if they are more
+    /// than one.
+    pub(super) fn forward<'w, T: Float>(
         &self,
-        planes: &Planes,
+        source: &Source,
         samples: usize,
         input: &[T],
-        weight: &[T],
+        weight: &(dyn Fn(usize) -> Matrix<'w, T> + Sync),
         out: &mut [T],
     ) -> Result<()> {
         let (o, positions, rows) = (
@@ -282,14 +71,12 @@ impl ConvSizes {
         parallel_for(count, steps, Items(out, len), &|range, out| {
             let mut memory = [Workspace::new(), Workspace::new()];
             let [data, joined] = &mut memory;
-            let data = data.of(samples * planes.len);
-            data.fill(T::zero());
+            let data = source.room(samples, data);
             for (block, out) in range.zip(out.0.chunks_mut(len)) {
                 let input = &input[block * input_len..];
                 let input = &input[..input_len.min(input.len())];
-                let windows = self.windows(planes, input, data);
-                let weight = &weight[block % self.groups * o * rows..][..o * rows];
-                let weight = Matrix::new(weight, o);
+                let windows = source.windows(input, data);
+                let weight = weight(block % self.groups);
                 if samples == 1 {
                     multiply_factors(&weight, &windows, false, MatrixMut::new(out, o));
                     continue;
@@ -307,9 +94,10 @@ impl ConvSizes {
         })
     }
 
-    fn weight_gradient<T: Float>(
+    /// The gradient of the weight, which overwrites `out`, by products of so many samples at a time.
+    pub(super) fn weight_gradient<T: Float>(
         &self,
-        planes: &Planes,
+        source: &Source,
         samples: usize,
         input: &[T],
         grad: &[T],
@@ -326,15 +114,14 @@ impl ConvSizes {
         parallel_for(groups, steps, Items(out, o * rows), &|range, mut out| {
             let mut memory = [const { Workspace::new() }; 2];
             let [data, joined] = &mut memory;
-            let data = data.of(samples * planes.len);
-            data.fill(T::zero());
+            let data = source.room(samples, data);
             for (i, group) in range.enumerate() {
                 for step in 0..count {
                     let block = step * samples * groups + group;
                     let here = samples.min(self.batch - step * samples);
                     let input = &input[block * self.window.input_len()..];
                     let input = &input[..here * self.window.input_len()];
-                    let windows = self.windows(planes, input, data);
+                    let windows = source.windows(input, data);
                     let grad = &grad[block * o * positions..][..here * o * positions];
                     let grad = match here {
                         1 => grad,
@@ -346,27 +133,6 @@ impl ConvSizes {
             }
             Ok(())
         })
-    }
-
-    /// The windows over the inputs of some samples, which are written to `data`.
-    fn windows<'a, T: Float>(
-        &self,
-        planes: &'a Planes,
-        input: &[T],
-        data: &'a mut [T],
-    ) -> Windows<'a, T> {
-        let samples = input.chunks_exact(self.window.input_len());
-        let count = samples.len();
-        for (input, data) in samples.zip(data.chunks_exact_mut(planes.len)) {
-            planes.fill(input, data);
-        }
-        Windows {
-            planes,
-            data,
-            positions: self.window.positions(),
-            width: self.window.output[2],
-            samples: count,
-        }
     }
 }
 

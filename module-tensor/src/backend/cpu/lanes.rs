@@ -6,7 +6,6 @@ use super::narrow::Narrow;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use crate::Result;
 use crate::zip::{zip, zip_mut, zip_mut2};
 
 /// The number of sums that are computed side by side.
@@ -28,15 +27,13 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
 }
 
 /// [`sum`] of each of several lines of `count` numbers.
-pub(super) fn sum_lines<T: Number>(values: &[T], count: usize, out: &mut [T]) -> Result<()> {
+pub(super) fn sum_lines<T: Number>(values: &[T], count: usize, out: &mut [T]) {
     if count < WIDE_LANES {
-        run_at_best_level(SumShort { values, count, out });
-        return Ok(());
+        return run_at_best_level(SumShort { values, count, out });
     }
     for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
         *out = sum(line);
     }
-    Ok(())
 }
 
 /// [`sum`] of each of several lines of fewer than [`WIDE_LANES`] numbers, in which no lanes are full.

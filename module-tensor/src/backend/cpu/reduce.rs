@@ -62,9 +62,7 @@ impl NumberKernel for Reduce<'_> {
             return Ok(CpuStorage::wrap(vec![nothing; kept]));
         };
         Ok(CpuStorage::wrap(match op {
-            ReduceOp::Sum => of_lines(&lines, &sum_lines, &|rows, out| {
-                sum_columns(rows, |v| v, out)
-            }),
+            ReduceOp::Sum => of_lines(&lines, &sums, &|rows, out| sum_columns(rows, |v| v, out)),
             ReduceOp::Prod => of_lines(&lines, &each(&product_of_line), &|rows, out| {
                 fold_rows(rows, T::times, out)
             }),
@@ -130,6 +128,11 @@ fn lines<'a, T: Number>(x: &'a Operand, dims: &[usize]) -> Result<Option<Lines<'
 type OfLine<'f, T> = &'f (dyn Fn(&[T]) -> Result<T> + Sync);
 type OfLines<'f, T> = &'f (dyn Fn(&[T], usize, &mut [T]) -> Result<()> + Sync);
 type OfRows<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
+
+fn sums<T: Number>(values: &[T], count: usize, out: &mut [T]) -> Result<()> {
+    sum_lines(values, count, out);
+    Ok(())
+}
 
 /// `of_line` of each of several lines of so many elements.
 fn each<T: Number>(

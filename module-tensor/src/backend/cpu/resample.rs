@@ -90,6 +90,12 @@ impl FloatKernel for Resample<'_> {
         parallel_for(planes, (input + plane) / 4, items, &|range, mut out| {
             let mut memory = Workspace::new();
             let memory = memory.of(room * BLOCKS);
+            if mean.is_some() {
+                // Planes are lines of one, because nothing else is on the way.
+                let planes = &values[range.start * input..range.end * input];
+                run_passes(&passes, planes, out.0, memory);
+                return Ok(());
+            }
             for (i, plane) in range.enumerate() {
                 run_passes(
                     &passes,

@@ -204,6 +204,16 @@ pub(crate) fn cases() -> Vec<Case> {
         plane([3, 33, 31], [7, 7], [1, 1]),
         plane([1, 64, 64], [9, 13], [1, 1]),
         plane([1, 5, 20], [17, 16], [2, 4]),
+        // Kernels of one element over several small samples, whose positions do not fill tiles.
+        plane([9, 24, 40], [2, 2], [1, 1]),
+        plane([37, 16, 17], [3, 5], [1, 1]),
+        plane([7, 20, 33], [14, 14], [1, 1]),
+        // Kernels that cover the whole input.
+        plane([6, 48, 30], [1, 1], [1, 1]),
+        Sizes {
+            padding: [0; 3],
+            ..plane([5, 12, 17], [3, 4], [3, 4])
+        },
         plane([2, 4, 16], [11, 10], [7, 7]),
         plane([70, 16, 16], [3, 3], [3, 3]),
         // A line that is longer than those that are gathered, and a million outputs.

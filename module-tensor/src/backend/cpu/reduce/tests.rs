@@ -40,7 +40,7 @@ fn lines_are_summed_like_each_alone() {
     let values: Vec<f32> = (0..1300).map(fraction).collect();
     for count in [1, 2, 3, 7, 16, 31, 63, 64, 65, 130] {
         let mut sums = vec![f32::NAN; values.len() / count];
-        sum_lines(&values, count, &mut sums).unwrap();
+        sum_lines(&values, count, &mut sums);
         let alone = values.chunks_exact(count).map(sum);
         let bits = |v: f32| v.to_bits();
         assert!(sums.into_iter().map(bits).eq(alone.map(bits)), "{count}");

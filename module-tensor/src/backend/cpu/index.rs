@@ -128,16 +128,44 @@ fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
         row / 4 + 2 * columns.len(),
         Items(&mut out, row),
         &|rows, out| {
-            for (i, mut out) in rows.zip(out.0.chunks_exact_mut(row)) {
+            // A block of rows at a time, part by part, so that short parts of a row are not looked for one by one.
+            let height = (BLOCK / row).max(1);
+            for (i, out) in rows
+                .clone()
+                .step_by(height)
+                .zip(out.0.chunks_mut(height * row))
+            {
+                let mut before = 0;
                 for (Split { size, inner, .. }, values) in &columns {
                     let width = size * inner;
-                    next(&mut out, width).copy_from_slice(&values[i * width..(i + 1) * width]);
+                    copy_part(&values[i * width..], width, out, row, before);
+                    before += width;
                 }
             }
             Ok(())
         },
     )?;
     Ok(CpuStorage::wrap(out))
+}
+
+/// The elements of the rows that are joined at a time.
+const BLOCK: usize = 4096;
+
+/// Copies rows of `width` elements to those of `out`, which have `row` elements, of which so many come before.
+fn copy_part<T: Copy>(from: &[T], width: usize, out: &mut [T], row: usize, before: usize) {
+    match width {
+        0 => {}
+        1 => {
+            for (to, &from) in out[before..].iter_mut().step_by(row).zip(from) {
+                *to = from;
+            }
+        }
+        _ => {
+            for (to, from) in out.chunks_exact_mut(row).zip(from.chunks_exact(width)) {
+                to[before..before + width].copy_from_slice(from);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

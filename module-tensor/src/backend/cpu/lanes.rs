@@ -28,22 +28,45 @@ pub(super) fn sum<T: Number>(x: &[T]) -> T {
 
 /// [`sum`] of each of several lines of `count` numbers.
 pub(super) fn sum_lines<T: Number>(values: &[T], count: usize, out: &mut [T]) {
+    each_line(values, count, out, |v| v, sum);
+}
+
+/// [`sum_of_squares`] of each of several lines of `count` numbers.
+pub(super) fn sum_squares_of_lines<T: Number>(values: &[T], count: usize, out: &mut [T]) {
+    each_line(values, count, out, |v| v.times(v), sum_of_squares);
+}
+
+/// `sum` of each of several lines of `count` numbers, which is the sum of `f` of the numbers.
+fn each_line<T: Number>(
+    values: &[T],
+    count: usize,
+    out: &mut [T],
+    f: impl Fn(T) -> T,
+    sum: impl Fn(&[T]) -> T,
+) {
     if count < WIDE_LANES {
-        return run_at_best_level(SumShort { values, count, out });
+        return run_at_best_level(SumShort {
+            values,
+            count,
+            out,
+            f,
+        });
     }
     for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
         *out = sum(line);
     }
 }
 
-/// [`sum`] of each of several lines of fewer than [`WIDE_LANES`] numbers, in which no lanes are full.
-struct SumShort<'a, T> {
+/// The sum of what a function gives of each number, for several lines of fewer than [`WIDE_LANES`] numbers, in which no lanes
+/// are full.
+struct SumShort<'a, T, F> {
     values: &'a [T],
     count: usize,
     out: &'a mut [T],
+    f: F,
 }
 
-impl<T: Number> Loop for SumShort<'_, T> {
+impl<T: Number, F: Fn(T) -> T> Loop for SumShort<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
@@ -51,7 +74,7 @@ impl<T: Number> Loop for SumShort<'_, T> {
     fn run(self) {
         let lines = self.values.chunks_exact(self.count.max(1));
         for (out, line) in self.out.iter_mut().zip(lines) {
-            *out = line.iter().fold(T::zero(), |sum, &v| sum.plus(v));
+            *out = line.iter().fold(T::zero(), |sum, &v| sum.plus((self.f)(v)));
         }
     }
 }

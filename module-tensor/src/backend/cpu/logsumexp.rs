@@ -3,9 +3,12 @@
 // Of loops of many steps inside of others, the compiler makes vector instructions only if they go by index.
 #![allow(clippy::needless_range_loop)]
 
+#[cfg(test)]
+mod tests;
+
 use super::float::Float;
-use super::greatest::max_of;
-use super::lanes::{BLOCK, Sum, exp, map, map2, number, update};
+use super::greatest::{greater, max_of};
+use super::lanes::{BLOCK, Sum, WIDE_LANES, exp, map, map2, number, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
@@ -14,7 +17,7 @@ use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
-use crate::zip::zip_mut2;
+use crate::zip::{zip_mut, zip_mut2};
 
 pub(super) fn logsumexp(x: &Operand, dim: usize) -> Result<Storage> {
     run_float(x.storage.dtype(), LogSumExp(x, dim))
@@ -65,6 +68,9 @@ impl<T: Float> Loop for ExpSums<'_, T> {
     fn run(self) {
         let Self { x, lanes, sums } = self;
         let blocks = x.chunks_exact(lanes.block().max(1));
+        if lanes.inner == 1 && (1..WIDE_LANES).contains(&lanes.size) {
+            return sums_of_short_rows(x, lanes.size, sums);
+        }
         let finite = |v: T| if v.to_f64().is_finite() { v } else { T::zero() };
         let (mut mosts, mut totals) = ([T::zero(); TILE], [T::zero(); TILE]);
         if lanes.inner == 1 {
@@ -94,6 +100,37 @@ impl<T: Float> Loop for ExpSums<'_, T> {
                     *sum = (most, total);
                 }
             }
+        }
+    }
+}
+
+/// The same for rows of so few numbers that they fill no lanes: their exponentials are computed many rows at a time.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn sums_of_short_rows<T: Float>(x: &[T], size: usize, sums: &mut [(T, T)]) {
+    let mut buffer = [T::zero(); BLOCK];
+    let count = BLOCK / size;
+    for (x, sums) in x.chunks(count * size).zip(sums.chunks_mut(count)) {
+        let buffer = &mut buffer[..x.len()];
+        let rows = x.chunks_exact(size).zip(&mut *sums);
+        for ((x, sum), buffer) in rows.zip(buffer.chunks_exact_mut(size)) {
+            sum.0 = x.iter().fold(T::NEG_INFINITY, |most, &v| greater(most, v));
+            for (to, &v) in zip_mut(buffer, x) {
+                *to = v.minus(sum.0);
+            }
+        }
+        for i in 0..buffer.len() {
+            buffer[i] = buffer[i].exp_of_negative();
+        }
+        let rows = x.chunks_exact(size).zip(sums);
+        for ((x, sum), buffer) in rows.zip(buffer.chunks_exact(size)) {
+            *sum = match sum.0.to_f64().is_finite() {
+                true => {
+                    let total = buffer.iter().fold(T::zero(), |total, &v| total.plus(v));
+                    (sum.0, total)
+                }
+                false => (T::zero(), exponentials_of_infinite(x, sum.0)),
+            };
         }
     }
 }

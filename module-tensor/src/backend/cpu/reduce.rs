@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::fold::{extreme_of_line, fold_rows, product_of_line};
-use super::lanes::{sum_lines, sum_of_squares};
+use super::lanes::{sum_lines, sum_squares_of_lines};
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
 use super::reduced_lines::{Lines, apart};
@@ -62,7 +62,14 @@ impl NumberKernel for Reduce<'_> {
             return Ok(CpuStorage::wrap(vec![nothing; kept]));
         };
         Ok(CpuStorage::wrap(match op {
-            ReduceOp::Sum => of_lines(&lines, &sums, &|rows, out| sum_columns(rows, |v| v, out)),
+            ReduceOp::Sum => of_lines(
+                &lines,
+                &|values, count, out| {
+                    sum_lines(values, count, out);
+                    Ok(())
+                },
+                &|rows, out| sum_columns(rows, |v| v, out),
+            ),
             ReduceOp::Prod => of_lines(&lines, &each(&product_of_line), &|rows, out| {
                 fold_rows(rows, T::times, out)
             }),
@@ -108,7 +115,10 @@ impl NumberKernel for SumSquares<'_> {
         };
         let sums = of_lines(
             &lines,
-            &each(&|line| Ok(sum_of_squares(line))),
+            &|values, count, out| {
+                sum_squares_of_lines(values, count, out);
+                Ok(())
+            },
             &|rows, out| sum_columns(rows, |v: T| v.times(v), out),
         )?;
         Ok(CpuStorage::wrap(sums))
@@ -128,11 +138,6 @@ fn lines<'a, T: Number>(x: &'a Operand, dims: &[usize]) -> Result<Option<Lines<'
 type OfLine<'f, T> = &'f (dyn Fn(&[T]) -> Result<T> + Sync);
 type OfLines<'f, T> = &'f (dyn Fn(&[T], usize, &mut [T]) -> Result<()> + Sync);
 type OfRows<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
-
-fn sums<T: Number>(values: &[T], count: usize, out: &mut [T]) -> Result<()> {
-    sum_lines(values, count, out);
-    Ok(())
-}
 
 /// `of_line` of each of several lines of so many elements.
 fn each<T: Number>(

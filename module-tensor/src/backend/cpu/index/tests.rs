@@ -49,6 +49,35 @@ fn slices_are_selected_by_any_number_of_threads() {
 }
 
 #[test]
+fn rows_are_joined_in_blocks_of_any_height() {
+    for (rows, widths) in [
+        (3, vec![1, 1]),
+        (5000, vec![1, 1, 1]),
+        (1500, vec![1, 0, 3, 2]),
+        (7, vec![4000, 1, 5000]),
+        (2, vec![1; 70]),
+    ] {
+        let number =
+            |part: usize, row: usize, at: usize| (part * 1_000_003 + row * 5003 + at) as i64;
+        let mut parts = Vec::new();
+        for (part, &width) in widths.iter().enumerate() {
+            let values = (0..rows * width).map(|i| number(part, i / width, i % width));
+            parts.push(Tensor::from_vec(values.collect(), [rows, width]).unwrap());
+        }
+        let row_of = |row: usize| {
+            let parts = widths.iter().enumerate();
+            parts.flat_map(move |(part, &width)| (0..width).map(move |at| number(part, row, at)))
+        };
+        let want: Vec<i64> = (0..rows).flat_map(row_of).collect();
+        for threads in [1, 2, 5] {
+            set_num_threads(threads);
+            let joined = Tensor::cat(&parts, 1).unwrap();
+            assert!(joined.to_vec::<i64>().unwrap() == want, "{rows} {widths:?}");
+        }
+    }
+}
+
+#[test]
 fn the_first_index_out_of_range_is_the_error() {
     let x = Tensor::from_vec(vec![1.0_f32; 12], [2, 3, 2]).unwrap();
     for [wrong, other] in [[3, -1], [-1, 3], [i64::MIN, 4], [i64::MAX, -2]] {

@@ -67,6 +67,10 @@ pub(crate) fn add(rows: &mut Rows) {
         [384, 1, 7, 7],
         [1, 384],
     );
+    // Small maps.
+    conv2d(rows, "1x1 to 64", [8, 64, 7, 7], [64, 64, 1, 1], [1, 1]);
+    conv2d(rows, "1x1 to 576", [8, 96, 2, 2], [576, 96, 1, 1], [1, 1]);
+    conv2d(rows, "1x1 to 144", [8, 576, 1, 1], [144, 576, 1, 1], [1, 1]);
     rows.both(
         "conv1d 9, [8, 64, 4000]",
         &[&[8, 64, 4000], &[64, 64, 9]],
@@ -111,6 +115,10 @@ fn pooling(rows: &mut Rows) {
         x[0].avg_pool2d(AvgPoolOptions::new([3, 3]).stride([1, 1]).padding([1, 1]))
     });
     rows.both("adaptive_avg_pool2d to 1, [8, 64, 56, 56]", &[image], |x| {
+        x[0].adaptive_avg_pool2d(1)
+    });
+    let small: &[usize] = &[8, 512, 7, 7];
+    rows.both("adaptive_avg_pool2d to 1, [8, 512, 7, 7]", &[small], |x| {
         x[0].adaptive_avg_pool2d(1)
     });
     rows.both("adaptive_max_pool2d to 7, [8, 64, 56, 56]", &[image], |x| {

@@ -151,6 +151,9 @@ def convolutions(rows):
         ("3x3", (8, 64, 16, 16), kernel, 1, 1),
         ("7x7 depthwise", (8, 96, 28, 28), (96, 1, 7, 7), 1, 96),
         ("7x7 depthwise", (8, 384, 7, 7), (384, 1, 7, 7), 1, 384),
+        ("1x1 to 64", (8, 64, 7, 7), (64, 64, 1, 1), 1, 1),
+        ("1x1 to 576", (8, 96, 2, 2), (576, 96, 1, 1), 1, 1),
+        ("1x1 to 144", (8, 576, 1, 1), (144, 576, 1, 1), 1, 1),
     ]:
 
         def conv2d(x, w, stride=stride, groups=groups):
@@ -177,6 +180,8 @@ def convolutions(rows):
         ("im2col 3x3", lambda x: F.unfold(x, 3, padding=1)),
     ]:
         both_layouts(rows, f"{name}, [8, 64, 56, 56]", image, None, f)
+    small = (8, 512, 7, 7)
+    both_layouts(rows, f"adaptive_avg_pool2d to 1, {list(small)}", small, None, lambda x: F.adaptive_avg_pool2d(x, 1))
     for mode in ("nearest", "bilinear", "bicubic"):
         name = f"interpolate {mode} by 2, [8, 64, 28, 28]"
         both_layouts(rows, name, (8, 64, 28, 28), None, lambda x, mode=mode: F.interpolate(x, scale_factor=2, mode=mode))

@@ -145,6 +145,7 @@ impl FloatKernel for Convolution<'_> {
         if op == ConvOp::Input
             && !empty
             && !sizes.window.is_pointwise()
+            && !sizes.is_linear()
             && let Some(turned) = sizes.input_gradient_as_conv()
         {
             return turned.run_turned(&a, &b, &sizes);

@@ -21,8 +21,9 @@ const SMALL: usize = 256;
 const TILE: usize = 32;
 
 impl ConvSizes {
-    /// How many samples a product has if it has several: small ones whose positions fill no whole tiles. Their number
-    /// changes no bits of an output or of an input's gradient, and does not depend on the level or the number of threads.
+    /// How many samples a product has if it has several: small ones, of which each would leave a part of a tile empty. Their
+    /// number changes no bits of an output or of an input's gradient, and does not depend on the level or the number of
+    /// threads.
     pub(super) fn joined_pointwise(&self) -> Option<usize> {
         let positions = self.window.positions();
         let is_small = positions <= SMALL && !positions.is_multiple_of(TILE);

@@ -1,4 +1,4 @@
-//! Convolutions as products with the windows, which are read where they lie or copied a part at a time.
+//! Convolutions as products with the windows, a part of which is copied at a time.
 
 mod factor;
 

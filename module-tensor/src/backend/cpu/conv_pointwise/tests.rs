@@ -39,7 +39,7 @@ fn joined_samples_have_the_bits_of_each() {
 }
 
 #[test]
-fn only_positions_that_fill_no_tiles_are_joined() {
+fn samples_that_fill_their_tiles_are_not_joined() {
     let samples = |batch: usize, size: usize| {
         sizes([batch, 1, 16, 16], window([1, size, size], [1; 3])).joined_pointwise()
     };

@@ -94,6 +94,7 @@ mod short_lines;
 mod softmax;
 mod sort;
 mod special;
+mod spread;
 mod storage;
 mod strided_lines;
 mod sum_columns;

@@ -11,6 +11,7 @@ use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::{filled, scratch};
 use super::resample_axis::{ResampleAxis, for_direction};
+use super::spread::Spread;
 use super::sum_passes::SumPass;
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
@@ -28,8 +29,21 @@ pub(super) fn avg_pool(
     geometry: &PoolGeometry,
     divisor: PoolDivisor,
 ) -> Result<Storage> {
-    let axes = for_direction(op, pool_windows::averages(geometry, divisor)?);
-    run_float(x.storage.dtype(), Resample { x, axes: &axes })
+    let dtype = x.storage.dtype();
+    let axes = pool_windows::averages(geometry, divisor)?;
+    if op == LinearOp::Backward
+        && let Some((size, divisor)) = ResampleAxis::whole_mean(&axes)
+        && size > 0
+    {
+        let spread = Spread {
+            grad: x,
+            size,
+            divisor,
+        };
+        return run_float(dtype, spread);
+    }
+    let axes = for_direction(op, axes);
+    run_float(dtype, Resample { x, axes: &axes })
 }
 
 /// Resizes images.
@@ -91,7 +105,7 @@ impl FloatKernel for Resample<'_> {
             let mut memory = Workspace::new();
             let memory = memory.of(room * BLOCKS);
             if mean.is_some() {
-                // Planes are lines of one, because nothing else is on the way.
+                // Each plane is a line, so that one pass has the means of all.
                 let planes = &values[range.start * input..range.end * input];
                 run_passes(&passes, planes, out.0, memory);
                 return Ok(());

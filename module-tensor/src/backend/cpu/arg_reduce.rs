@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::fold::extreme_of_line;
+use super::extremes::{IsBetter, positions_in_lines};
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
-use super::reduced_lines::Lines;
+use super::reduced_lines::{FEW, Lines};
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{ArgReduceOp, CpuStorage, Operand, Storage};
@@ -29,7 +29,12 @@ impl NumberKernel for ArgReduce {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
-        let lines = Lines::along(&x, &[dim])?;
+        let after = x.layout.shape().iter().skip(dim + 1).copied();
+        let after = after.fold(1, usize::saturating_mul);
+        let lines = match (2..FEW).contains(&after) {
+            true => Lines::copied(&x, &[dim])?,
+            false => Lines::along(&x, &[dim])?,
+        };
         let indices = match op {
             ArgReduceOp::Max => indices(&lines, T::gt),
             ArgReduceOp::Min => indices(&lines, T::lt),
@@ -38,10 +43,7 @@ impl NumberKernel for ArgReduce {
     }
 }
 
-fn indices<T: Number>(
-    lines: &Lines<'_, T>,
-    is_better: impl Fn(&T, &T) -> bool + Copy + Sync,
-) -> Result<Vec<i64>> {
+fn indices<T: Number>(lines: &Lines<'_, T>, is_better: impl IsBetter<T>) -> Result<Vec<i64>> {
     let Lines { count, inner, .. } = *lines;
     let mut indices = vec![0; lines.lines()];
     if indices.is_empty() {
@@ -49,11 +51,8 @@ fn indices<T: Number>(
     }
     if inner == 1 {
         let work = |range: Range<usize>, Items(out, _): Items<'_, i64>| {
-            let lines = lines.values[range.start * count..].chunks_exact(count);
-            for (index, line) in out.iter_mut().zip(lines) {
-                *index = position(line, extreme_of_line(line, is_better)?);
-            }
-            Ok(())
+            let values = &lines.values[range.start * count..range.end * count];
+            positions_in_lines(values, count, is_better, out)
         };
         parallel_for(indices.len(), count, Items(&mut indices, 1), &work)?;
         return Ok(indices);
@@ -72,20 +71,6 @@ fn indices<T: Number>(
     let outer = indices.len() / inner;
     parallel_for(outer, count * inner, Items(&mut indices, inner), &work)?;
     Ok(indices)
-}
-
-/// The index of the first element that equals a number of the line, or of the first NaN if the number is one.
-fn position<T: Number>(line: &[T], number: T) -> i64 {
-    const LANES: usize = 32;
-    let is_it = |&v: &T| (v == number) | (number.is_nan() & v.is_nan());
-    let holds = |chunk: &[T; LANES]| chunk.iter().fold(false, |any, v| any | is_it(v));
-    let (chunks, rest) = line.as_chunks();
-    let chunk = chunks.iter().position(holds);
-    let (start, found) = match chunk {
-        Some(chunk) => (chunk * LANES, chunks[chunk].iter().position(is_it)),
-        None => (chunks.len() * LANES, rest.iter().position(is_it)),
-    };
-    found.map_or(0, |at| (start + at) as i64)
 }
 
 /// The indices for columns, from one row to the next.

@@ -1,65 +1,59 @@
-//! Folds of lines whose order does not matter: products, and the greatest and smallest elements.
+//! Folds whose order does not matter: products of lines, and rows that become one.
 
 use std::ops::Range;
 
+use super::fold_lines::{APART, Combine, FoldLongLine, fold_lines_of};
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
-use crate::zip::{zip_mut, zip_mut2};
-
-/// The number of elements of a line that are combined with others side by side.
-const LANES: usize = 64;
+use crate::zip::zip_mut2;
 
 /// The number of elements of a line that one thread combines.
-const LONG: usize = 1 << 16;
+pub(super) const LONG: usize = 1 << 16;
 
 /// The number of elements that are combined in a nanosecond, about.
 const PER_NS: usize = 4;
 
-/// Two elements as one; the second has been made of elements before the first.
-pub(super) trait Combine<T>: Fn(T, T) -> T + Copy + Sync {}
-
-impl<T, F: Fn(T, T) -> T + Copy + Sync> Combine<T> for F {}
-
-/// The most extreme of at least one element, NaN if there is one.
-pub(super) fn extreme_of_line<T: Number>(
-    line: &[T],
-    is_better: impl Fn(&T, &T) -> bool + Copy + Sync,
-) -> Result<T> {
-    let combine = move |v: T, best: T| if is_better(&v, &best) { v } else { best };
-    fold_line(line, |line| {
-        let (best, has_nan) = run_at_best_level(FoldLine::<_, _, true> { line, combine });
-        match has_nan {
-            true => line.iter().copied().find(|v| v.is_nan()).unwrap_or(best),
-            false => best,
-        }
-    })
-}
-
-/// The product of at least one element.
-pub(super) fn product_of_line<T: Number>(line: &[T]) -> Result<T> {
-    let combine = T::times;
-    fold_line(line, |line| {
-        run_at_best_level(FoldLine::<_, _, false> { line, combine }).0
-    })
-}
-
-/// A line of at least one element as one element.
-fn fold_line<T: Number>(line: &[T], fold: impl Fn(&[T]) -> T + Sync) -> Result<T> {
-    if line.len() < 2 * LONG {
-        return Ok(fold(line));
+/// The product of each of several lines of `count` elements.
+pub(super) fn products_of_lines<T: Number>(
+    values: &[T],
+    count: usize,
+    out: &mut [T],
+) -> Result<()> {
+    if count < APART {
+        run_at_best_level(ProductsOfLines { values, count, out });
+        return Ok(());
     }
+    for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
+        if count < 2 * LONG {
+            let combine = T::times;
+            (*out, _) = run_at_best_level(FoldLongLine::<_, _, false> { line, combine });
+            continue;
+        }
+        let parts = parts_of_line(line, &|values, part| {
+            products_of_lines(values, values.len(), part)
+        })?;
+        products_of_lines(&parts, parts.len(), std::slice::from_mut(out))?;
+    }
+    Ok(())
+}
+
+/// A part of a line as one element, which is to be written.
+type OfPart<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
+
+/// What a function makes of each part of a line that is too long for one thread.
+pub(super) fn parts_of_line<T: Number>(line: &[T], of_part: OfPart<'_, T>) -> Result<Vec<T>> {
     let mut parts = vec![T::zero(); line.len().div_ceil(LONG)];
     let work = |range: Range<usize>, Items(parts, _): Items<'_, T>| {
         let stretches = line[range.start * LONG..].chunks(LONG);
-        for (part, line) in parts.iter_mut().zip(stretches) {
-            *part = fold(line);
+        for (part, line) in parts.chunks_exact_mut(1).zip(stretches) {
+            of_part(line, part)?;
         }
         Ok(())
     };
     parallel_for(parts.len(), LONG / PER_NS, Items(&mut parts, 1), &work)?;
-    Ok(fold(&parts))
+    Ok(parts)
 }
 
 /// Rows of at least one element, side by side: the rows of `out.len()` elements as one row.
@@ -119,57 +113,21 @@ fn fold_part<T: Number>(
     });
 }
 
-/// Looks for NaN if `NAN`.
-struct FoldLine<'a, T, F, const NAN: bool> {
-    line: &'a [T],
-    combine: F,
+/// Products of lines of fewer than [`APART`] elements.
+struct ProductsOfLines<'a, T> {
+    values: &'a [T],
+    count: usize,
+    out: &'a mut [T],
 }
 
-impl<T: Number, F: Combine<T>, const NAN: bool> Loop for FoldLine<'_, T, F, NAN> {
-    /// Besides what the function makes of the line, whether a NaN was found.
-    type Output = (T, bool);
+impl<T: Number> Loop for ProductsOfLines<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    #[allow(clippy::inline_always, clippy::needless_range_loop)]
-    fn run(self) -> (T, bool) {
-        let Self { line, combine } = self;
-        let (chunks, rest) = line.as_chunks::<LANES>();
-        let is_nan = |v: &T| NAN && v.is_nan();
-        let mut has_nan = rest.iter().fold(false, |any, v| any | is_nan(v));
-        let Some((&first, others)) = chunks.split_first() else {
-            return (fold_few(line, combine), has_nan);
-        };
-        has_nan |= first.iter().fold(false, |any, v| any | is_nan(v));
-        let mut lanes = first;
-        for chunk in others {
-            // New lanes, which stay in registers: the old ones, written where there is a better element, would not.
-            let mut next = [T::zero(); LANES];
-            let mut any = false;
-            for i in 0..LANES {
-                next[i] = combine(chunk[i], lanes[i]);
-                any |= is_nan(&chunk[i]);
-            }
-            lanes = next;
-            has_nan |= any;
-        }
-        let eights = lanes.as_chunks::<8>().0;
-        let mut eight = eights[0];
-        for others in &eights[1..] {
-            for (lane, &v) in zip_mut(&mut eight, others) {
-                *lane = combine(v, *lane);
-            }
-        }
-        let all = fold_few(&eight, combine);
-        let all = rest.iter().fold(all, |all, &v| combine(v, all));
-        (all, has_nan)
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        fold_lines_of(self.values, self.count, |v| v, T::one(), T::times, self.out);
     }
-}
-
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn fold_few<T: Number>(line: &[T], combine: impl Combine<T>) -> T {
-    let first = line.first().copied().unwrap_or_else(T::zero);
-    line.iter().skip(1).fold(first, |all, &v| combine(v, all))
 }
 
 struct FoldRows<'a, T, F> {

@@ -2,6 +2,7 @@
 //! functions of whole slices.
 
 use super::float::Float;
+use super::fold_lines::fold_lines_of;
 use super::narrow::Narrow;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
@@ -23,6 +24,11 @@ pub(super) const LANES_BLOCK: usize = WIDE_LANES * 64;
 
 /// `Σ xᵢ`
 pub(super) fn sum<T: Number>(x: &[T]) -> T {
+    if x.len() < WIDE_LANES {
+        let mut sum = [T::zero()];
+        sum_lines(x, x.len(), &mut sum);
+        return sum[0];
+    }
     sum_by_blocks(x, |block| run_at_best_level(Sum(block)))
 }
 
@@ -57,8 +63,8 @@ fn each_line<T: Number>(
     }
 }
 
-/// The sum of what a function gives of each number, for several lines of fewer than [`WIDE_LANES`] numbers, in which no lanes
-/// are full.
+/// The sum of what a function gives of each number, for several lines of fewer than [`WIDE_LANES`] numbers: in fewer lanes if
+/// they fill some.
 struct SumShort<'a, T, F> {
     values: &'a [T],
     count: usize,
@@ -72,16 +78,24 @@ impl<T: Number, F: Fn(T) -> T> Loop for SumShort<'_, T, F> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        let lines = self.values.chunks_exact(self.count.max(1));
-        for (out, line) in self.out.iter_mut().zip(lines) {
-            *out = line.iter().fold(T::zero(), |sum, &v| sum.plus((self.f)(v)));
-        }
+        fold_lines_of(
+            self.values,
+            self.count,
+            self.f,
+            T::zero(),
+            T::plus,
+            self.out,
+        );
     }
 }
 
 /// [`sum`] of at most [`MOST_IN_ORDER`] numbers, which are widened block by block; `buffer` has room for
 /// [`LANES_BLOCK`], or for all of them.
 pub(super) fn sum_narrow<T: Narrow<Wide: Number>>(x: &[T], buffer: &mut [T::Wide]) -> T::Wide {
+    if x.len() < WIDE_LANES {
+        T::widen(x, buffer);
+        return sum(&buffer[..x.len()]);
+    }
     sum_of_blocks(x, |block| {
         T::widen(block, buffer);
         run_at_best_level(Sum(&buffer[..block.len()]))
@@ -90,6 +104,11 @@ pub(super) fn sum_narrow<T: Narrow<Wide: Number>>(x: &[T], buffer: &mut [T::Wide
 
 /// `Σ xᵢ²`
 pub(super) fn sum_of_squares<T: Number>(x: &[T]) -> T {
+    if x.len() < WIDE_LANES {
+        let mut sum = [T::zero()];
+        sum_squares_of_lines(x, x.len(), &mut sum);
+        return sum[0];
+    }
     sum_by_blocks(x, |block| {
         run_at_best_level(SumOf(block, |v: T| v.times(v)))
     })

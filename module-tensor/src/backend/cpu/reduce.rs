@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::fold::{extreme_of_line, fold_rows, product_of_line};
+use super::extremes::extremes_of_lines;
+use super::fold::{fold_rows, products_of_lines};
 use super::lanes::{sum_lines, sum_squares_of_lines};
 use super::map::{NumberKernel, run_number};
 use super::number::Number;
@@ -70,17 +71,17 @@ impl NumberKernel for Reduce<'_> {
                 },
                 &|rows, out| sum_columns(rows, |v| v, out),
             ),
-            ReduceOp::Prod => of_lines(&lines, &each(&product_of_line), &|rows, out| {
+            ReduceOp::Prod => of_lines(&lines, &products_of_lines, &|rows, out| {
                 fold_rows(rows, T::times, out)
             }),
             ReduceOp::Max => of_lines(
                 &lines,
-                &each(&|line| extreme_of_line(line, T::gt)),
+                &|values, count, out| extremes_of_lines(values, count, T::gt, out),
                 &|rows, out| fold_rows(rows, T::greater, out),
             ),
             ReduceOp::Min => of_lines(
                 &lines,
-                &each(&|line| extreme_of_line(line, T::lt)),
+                &|values, count, out| extremes_of_lines(values, count, T::lt, out),
                 &|rows, out| fold_rows(rows, T::smaller, out),
             ),
         }?))
@@ -135,21 +136,8 @@ fn lines<'a, T: Number>(x: &'a Operand, dims: &[usize]) -> Result<Option<Lines<'
     }
 }
 
-type OfLine<'f, T> = &'f (dyn Fn(&[T]) -> Result<T> + Sync);
 type OfLines<'f, T> = &'f (dyn Fn(&[T], usize, &mut [T]) -> Result<()> + Sync);
 type OfRows<'f, T> = &'f (dyn Fn(&[T], &mut [T]) -> Result<()> + Sync);
-
-/// `of_line` of each of several lines of so many elements.
-fn each<T: Number>(
-    of_line: OfLine<'_, T>,
-) -> impl Fn(&[T], usize, &mut [T]) -> Result<()> + Sync + '_ {
-    move |values, count, out| {
-        for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
-            *out = of_line(line)?;
-        }
-        Ok(())
-    }
-}
 
 /// Reduces each line: by `of_side_by_side` if its elements lie side by side, and else by `of_rows`, which makes one row
 /// of several.

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::layout::Shape;
 
 /// With fewer elements side by side, a loop over rows is slower than copying each line into one piece.
-const FEW: usize = 8;
+pub(super) const FEW: usize = 8;
 
 /// Elements that are `[outer, count, inner]`; those that differ in their second index only are one line.
 pub(super) struct Lines<'a, T: Element> {
@@ -49,12 +49,20 @@ impl<'a, T: Element> Lines<'a, T> {
                 inner,
             });
         }
+        Self::copied(x, dims)
+    }
+
+    /// The same lines, each in one piece.
+    pub(super) fn copied(x: &Operand, dims: &[usize]) -> Result<Self> {
+        let shape = x.layout.shape();
         let kept = (0..shape.len()).filter(|dim| !dims.contains(dim));
         let order: Vec<usize> = kept.chain(dims.iter().copied()).collect();
         let moved = Operand {
             storage: x.storage.clone(),
             layout: x.layout.permute(&order),
         };
+        let count = dims.iter().map(|&dim| shape[dim]);
+        let count = count.fold(1, usize::saturating_mul);
         Ok(Self {
             values: RowMajor::Copied(copy(&moved)?),
             count,

@@ -25,9 +25,30 @@ fn numbers<T: Float>(len: usize, is_odd: bool) -> Vec<T> {
     (0..len).map(value).map(number).collect()
 }
 
+/// The sum of 16 to 63 elements: those that fill no 16 are added to the last of 16 lanes, then halves of the lanes to each other.
+fn sum_of_some<T: Float>(line: &[T]) -> T {
+    let (chunks, rest) = line.as_chunks::<16>();
+    let mut others = [T::zero(); 16];
+    others[16 - rest.len()..].copy_from_slice(rest);
+    let mut lanes = chunks[0];
+    let others = (!rest.is_empty()).then_some(&others);
+    for chunk in chunks[1..].iter().chain(others) {
+        lanes = std::array::from_fn(|i| lanes[i].plus(chunk[i]));
+    }
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            lanes[i] = lanes[i].plus(lanes[i + half]);
+        }
+    }
+    lanes[0]
+}
+
 /// The sum of all elements of a line: of each block of 4096, whose elements are added up in 64 lanes and those that fill
 /// no 64 by themselves; then lanes of the same index modulo 8 are added, then these.
 fn line_sum<T: Float>(line: &[T]) -> T {
+    if (16..64).contains(&line.len()) {
+        return sum_of_some(line);
+    }
     let add = |sum: T, v: T| sum.plus(v);
     let of_block = |block: &[T]| {
         let (whole, rest) = block.split_at(block.len() / 64 * 64);

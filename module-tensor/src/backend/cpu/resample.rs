@@ -10,8 +10,8 @@ use super::aligned_vec::Workspace;
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::memory::{filled, scratch};
+use super::plane_means::PlaneMeans;
 use super::resample_axis::{ResampleAxis, for_direction};
-use super::spread::Spread;
 use super::sum_passes::SumPass;
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
@@ -31,16 +31,14 @@ pub(super) fn avg_pool(
 ) -> Result<Storage> {
     let dtype = x.storage.dtype();
     let axes = pool_windows::averages(geometry, divisor)?;
-    if op == LinearOp::Backward
-        && let Some((size, divisor)) = ResampleAxis::whole_mean(&axes)
-        && size > 0
-    {
-        let spread = Spread {
-            grad: x,
+    if let Some((size, divisor)) = ResampleAxis::whole_mean(&axes).filter(|(size, _)| *size > 0) {
+        let means = PlaneMeans {
+            op,
+            x,
             size,
             divisor,
         };
-        return run_float(dtype, spread);
+        return run_float(dtype, means);
     }
     let axes = for_direction(op, axes);
     run_float(dtype, Resample { x, axes: &axes })
@@ -81,12 +79,7 @@ impl FloatKernel for Resample<'_> {
         let planes: usize = shape[..lead].iter().product();
         let mut sizes = shape[lead..].to_vec();
         let mut passes = Vec::with_capacity(axes.len());
-        let mean = ResampleAxis::merge_means(axes);
-        if let Some(mean) = &mean {
-            passes.push(SumPass::new(mean, 1, 1));
-            sizes.fill(1);
-        }
-        for d in order(axes).into_iter().filter(|_| mean.is_none()) {
+        for d in order(axes) {
             let [outer, inner] = [&sizes[..d], &sizes[d + 1..]].map(|x| x.iter().product());
             passes.push(SumPass::new(&axes[d], outer, inner));
             sizes[d] = axes[d].ranges.len();
@@ -104,12 +97,6 @@ impl FloatKernel for Resample<'_> {
         parallel_for(planes, (input + plane) / 4, items, &|range, mut out| {
             let mut memory = Workspace::new();
             let memory = memory.of(room * BLOCKS);
-            if mean.is_some() {
-                // Each plane is a line, so that one pass has the means of all.
-                let planes = &values[range.start * input..range.end * input];
-                run_passes(&passes, planes, out.0, memory);
-                return Ok(());
-            }
             for (i, plane) in range.enumerate() {
                 run_passes(
                     &passes,

@@ -37,16 +37,6 @@ impl ResampleAxis {
         }
     }
 
-    /// The mean over all of some dimensions as one axis, if there is only one output: one sum has no others between.
-    pub(super) fn merge_means(axes: &[Self]) -> Option<Self> {
-        let (size, divisor) = Self::whole_mean(axes)?;
-        Some(Self {
-            size,
-            ranges: std::iter::once(0..size).collect(),
-            weights: AxisWeights::OverOutput(vec![divisor]),
-        })
-    }
-
     /// The number of elements and the divisor of a mean over all of some dimensions, if that is the only output.
     pub(super) fn whole_mean(axes: &[Self]) -> Option<(usize, f64)> {
         let (mut size, mut divisor) = (1, 1.0);

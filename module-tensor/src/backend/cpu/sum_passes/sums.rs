@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::lanes::{sum, sum_lines};
+use super::super::lanes::sum;
 use super::super::number::Number;
 use super::super::regular_windows::RegularWindows;
 use super::super::resample_axis::{AxisWeights, ResampleAxis};
@@ -130,15 +130,9 @@ impl<T: Number> Sums<T> {
         let factors = self.factors(output);
         if factors.is_none() && self.ranges.len() == 1 {
             // One mean of each line: there is no other sum to compute meanwhile.
-            if range == (0..size) {
-                sum_lines(from, size, to);
-            } else {
-                for (to, from) in to.iter_mut().zip(from.chunks_exact(size)) {
-                    *to = sum(&from[range.clone()]);
-                }
+            for (to, from) in to.iter_mut().zip(from.chunks_exact(size)) {
+                *to = self.after[output].of(sum(&from[range.clone()]));
             }
-            to.iter_mut()
-                .for_each(|to| *to = self.after[output].of(*to));
             return;
         }
         for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {

@@ -22,8 +22,19 @@ pub(super) fn max_lanes<T: Float>(x: &[T]) -> [T; LANES] {
             most[i] = greater(most[i], chunk[i]);
         }
     }
-    for (most, &v) in zip_mut(&mut most, last) {
-        *most = greater(*most, v);
+    match x.last_chunk::<LANES>() {
+        _ if last.is_empty() => {}
+        // Some have been before, and are not greater than themselves.
+        Some(last) => {
+            for i in 0..LANES {
+                most[i] = greater(most[i], last[i]);
+            }
+        }
+        None => {
+            for (most, &v) in zip_mut(&mut most, last) {
+                *most = greater(*most, v);
+            }
+        }
     }
     most
 }

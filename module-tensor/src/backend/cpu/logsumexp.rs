@@ -7,17 +7,19 @@
 mod tests;
 
 use super::float::Float;
-use super::greatest::{greater, max_of};
+use super::fold_lines::fold_lines_of;
+use super::greatest::max_of;
 use super::lanes::{BLOCK, Sum, WIDE_LANES, exp, map, map2, number, update};
 use super::map::{FloatKernel, run_float};
 use super::memory::scratch;
+use super::short_rows::exps_of_short_rows;
 use super::simd::{Loop, run_at_best_level};
 use super::softmax::{Lanes, TILE, most_of_columns};
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::{CpuStorage, Operand, Storage, check_allocatable};
 use crate::Result;
-use crate::zip::{zip_mut, zip_mut2};
+use crate::zip::{zip, zip_mut2};
 
 pub(super) fn logsumexp(x: &Operand, dim: usize) -> Result<Storage> {
     run_float(x.storage.dtype(), LogSumExp(x, dim))
@@ -104,32 +106,26 @@ impl<T: Float> Loop for ExpSums<'_, T> {
     }
 }
 
+/// The number of rows that are processed together at most.
+const SHORT_ROWS: usize = 128;
+
 /// The same for rows of so few numbers that they fill no lanes: their exponentials are computed many rows at a time.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn sums_of_short_rows<T: Float>(x: &[T], size: usize, sums: &mut [(T, T)]) {
-    let mut buffer = [T::zero(); BLOCK];
-    let count = BLOCK / size;
+    let mut exps = [T::zero(); BLOCK];
+    let (mut mosts, mut totals) = ([T::zero(); SHORT_ROWS], [T::zero(); SHORT_ROWS]);
+    let count = SHORT_ROWS.min(BLOCK / size);
     for (x, sums) in x.chunks(count * size).zip(sums.chunks_mut(count)) {
-        let buffer = &mut buffer[..x.len()];
-        let rows = x.chunks_exact(size).zip(&mut *sums);
-        for ((x, sum), buffer) in rows.zip(buffer.chunks_exact_mut(size)) {
-            sum.0 = x.iter().fold(T::NEG_INFINITY, |most, &v| greater(most, v));
-            for (to, &v) in zip_mut(buffer, x) {
-                *to = v.minus(sum.0);
-            }
-        }
-        for i in 0..buffer.len() {
-            buffer[i] = buffer[i].exp_of_negative();
-        }
+        let exps = &mut exps[..x.len()];
+        let (mosts, totals) = (&mut mosts[..sums.len()], &mut totals[..sums.len()]);
+        exps_of_short_rows(x, size, mosts, exps);
+        fold_lines_of(exps, size, |v| v, T::zero(), T::plus, totals);
         let rows = x.chunks_exact(size).zip(sums);
-        for ((x, sum), buffer) in rows.zip(buffer.chunks_exact(size)) {
-            *sum = match sum.0.to_f64().is_finite() {
-                true => {
-                    let total = buffer.iter().fold(T::zero(), |total, &v| total.plus(v));
-                    (sum.0, total)
-                }
-                false => (T::zero(), exponentials_of_infinite(x, sum.0)),
+        for ((x, sum), (&most, &total)) in rows.zip(zip(mosts, totals)) {
+            *sum = match most.to_f64().is_finite() {
+                true => (most, total),
+                false => (T::zero(), exponentials_of_infinite(x, most)),
             };
         }
     }

@@ -94,6 +94,7 @@ mod runs;
 mod sample;
 mod scan;
 mod short_lines;
+mod short_rows;
 mod softmax;
 mod sort;
 mod special;

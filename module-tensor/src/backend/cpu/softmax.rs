@@ -6,11 +6,15 @@
 // Of loops of many steps inside of others, the compiler makes vector instructions only if they go by index.
 #![allow(clippy::needless_range_loop)]
 
+#[cfg(test)]
+mod tests;
+
 use super::dots::Dot;
 use super::float::Float;
 use super::greatest::max_of;
-use super::lanes::{BLOCK, Sum};
+use super::lanes::{BLOCK, Sum, WIDE_LANES};
 use super::map::{FloatKernel, run_float, single};
+use super::short_rows::{SHORT_ROWS, normalize_short_rows};
 use super::simd::{Loop, run_at_best_level};
 use super::{Operand, SoftmaxOp, Storage};
 use crate::{Result, Shape};
@@ -107,6 +111,13 @@ impl<T: Float> Loop for Normalize<'_, T> {
             return;
         }
         if lanes.inner == 1 {
+            if block < WIDE_LANES {
+                let rows = block * SHORT_ROWS;
+                for (out, x) in out.chunks_mut(rows).zip(x.chunks(rows)) {
+                    normalize_short_rows(op, out, x, block);
+                }
+                return;
+            }
             let rows = block * rows_of(block);
             for (out, x) in out.chunks_mut(rows).zip(x.chunks(rows)) {
                 normalize_rows(op, out, x, block);

@@ -16,7 +16,7 @@ fn expected(row: &[f32]) -> f64 {
 
 #[test]
 fn rows_of_any_length_are_summed_and_infinite_ones_change_no_others() {
-    for size in [1, 2, 3, 7, 20, 31, 32, 33, 70] {
+    for size in [1, 2, 3, 7, 20, 33, 63, 64, 65, 70] {
         let rows = if cfg!(miri) { 5 } else { 1500 };
         let number = |i: usize| match (i / size % 50, i % size) {
             (3, 0) => f32::NAN,

@@ -2,10 +2,14 @@
 
 use super::super::NormGeometry;
 use super::super::float::Float;
-use super::super::lanes::{BLOCK, number, split};
+use super::super::lanes::{BLOCK, map, number, split};
+use super::super::short_rows::map_short;
 use super::super::simd::Loop;
 use super::moments::{Moments, OfBlocks, SIDE_BY_SIDE, scale};
-use crate::zip::{zip, zip_mut};
+use crate::zip::zip;
+
+/// The number of elements from which a plane is not short.
+const LONG: usize = 256;
 
 /// Rows, each of which is normalized while it is near.
 pub(super) struct NormalizeRows<'a, T> {
@@ -120,8 +124,10 @@ impl<T: Float> Row<'_, T> {
             // What is left of the mean is in the shift.
             let scale = self.scale.times(weight);
             let shift = bias.minus(low.times(scale));
-            for (out, &x) in zip_mut(out, x) {
-                *out = x.minus(high).times(scale).plus(shift);
+            let f = |x: T| x.minus(high).times(scale).plus(shift);
+            match inner < LONG {
+                true => map_short(out, x, f),
+                false => map(out, x, f),
             }
         }
     }

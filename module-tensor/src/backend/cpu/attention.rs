@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
 use super::attention_mask::{Mask, Matrices};
+use super::attention_products::{write_scores, write_sums};
 use super::attention_scores::{Probabilities, ScaleRows, ScoreGrads, Scores, Softmax};
 use super::compute::saved_elements;
 use super::float::Float;
@@ -82,6 +83,10 @@ impl AttentionSizes {
             self.keys.min(window.saturating_add(self.queries(geometry)))
         });
         let products = self.length.saturating_mul(keys);
+        if self.length == 1 {
+            // Keys and values are read once, which takes longer than to multiply them.
+            return products.saturating_mul(self.width + self.value_width) / 8;
+        }
         products.saturating_mul(self.width + self.value_width + 32) / 32
     }
 
@@ -171,13 +176,8 @@ impl FloatKernel for Attention<'_> {
                 let (rows, seen) = (range.len(), keys.len());
                 let query = &query[range.start * width..][..rows * width];
                 let scores = &mut scores[..rows * seen];
-                multiply(
-                    T::one(),
-                    Matrix::new(query, rows),
-                    Matrix::new(&key[keys.start * width..][..seen * width], seen).t(),
-                    false,
-                    MatrixMut::new(scores, rows),
-                );
+                let key = &key[keys.start * width..][..seen * width];
+                write_scores(query, key, width, rows, scores)?;
                 let out = &mut out[range.start * value_width..][..rows * value_width];
                 let mut shares = [T::zero(); QUERIES];
                 let shares = &mut shares[..rows];
@@ -187,16 +187,8 @@ impl FloatKernel for Attention<'_> {
                     shares,
                     logs: &mut logs[range],
                 });
-                multiply(
-                    T::one(),
-                    Matrix::new(scores, rows),
-                    Matrix::new(
-                        &value[keys.start * value_width..][..seen * value_width],
-                        seen,
-                    ),
-                    false,
-                    MatrixMut::new(out, rows),
-                );
+                let value = &value[keys.start * value_width..][..seen * value_width];
+                write_sums(scores, value, value_width, rows, out)?;
                 run_at_best_level(ScaleRows {
                     rows: out,
                     width: value_width,
@@ -283,8 +275,8 @@ impl FloatKernel for Gradient<'_> {
             for (range, keys) in sizes.blocks(geometry) {
                 let (rows, seen) = (range.len(), keys.len());
                 let (key_at, value_at) = (keys.start * width, keys.start * value_width);
-                let query = Matrix::new(&query[range.start * width..][..rows * width], rows);
-                let key = Matrix::new(&key[key_at..][..seen * width], seen);
+                let query = &query[range.start * width..][..rows * width];
+                let key = &key[key_at..][..seen * width];
                 let value = Matrix::new(&value[value_at..][..seen * value_width], seen);
                 let out_at = range.start * value_width..range.end * value_width;
                 let (grad, y) = (&grad[out_at.clone()], &y[out_at]);
@@ -293,7 +285,8 @@ impl FloatKernel for Gradient<'_> {
                     !sizes.writes_all(geometry) || !b.is_multiple_of(repeats) || range.start > 0;
                 let p = &mut probabilities[..rows * seen];
                 let slopes = &mut slopes[..rows * seen];
-                multiply(T::one(), query, key.t(), false, MatrixMut::new(p, rows));
+                write_scores(query, key, width, rows, p)?;
+                let (query, key) = (Matrix::new(query, rows), Matrix::new(key, seen));
                 run_at_best_level(Probabilities {
                     block: scores_of.block(b, &range, &keys),
                     scores: p,

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::attention_mask::{Mask, RowMask};
 use super::float::Float;
 use super::greatest::{greater, max_lanes, max_of_lanes};
-use super::lanes::{LANES, LANES_BLOCK, Sum, number, split, sum_of2};
+use super::lanes::{LANES, LANES_BLOCK, Sum, WIDE_LANES, number, split, sum_of2};
+use super::short_rows::update_short;
 use super::simd::Loop;
 use super::softmax::{ROWS, rows_of};
 use crate::backend::{AttentionGeometry, CausalGeometry};
@@ -77,8 +78,10 @@ impl<T: Float> ScoreBlock<'_, T> {
             Some(RowMask::Number(number)) => number,
             _ => T::zero(),
         };
-        for score in &mut *row {
-            *score = score.times(self.of.scale).plus(number);
+        let score = |product: T| product.times(self.of.scale).plus(number);
+        match row.len() < WIDE_LANES {
+            true => update_short(row, score),
+            false => row.iter_mut().for_each(|v| *v = score(*v)),
         }
         (keys, max_lanes(row))
     }
@@ -143,7 +146,7 @@ impl<T: Float> Loop for Softmax<'_, T> {
             shares,
             logs,
         } = self;
-        let rows = rows_of(block.keys);
+        let (rows, is_short) = (rows_of(block.keys), block.keys < WIDE_LANES);
         let outs = shares.chunks_mut(rows).zip(logs.chunks_mut(rows));
         let groups = scores.chunks_mut(rows * block.keys).zip(outs);
         for (group, (scores, (shares, logs))) in groups.enumerate() {
@@ -160,9 +163,16 @@ impl<T: Float> Loop for Softmax<'_, T> {
                 // Of nothing but -∞, all exponentials are 0.
                 let is_seen = mosts[i] != T::NEG_INFINITY;
                 let most = if is_seen { mosts[i] } else { T::zero() };
+                if is_short {
+                    hide_others(row, &seen[i], |v| v.minus(most));
+                    continue;
+                }
                 for v in &mut row[seen[i].clone()] {
                     *v = v.minus(most).exp_of_negative();
                 }
+            }
+            if is_short {
+                scores.iter_mut().for_each(|v| *v = v.exp_of_negative());
             }
             for (i, row) in scores.chunks_exact(block.keys).enumerate() {
                 for part in row[seen[i].clone()].chunks(LANES_BLOCK) {
@@ -195,9 +205,16 @@ impl<T: Float> Loop for Probabilities<'_, T> {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
+        let is_short = self.block.keys < WIDE_LANES;
         let rows = self.scores.chunks_exact_mut(self.block.keys);
         for (i, (row, &log)) in rows.zip(self.logs).enumerate() {
             let (seen, _) = self.block.finish(row, i);
+            if is_short {
+                let seen = if log == f64::NEG_INFINITY { 0..0 } else { seen };
+                let (high, low) = split::<T>(log);
+                hide_others(row, &seen, |v| v.minus(high).minus(low));
+                continue;
+            }
             let row = &mut row[seen];
             if log == f64::NEG_INFINITY {
                 row.fill(T::zero());
@@ -208,7 +225,21 @@ impl<T: Float> Loop for Probabilities<'_, T> {
                 *v = v.minus(high).minus(low).exp_of_negative();
             }
         }
+        if is_short {
+            let scores = self.scores.iter_mut();
+            scores.for_each(|v| *v = v.exp_of_negative());
+        }
     }
+}
+
+/// `f` of each score that is seen; the others become those whose exponential is 0. The exponentials of short rows are computed
+/// together, because alone they fill no lanes.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn hide_others<T: Float>(row: &mut [T], seen: &Range<usize>, f: impl Fn(T) -> T) {
+    row[..seen.start].fill(T::NEG_INFINITY);
+    row[seen.end..].fill(T::NEG_INFINITY);
+    update_short(&mut row[seen.clone()], f);
 }
 
 /// The gradients of products of queries and keys, in place of those of the probabilities `p`: `scale p (gradient - Σ g y)`, for
@@ -231,8 +262,14 @@ impl<T: Float> Loop for ScoreGrads<'_, T> {
     fn run(self) {
         let rows = self.grads.chunks_exact_mut(self.keys);
         for (i, (grads, p)) in rows.zip(self.p.chunks_exact(self.keys)).enumerate() {
-            let at = i * self.width..(i + 1) * self.width;
-            let along = sum_of2(&self.g[at.clone()], &self.y[at], T::times);
+            // `Σ g y` is also `Σ p (g vᵀ)`, which is exact for one key: its score has no gradient.
+            let along = match self.keys <= self.width {
+                true => sum_of2(grads, p, T::times),
+                false => {
+                    let at = i * self.width..(i + 1) * self.width;
+                    sum_of2(&self.g[at.clone()], &self.y[at], T::times)
+                }
+            };
             for (grad, &p) in grads.iter_mut().zip(p) {
                 *grad = grad.minus(along).times(p).times(self.scale);
             }

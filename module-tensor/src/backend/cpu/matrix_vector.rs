@@ -5,12 +5,12 @@
 
 use half::f16;
 
-use super::aligned_vec::Workspace;
+use super::aligned_vec::{LINE, Workspace};
 use super::dots::dots;
 use super::half_precision::{Half, widen};
 use super::lanes::{WIDE_LANES, sum_of_eight};
 use super::number::Number;
-use super::simd::{Level, Loop, f16_dots, run_at_best_level};
+use super::simd::{Level, Loop, f16_dots, prefetch, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::Result;
 use crate::zip::zip_mut;
@@ -20,6 +20,9 @@ const CONVERTED: usize = 1 << 11;
 
 /// The number of columns that are added at a time.
 const COLUMNS: usize = 8;
+
+/// Rows and columns of at most so many elements are asked for before they are read: longer ones the processor foresees.
+const SHORT: usize = 256;
 
 /// The rows that are read side by side if they are long.
 const SIDE_BY_SIDE: usize = 4;
@@ -218,8 +221,23 @@ impl<T: Number> Loop for RowsByVector<'_, T> {
         }
         let first = SIDE_BY_SIDE * groups.len();
         for (i, out) in single.iter_mut().enumerate() {
-            add_dots([row(first + i)], self.vector, std::array::from_mut(out));
+            let row = row(first + i);
+            if row.len() <= SHORT {
+                ask_for(row.as_ptr().wrapping_add(AHEAD / size_of::<T>()), row.len());
+            }
+            add_dots([row], self.vector, std::array::from_mut(out));
         }
+    }
+}
+
+/// The number of bytes from what is multiplied to what is asked for: the processor foresees no more than the rest of a page.
+const AHEAD: usize = 1 << 12;
+
+/// Asks for some elements, which need not exist.
+#[inline(always)]
+fn ask_for<T>(first: *const T, count: usize) {
+    for at in (0..count).step_by(LINE / size_of::<T>()) {
+        prefetch(first.wrapping_add(at));
     }
 }
 
@@ -272,7 +290,13 @@ impl<T: Number> Loop for ColumnsByVector<'_, T> {
         let column = |i: usize| &self.columns[i * self.step..][..rows];
         let (groups, last) = self.vector.as_chunks::<COLUMNS>();
         for (i, factors) in groups.iter().enumerate() {
-            let columns: [&[T]; COLUMNS] = std::array::from_fn(|k| column(COLUMNS * i + k));
+            let mut columns = [&[][..]; COLUMNS];
+            for (k, line) in columns.iter_mut().enumerate() {
+                *line = column(COLUMNS * i + k);
+                if rows <= SHORT {
+                    ask_for(line.as_ptr().wrapping_add(2 * COLUMNS * self.step), rows);
+                }
+            }
             for j in 0..rows {
                 let mut sum = self.out[j];
                 for k in 0..COLUMNS {

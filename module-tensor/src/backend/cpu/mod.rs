@@ -6,6 +6,7 @@ mod arg_reduce;
 mod as_strided_scatter;
 mod attention;
 mod attention_mask;
+mod attention_products;
 mod attention_scores;
 mod backend;
 mod band;

@@ -3,10 +3,11 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use std::sync::Arc;
+mod factor;
+mod small;
 
 use super::aligned_vec::AlignedVec;
-use super::gemm::{Matrix, MatrixMut};
+use super::gemm::MatrixMut;
 use super::map::{NumberKernel, run_number};
 use super::matrix_vector::{add_columns_by_vector, add_rows_by_vector, rows_by_vectors};
 use super::memory::{filled, scratch};
@@ -14,10 +15,11 @@ use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
-use super::{CpuStorage, Operand, Storage, check_allocatable, elements};
-use crate::layout::{Layout, Shape, offsets};
+use super::{CpuStorage, Operand, Storage, check_allocatable};
+use crate::Result;
 use crate::zip::zip_mut;
-use crate::{Error, Result};
+use factor::Factor;
+use small::SmallProducts;
 
 /// `[…, m, k]` times `[…, k, n]`.
 pub(super) fn matmul(a: &Operand, b: &Operand) -> Result<Storage> {
@@ -67,9 +69,7 @@ impl NumberKernel for Product<'_> {
         }
         let keep = self.row.is_some();
         let one = |i: usize, out: &mut [T]| {
-            if products <= SMALL {
-                small(&a, &b, i, out);
-            } else if a.columns == 1 && n > 1 {
+            if a.columns == 1 && n > 1 {
                 return column_by_row(&a, &b, i, keep, out);
             } else if n == 1 {
                 return rows_by_vector(&a, &b, i, out);
@@ -87,6 +87,11 @@ impl NumberKernel for Product<'_> {
             products / 32,
             Items(&mut out, m * n),
             &|batch, out| {
+                if products <= SMALL {
+                    let (a, b, out) = (&a, &b, out.0);
+                    run_at_best_level(SmallProducts { a, b, batch, out });
+                    return Ok(());
+                }
                 let mut products = batch.zip(out.0.chunks_exact_mut(m * n));
                 products.try_for_each(|(i, out)| one(i, out))
             },
@@ -103,33 +108,6 @@ const FEW: usize = 4;
 
 /// The number of elements from which a matrix counts as large: it does not fit in the second-level cache.
 const LARGE: usize = 1 << 18;
-
-/// The sums as they are defined, over an `out` that holds what they start from.
-fn small<T: Number>(a: &Factor<'_, T>, b: &Factor<'_, T>, i: usize, out: &mut [T]) {
-    let (a_data, b_data) = (a.data_of(i), b.data_of(i));
-    for (r, out) in out.chunks_exact_mut(b.columns).enumerate() {
-        let factor = |p: usize| a_data[r * a.row_step + p * a.column_step];
-        if let [out] = out {
-            // One sum stays in a register: in memory, each addition would wait for the last one to be written.
-            let products = (0..a.columns).map(|p| factor(p).times(b_data[p * b.row_step]));
-            *out = products.fold(*out, T::plus);
-            continue;
-        }
-        for p in 0..a.columns {
-            let (factor, row) = (factor(p), &b_data[p * b.row_step..]);
-            if b.column_step == 1 {
-                let row = &row[..out.len()];
-                for c in 0..out.len() {
-                    out[c] = out[c].plus(factor.times(row[c]));
-                }
-                continue;
-            }
-            for (c, sum) in out.iter_mut().enumerate() {
-                *sum = sum.plus(factor.times(row[c * b.column_step]));
-            }
-        }
-    }
-}
 
 /// A matrix by a vector.
 fn rows_by_vector<T: Number>(
@@ -218,114 +196,6 @@ impl<T: Number> Loop for ColumnByRow<'_, T> {
                 *out = sum.plus(factor.times(v));
             }
         }
-    }
-}
-
-/// A factor of a product: one matrix or several of one shape.
-struct Factor<'a, T> {
-    data: &'a [T],
-    batch: usize,
-    starts: Starts,
-    rows: usize,
-    row_step: usize,
-    columns: usize,
-    column_step: usize,
-}
-
-/// The offsets of the matrices of a batch.
-#[derive(Clone)]
-enum Starts {
-    /// At even distances, which are 0 if one matrix serves all.
-    Step(usize),
-    /// Each where it says.
-    At(Arc<[usize]>),
-}
-
-impl Starts {
-    fn of(batch: &Layout) -> Self {
-        match batch.reshape(&batch.shape().numel().into()) {
-            Some(even) => Self::Step(even.strides().first().copied().unwrap_or(0)),
-            None => Self::At(offsets(0, batch.shape(), batch.strides()).into()),
-        }
-    }
-
-    fn get(&self, i: usize) -> usize {
-        match self {
-            Self::Step(step) => i * step,
-            Self::At(starts) => starts.get(i).copied().unwrap_or(0),
-        }
-    }
-}
-
-impl<'a, T: Number> Factor<'a, T> {
-    /// The factor in memory: the last two dimensions of each element of those before.
-    fn of(x: &'a Operand) -> Result<Self> {
-        let (shape, strides) = (x.layout.shape(), x.layout.strides());
-        let Some(rest) = shape.rank().checked_sub(2) else {
-            return Err(shape.error("matmul", "at least two dimensions"));
-        };
-        let (rows, columns) = (shape[rest], shape[rest + 1]);
-        let (row_step, column_step) = (strides[rest], strides[rest + 1]);
-        let data = elements::<T>(x)?;
-        // A layout that leaves its storage is reported, not read.
-        let outside = || {
-            let (layout, problem) = (format!("{:?}", x.layout), "leaves its storage");
-            Error::argument("matmul", "layout", layout, problem)
-        };
-        let last = shape.iter().zip(strides);
-        let last = last.map(|(&size, stride)| size.saturating_sub(1) * stride);
-        let last = x.layout.offset() + last.sum::<usize>();
-        if shape.numel() > 0 && last >= data.len() {
-            return Err(outside());
-        }
-        let numel = shape[..rest].iter().product();
-        let starts = if numel <= 1 || shape.numel() == 0 {
-            Starts::Step(0)
-        } else {
-            let batch = Shape::from(&shape[..rest]);
-            let batch = Layout::within(batch, &strides[..rest], 0, data.len());
-            Starts::of(&batch.ok_or_else(outside)?)
-        };
-        Ok(Self {
-            data: data.get(x.layout.offset()..).unwrap_or_default(),
-            batch: numel,
-            starts,
-            rows,
-            row_step,
-            columns,
-            column_step,
-        })
-    }
-
-    /// Joins the batch to one product if `b` is one matrix for all and the rows of this one are contiguous, so that `b` is
-    /// packed once.
-    fn join_batch(&mut self, b: &mut Self) {
-        let own_step = self.rows * self.row_step;
-        let follow = matches!(self.starts, Starts::Step(step) if step == own_step);
-        if self.batch > 1 && matches!(b.starts, Starts::Step(0)) && follow {
-            self.rows *= self.batch;
-            (self.batch, b.batch) = (1, 1);
-        }
-    }
-
-    fn transposed(&self) -> Self {
-        Self {
-            rows: self.columns,
-            row_step: self.column_step,
-            columns: self.rows,
-            column_step: self.row_step,
-            starts: self.starts.clone(),
-            ..*self
-        }
-    }
-
-    fn data_of(&self, i: usize) -> &'a [T] {
-        self.data.get(self.starts.get(i)..).unwrap_or_default()
-    }
-
-    fn matrix(&self, i: usize) -> Matrix<'a, T> {
-        let steps = [self.row_step, self.column_step];
-        Matrix::with_steps(self.data_of(i), [self.rows, self.columns], steps)
     }
 }
 

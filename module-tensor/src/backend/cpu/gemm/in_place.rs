@@ -77,7 +77,8 @@ pub(super) fn add_products<T: Tile, const ROWS: usize, const COLUMNS: usize>(
     }
     let mut beside = [T::zero(); COLUMNS];
     for p in 0..right.count {
-        let line = &right.line(p)[column..];
+        // Columns after the last are not written, whatever they hold.
+        let line = right.line_on(p, column);
         let line = match line.first_chunk() {
             Some(line) => line,
             None => {

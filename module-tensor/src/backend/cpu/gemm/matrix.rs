@@ -150,6 +150,12 @@ impl<'a, T> Lines<'a, T> {
         &self.data[i * self.step..][..self.len]
     }
 
+    /// A line from one of its elements on, with what lies behind it.
+    #[inline]
+    pub(super) fn line_on(&self, i: usize, from: usize) -> &'a [T] {
+        &self.data[i * self.step + from..]
+    }
+
     /// Part of so many lines from one on. What is missing is read from the last line.
     #[inline(always)]
     #[allow(clippy::inline_always)]

@@ -85,3 +85,67 @@ fn small_products_are_added_to_the_row_in_order() -> Result<()> {
     }
     Ok(())
 }
+
+/// The sums of products of each row and column.
+fn sums(a: &[f32], b: &[f32], [m, k, n]: [usize; 3]) -> Vec<f32> {
+    let sum = |i: usize| (0..k).map(|p| a[i / n * k + p] * b[p * n + i % n]).sum();
+    (0..m * n).map(sum).collect()
+}
+
+#[test]
+fn small_products_of_any_layout_are_sums() -> Result<()> {
+    let number = |i: usize| (i * 7 % 11) as f32 - 5.0;
+    for sizes in [
+        [1, 1, 1],
+        [2, 3, 4],
+        [8, 8, 8],
+        [4, 4, 4],
+        [5, 9, 7],
+        [3, 20, 13],
+        [9, 1, 9],
+        [6, 40, 1],
+    ] {
+        let [m, k, n] = sizes;
+        let batch = 5;
+        let a: Vec<f32> = (0..batch * m * k).map(number).collect();
+        let b: Vec<f32> = (0..batch * k * n).map(|i| number(i + 3)).collect();
+        let pairs = a.chunks_exact(m * k).zip(b.chunks_exact(k * n));
+        let want: Vec<f32> = pairs.flat_map(|(a, b)| sums(a, b, sizes)).collect();
+        let (a, b) = (
+            Tensor::from_vec(a, [batch, m, k])?,
+            Tensor::from_vec(b, [batch, k, n])?,
+        );
+        // The same elements, columns side by side.
+        let by_columns = |x: &Tensor| x.transpose(1, 2)?.contiguous()?.transpose(1, 2);
+        for a in [&a, &by_columns(&a)?] {
+            for b in [&b, &by_columns(&b)?] {
+                for threads in [1, 3] {
+                    set_num_threads(threads);
+                    assert_eq!(a.matmul(b)?.to_vec::<f32>()?, want, "{sizes:?}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A product of few rows reads whole registers of the right factor's rows, and so what lies behind them.
+#[test]
+fn what_lies_beside_the_columns_changes_nothing() -> Result<()> {
+    let number = |i: usize| (i * 7 % 11) as f32 - 5.0;
+    for sizes in [[5, 300, 5], [16, 40, 17], [3, 700, 31], [40, 70, 33]] {
+        let [m, k, n] = sizes;
+        let (a, b): (Vec<f32>, Vec<f32>) = (
+            (0..m * k).map(number).collect(),
+            (0..k * n).map(number).collect(),
+        );
+        let want = sums(&a, &b, sizes);
+        let (a, b) = (Tensor::from_vec(a, [m, k])?, Tensor::from_vec(b, [k, n])?);
+        assert_eq!(a.matmul(&b)?.to_vec::<f32>()?, want, "{sizes:?}");
+        let beside = Tensor::full([k, 9], f32::NAN, ())?;
+        let wide = Tensor::cat(&[&b, &beside], 1)?;
+        let part = wide.narrow(1, 0..n)?;
+        assert_eq!(a.matmul(&part)?.to_vec::<f32>()?, want, "{sizes:?}");
+    }
+    Ok(())
+}

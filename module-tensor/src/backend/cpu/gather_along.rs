@@ -24,6 +24,9 @@ struct Plan {
     numel: usize,
 }
 
+/// The maximum number of elements of a row that are read one by one, though some lie side by side.
+const SHORT: usize = 32;
+
 /// How the elements of a row lie in the tensor.
 #[derive(Clone, Copy)]
 enum Order {
@@ -88,9 +91,18 @@ impl Plan {
         if self.stretches.iter().copied().eq(from) {
             return Order::Reversed;
         }
-        match self.is_scattered() && self.stretches.iter().all(|(_, length)| *length == 1) {
+        match self.stretches.iter().all(|(_, length)| *length == 1) {
             true => Order::Scattered,
             false => Order::Stretches,
+        }
+    }
+
+    /// Splits the stretches of a short row into elements, if there are so many that looking for them takes longer.
+    fn split_short_rows(&mut self, width: usize) {
+        if width <= SHORT && width < 8 * self.stretches.len() {
+            let all = self.stretches.iter();
+            let elements = all.flat_map(|&(from, length)| (from..from + length).map(|at| (at, 1)));
+            self.stretches = elements.collect();
         }
     }
 
@@ -113,12 +125,6 @@ impl Plan {
                 }
             }
         }
-    }
-
-    /// Whether stretches are so short that a loop over each costs more than its elements.
-    fn is_scattered(&self) -> bool {
-        let first = self.stretches.iter().take(4);
-        self.stretches.len() > 8 && first.map(|(_, length)| length).sum::<usize>() <= 8
     }
 }
 
@@ -177,12 +183,13 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
     if geometry.output.numel() == 0 {
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
-    let plan = Plan::new(geometry)?;
+    let mut plan = Plan::new(geometry)?;
+    let width = plan.numel / plan.starts.len();
+    plan.split_short_rows(width);
     let values = to_row_major::<T>(x)?;
     check_allocatable::<T>(plan.numel)?;
     let mut out = scratch(plan.numel)?;
     let order = plan.order();
-    let width = plan.numel / plan.starts.len();
     parallel_for(
         plan.starts.len(),
         width,

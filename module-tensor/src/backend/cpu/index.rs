@@ -29,6 +29,9 @@ impl Split {
     }
 }
 
+/// Fewer elements of a line are selected one by one.
+const FEW: usize = 32;
+
 pub(super) fn index_select(x: Operand, dim: usize, index: &Operand) -> Result<Storage> {
     by_width(
         [x],
@@ -45,6 +48,19 @@ fn slices<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Result<Storag
         return Ok(CpuStorage::wrap(out));
     }
     let x = to_row_major::<T>(x)?;
+    if inner == 1 && count < FEW {
+        let lines = Items(&mut out, count);
+        parallel_for(outer, count, lines, &|range, lines| {
+            let x = x[range.start * size..range.end * size].chunks_exact(size);
+            for (out, x) in lines.0.chunks_exact_mut(count).zip(x) {
+                for (out, &index) in zip_mut(out, &indices) {
+                    *out = x[index as usize];
+                }
+            }
+            Ok(())
+        })?;
+        return Ok(CpuStorage::wrap(out));
+    }
     let slice_ns = if inner == 1 { 1 } else { inner / 4 + 2 };
     parallel_for(outer * count, slice_ns, Items(&mut out, inner), &|range,
                                                                     Items(

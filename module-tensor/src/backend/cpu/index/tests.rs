@@ -15,6 +15,7 @@ fn slices_are_selected_by_any_number_of_threads() {
     if !cfg!(miri) {
         cases.extend([
             ([300, 200, 1], 500),
+            ([20_000, 7, 1], 5),
             ([1, 900, 1], 200_001),
             ([7, 300, 33], 400),
         ]);

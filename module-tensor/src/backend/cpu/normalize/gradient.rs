@@ -10,12 +10,15 @@
 
 mod rows;
 
+use std::ops::Range;
+
 use super::super::aligned_vec::AlignedVec;
 use super::super::compute::saved_elements;
 use super::super::float::Float;
-use super::super::lanes::{map2, number, split, sum, sum_of2};
+use super::super::lanes::{map2, number, split, sum_of, sum_of2};
 use super::super::map::{FloatKernel, run_float};
 use super::super::memory::scratch;
+use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, parallel_for};
 use super::super::view::to_row_major;
 use super::super::{
@@ -143,10 +146,9 @@ impl<T: Float> Work<'_, T> {
         let mut planes = vec![[0.0; 2]; rows * channels];
         let work = &*self;
         let items = Items(&mut planes, 1);
-        parallel_for(rows * channels, inner, items, &|range, out| {
-            for (plane, sums) in range.zip(out.0) {
-                *sums = work.plane_sums(plane);
-            }
+        parallel_for(rows * channels, inner, items, &|planes, out| {
+            let sums = out.0;
+            run_at_best_level(PlaneSums { work, planes, sums });
             Ok(())
         })?;
         // `[Σ g, Σ g x̂]` over what shares statistics.
@@ -170,10 +172,13 @@ impl<T: Float> Work<'_, T> {
         }
         let mut out = std::mem::take(&mut self.out);
         let work = &*self;
-        parallel_for(rows, row, Items(&mut out, row), &|range, mut out| {
-            for (at, i) in range.enumerate() {
-                work.plane_slopes(i, shared[i % shared.len()], out.at(at));
-            }
+        parallel_for(rows, row, Items(&mut out, row), &|rows, out| {
+            run_at_best_level(PlaneGradients {
+                work,
+                rows,
+                sums: &shared,
+                out: out.0,
+            });
             Ok(())
         })?;
         self.out = out;
@@ -195,6 +200,8 @@ impl<T: Float> Work<'_, T> {
     }
 
     /// `[Σ grad, Σ grad x̂]` over a plane.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     fn plane_sums(&self, plane: usize) -> [f64; 2] {
         let &NormGeometry {
             channels, inner, ..
@@ -204,10 +211,13 @@ impl<T: Float> Work<'_, T> {
         let at = plane * inner..(plane + 1) * inner;
         let (grad, x) = (&self.grad[at.clone()], &self.x[at]);
         let along = sum_of2(grad, x, |grad, x| grad.times(x.minus(high).minus(low)));
-        [sum(grad).to_f64(), along.to_f64() * self.scales[own]]
+        let total = sum_of(grad, |grad| grad);
+        [total.to_f64(), along.to_f64() * self.scales[own]]
     }
 
     /// The gradient of row `i`, from `[Σ g, Σ g x̂]` over what shares its statistics.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     fn plane_slopes(&self, i: usize, sums: [f64; 2], out: &mut [T]) {
         let &NormGeometry {
             groups,
@@ -247,5 +257,46 @@ impl<T: Float> Work<'_, T> {
         columns::gradient(&mut self.out, rows, [&mean, &slopes, &pulls, &rests])?;
         self.sums = [along, total];
         Ok(())
+    }
+}
+
+/// The sums of some planes.
+struct PlaneSums<'a, 'b, T: Float> {
+    work: &'a Work<'b, T>,
+    planes: Range<usize>,
+    sums: &'a mut [[f64; 2]],
+}
+
+impl<T: Float> Loop for PlaneSums<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (plane, sums) in self.planes.zip(self.sums) {
+            *sums = self.work.plane_sums(plane);
+        }
+    }
+}
+
+/// The gradients of some rows, from the sums over what shares their statistics.
+struct PlaneGradients<'a, 'b, T: Float> {
+    work: &'a Work<'b, T>,
+    rows: Range<usize>,
+    sums: &'a [[f64; 2]],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Loop for PlaneGradients<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        let rows = self.out.chunks_exact_mut(self.work.geometry.row());
+        for (i, out) in self.rows.zip(rows) {
+            self.work
+                .plane_slopes(i, self.sums[i % self.sums.len()], out);
+        }
     }
 }

@@ -29,10 +29,37 @@ impl Moments {
     }
 
     pub(super) fn add<T: Float>(&mut self, x: &[T], centered: bool) {
-        for block in x.chunks(BLOCK) {
-            let blocks = [block];
-            let [moments] = run_at_best_level(OfBlocks { blocks, centered });
-            self.join(moments);
+        let (blocks, rest) = x.as_chunks::<BLOCK>();
+        self.add_blocks(blocks.iter().map(<[T; BLOCK]>::as_slice), centered);
+        if !rest.is_empty() {
+            self.add_blocks(std::iter::once(rest), centered);
+        }
+    }
+
+    /// Adds blocks of at most [`BLOCK`] numbers, all of the same length.
+    pub(super) fn add_blocks<'a, T: Float>(
+        &mut self,
+        mut blocks: impl Iterator<Item = &'a [T]>,
+        centered: bool,
+    ) {
+        loop {
+            let (mut several, mut count) = ([&[][..]; SIDE_BY_SIDE], 0);
+            for (slot, block) in several.iter_mut().zip(&mut blocks) {
+                *slot = block;
+                count += 1;
+            }
+            if count < SIDE_BY_SIDE {
+                for &block in &several[..count] {
+                    let blocks = [block];
+                    let [moments] = run_at_best_level(OfBlocks { blocks, centered });
+                    self.join(moments);
+                }
+                return;
+            }
+            let blocks = several;
+            for moments in run_at_best_level(OfBlocks { blocks, centered }) {
+                self.join(moments);
+            }
         }
     }
 

@@ -63,6 +63,11 @@ impl NormGeometry {
 }
 
 impl BatchPlanes {
+    /// Where the plane of a channel starts.
+    fn start(self, sample: usize, group: usize) -> usize {
+        (sample * self.groups + group) * self.inner
+    }
+
     /// Calls `f` with the elements of a channel in the order of the batch: planes, or blocks of small ones.
     fn for_blocks<T: Float, const N: usize>(
         self,
@@ -71,7 +76,7 @@ impl BatchPlanes {
         buffers: &mut [Vec<T>; N],
         mut f: impl FnMut([&[T]; N]),
     ) {
-        let plane = |sample: usize| (sample * self.groups + group) * self.inner;
+        let plane = |sample: usize| self.start(sample, group);
         if self.inner > SMALL {
             (0..self.batch).for_each(|sample| f(arrays.map(|x| &x[plane(sample)..][..self.inner])));
             return;
@@ -97,7 +102,12 @@ impl BatchPlanes {
             let mut buffers = [Vec::new()];
             for (at, group) in range.enumerate() {
                 let mut moments = Moments::default();
-                self.for_blocks(group, [x], &mut buffers, |[x]| moments.add(x, centered));
+                if (SMALL + 1..=BLOCK).contains(&self.inner) {
+                    let plane = |sample| &x[self.start(sample, group)..][..self.inner];
+                    moments.add_blocks((0..self.batch).map(plane), centered);
+                } else {
+                    self.for_blocks(group, [x], &mut buffers, |[x]| moments.add(x, centered));
+                }
                 (mean.0[at], var.0[at]) = (moments.mean, moments.var());
             }
             Ok(())

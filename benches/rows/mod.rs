@@ -14,6 +14,7 @@ mod published;
 mod recurrent;
 mod row;
 mod small;
+mod small_shapes;
 mod tensor_operations;
 
 use std::io::{self, BufRead};
@@ -36,6 +37,7 @@ fn all() -> Rows {
     networks::add(&mut rows);
     published::add(&mut rows);
     tensor_operations::add(&mut rows);
+    small_shapes::add(&mut rows);
     small::add(&mut rows);
     rows
 }

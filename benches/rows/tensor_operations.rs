@@ -198,18 +198,6 @@ pub(crate) fn add(rows: &mut Rows) {
             });
         }
     }
-    let short: [(&str, Operation); 4] = [
-        ("softmax of rows", |x| x[0].softmax(1)),
-        ("logsumexp of rows", |x| x[0].logsumexp(1)),
-        ("norm of rows", |x| x[0].norm(2.0, 1)),
-        ("stack of columns", |x| Tensor::stack(x, 2)),
-    ];
-    for (name, f) in short {
-        rows.add(format!("{name} [7168, 7]"), move || {
-            let inputs = [randn(&[7168, 7])?, randn(&[7168, 7])?];
-            work(move || no_grad(|| f(&inputs)).map(drop))
-        });
-    }
     rows.both(
         "mul columns by rows [256, 256, 1] [256, 1, 16]",
         &[&[256, 256, 1], &[256, 1, 16]],

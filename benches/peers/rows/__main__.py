@@ -10,6 +10,7 @@ import sys
 import networks
 import operations
 import published
+import small_shapes
 import tensor_operations
 import torch
 from row import Rows
@@ -23,6 +24,7 @@ def main():
     networks.add(rows)
     published.add(rows)
     tensor_operations.add(rows)
+    small_shapes.add(rows)
     rows.serve(rows.memory if "--memory" in sys.argv else rows.time)
 
 

@@ -104,13 +104,6 @@ def of_halves():
     yield "copy of a half", lambda x, y: x.contiguous()
 
 
-def of_short_rows():
-    yield "softmax of rows", lambda x, y: x.softmax(1)
-    yield "logsumexp of rows", lambda x, y: x.logsumexp(1)
-    yield "norm of rows", lambda x, y: x.norm(2, 1)
-    yield "stack of columns", lambda x, y: torch.stack([x, y], 2)
-
-
 def masked():
     x = numbers()
     return [x, numbers(), x > 0]
@@ -144,8 +137,6 @@ def add(rows):
         shape = [65536 // width, 2 * width]
         for name, f in of_halves():
             rows.add(f"{name} {shape}", lambda f=f, shape=shape: forward(f, torch.randn(shape).chunk(2, 1)))
-    for name, f in of_short_rows():
-        rows.add(f"{name} [7168, 7]", lambda f=f: forward(f, [torch.randn(7168, 7), torch.randn(7168, 7)]))
     rows.both("mul columns by rows [256, 256, 1] [256, 1, 16]", [(256, 256, 1), (256, 1, 16)], torch.mul)
     rows.add("rand [512, 1024]", lambda: lambda: torch.rand(512, 1024))
     rows.add("randn [512, 1024]", lambda: lambda: torch.randn(512, 1024))

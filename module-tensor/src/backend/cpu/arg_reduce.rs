@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::extremes::{IsBetter, positions_in_lines};
 use super::map::{NumberKernel, run_number, widened};
 use super::number::Number;
-use super::reduced_lines::{FEW, Lines};
+use super::reduced_lines::Lines;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::{ArgReduceOp, CpuStorage, Operand, Storage};
@@ -29,12 +29,7 @@ impl NumberKernel for ArgReduce {
 
     fn run<T: Number>(self) -> Result<Storage> {
         let Self(op, x, dim) = self;
-        let after = x.layout.shape().iter().skip(dim + 1).copied();
-        let after = after.fold(1, usize::saturating_mul);
-        let lines = match (2..FEW).contains(&after) {
-            true => Lines::copied(&x, &[dim])?,
-            false => Lines::along(&x, &[dim])?,
-        };
+        let lines = Lines::along_apart_if_few(&x, &[dim])?;
         let indices = match op {
             ArgReduceOp::Max => indices(&lines, T::gt),
             ArgReduceOp::Min => indices(&lines, T::lt),

@@ -19,18 +19,15 @@ pub(super) fn extremes_of_lines<T: Number>(
     is_better: impl IsBetter<T>,
     out: &mut [T],
 ) -> Result<()> {
-    if count < APART {
-        run_at_best_level(Extremes {
-            values,
-            count,
-            is_better,
-            out,
-        });
-        return Ok(());
+    if count >= APART {
+        return each_long_line(values, count, is_better, out, |_, best| best);
     }
-    for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
-        *out = extreme_of_long_line(line, is_better)?;
-    }
+    run_at_best_level(Extremes {
+        values,
+        count,
+        is_better,
+        out,
+    });
     Ok(())
 }
 
@@ -41,17 +38,28 @@ pub(super) fn positions_in_lines<T: Number>(
     is_better: impl IsBetter<T>,
     out: &mut [i64],
 ) -> Result<()> {
-    if count < APART {
-        run_at_best_level(Positions {
-            values,
-            count,
-            is_better,
-            out,
-        });
-        return Ok(());
+    if count >= APART {
+        return each_long_line(values, count, is_better, out, position);
     }
+    run_at_best_level(Positions {
+        values,
+        count,
+        is_better,
+        out,
+    });
+    Ok(())
+}
+
+/// What `f` makes of each line of at least [`APART`] elements and its most extreme one.
+fn each_long_line<T: Number, U>(
+    values: &[T],
+    count: usize,
+    is_better: impl IsBetter<T>,
+    out: &mut [U],
+    f: impl Fn(&[T], T) -> U,
+) -> Result<()> {
     for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
-        *out = position(line, extreme_of_long_line(line, is_better)?);
+        *out = f(line, extreme_of_long_line(line, is_better)?);
     }
     Ok(())
 }

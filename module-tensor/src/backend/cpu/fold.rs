@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::fold_lines::{APART, Combine, FoldLongLine, fold_lines_of};
+use super::fold_lines::{APART, Combine, FoldLinesOf, FoldLongLine};
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
@@ -22,7 +22,14 @@ pub(super) fn products_of_lines<T: Number>(
     out: &mut [T],
 ) -> Result<()> {
     if count < APART {
-        run_at_best_level(ProductsOfLines { values, count, out });
+        run_at_best_level(FoldLinesOf {
+            values,
+            count,
+            f: |v| v,
+            neutral: T::one(),
+            combine: T::times,
+            out,
+        });
         return Ok(());
     }
     for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
@@ -111,23 +118,6 @@ fn fold_part<T: Number>(
         out,
         combine,
     });
-}
-
-/// Products of lines of fewer than [`APART`] elements.
-struct ProductsOfLines<'a, T> {
-    values: &'a [T],
-    count: usize,
-    out: &'a mut [T],
-}
-
-impl<T: Number> Loop for ProductsOfLines<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        fold_lines_of(self.values, self.count, |v| v, T::one(), T::times, self.out);
-    }
 }
 
 struct FoldRows<'a, T, F> {

@@ -16,7 +16,7 @@ impl<T, F: Fn(T, T) -> T + Copy + Sync> Combine<T> for F {}
 pub(super) const APART: usize = 256;
 
 /// The number of elements of a line that are combined with others side by side, which fill a register or two.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// Lines of `count` elements, at most some hundreds, as one element each, to be run in a loop, where neither order nor repetition
 /// changes the result.
@@ -50,6 +50,26 @@ pub(super) fn fold_lines_of<T: Number>(
     match count {
         0..LANES => fold_lines_by::<T, 1>(values, count, f, neutral, combine, out),
         LANES.. => fold_lines_by::<T, LANES>(values, count, f, neutral, combine, out),
+    }
+}
+
+/// [`fold_lines_of`] as a loop of its own.
+pub(super) struct FoldLinesOf<'a, T, F, C> {
+    pub(super) values: &'a [T],
+    pub(super) count: usize,
+    pub(super) f: F,
+    pub(super) neutral: T,
+    pub(super) combine: C,
+    pub(super) out: &'a mut [T],
+}
+
+impl<T: Number, F: Fn(T) -> T, C: Combine<T>> Loop for FoldLinesOf<'_, T, F, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (f, combine) = (self.f, self.combine);
+        fold_lines_of(self.values, self.count, f, self.neutral, combine, self.out);
     }
 }
 

@@ -2,15 +2,14 @@
 //! functions of whole slices.
 
 use super::float::Float;
-use super::fold_lines::fold_lines_of;
+use super::fold_lines::FoldLinesOf;
 use super::narrow::Narrow;
 use super::number::Number;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use crate::zip::{zip, zip_mut, zip_mut2};
 
-/// The number of sums that are computed side by side.
-pub(super) const LANES: usize = 16;
+pub(super) use super::fold_lines::LANES;
 
 /// The number of sums where the vectors may be as wide as the processor allows.
 pub(super) const WIDE_LANES: usize = 64;
@@ -51,41 +50,17 @@ fn each_line<T: Number>(
     sum: impl Fn(&[T]) -> T,
 ) {
     if count < WIDE_LANES {
-        return run_at_best_level(SumShort {
+        return run_at_best_level(FoldLinesOf {
             values,
             count,
-            out,
             f,
+            neutral: T::zero(),
+            combine: T::plus,
+            out,
         });
     }
     for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
         *out = sum(line);
-    }
-}
-
-/// The sum of what a function gives of each number, for several lines of fewer than [`WIDE_LANES`] numbers: in fewer lanes if
-/// they fill some.
-struct SumShort<'a, T, F> {
-    values: &'a [T],
-    count: usize,
-    out: &'a mut [T],
-    f: F,
-}
-
-impl<T: Number, F: Fn(T) -> T> Loop for SumShort<'_, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        fold_lines_of(
-            self.values,
-            self.count,
-            self.f,
-            T::zero(),
-            T::plus,
-            self.out,
-        );
     }
 }
 

@@ -106,16 +106,16 @@ impl<T: Float> Loop for ExpSums<'_, T> {
     }
 }
 
-/// The number of rows that are processed together at most.
-const SHORT_ROWS: usize = 128;
+/// The number of short rows that are processed together at most.
+const MOST_ROWS: usize = 128;
 
 /// The same for rows of so few numbers that they fill no lanes: their exponentials are computed many rows at a time.
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn sums_of_short_rows<T: Float>(x: &[T], size: usize, sums: &mut [(T, T)]) {
     let mut exps = [T::zero(); BLOCK];
-    let (mut mosts, mut totals) = ([T::zero(); SHORT_ROWS], [T::zero(); SHORT_ROWS]);
-    let count = SHORT_ROWS.min(BLOCK / size);
+    let (mut mosts, mut totals) = ([T::zero(); MOST_ROWS], [T::zero(); MOST_ROWS]);
+    let count = MOST_ROWS.min(BLOCK / size);
     for (x, sums) in x.chunks(count * size).zip(sums.chunks_mut(count)) {
         let exps = &mut exps[..x.len()];
         let (mosts, totals) = (&mut mosts[..sums.len()], &mut totals[..sums.len()]);

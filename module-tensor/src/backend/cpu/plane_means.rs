@@ -4,11 +4,11 @@
 mod tests;
 
 use super::float::Float;
-use super::fold_lines::fold_lines_of;
+use super::fold_lines::FoldLinesOf;
 use super::lanes::{number, sum};
 use super::map::FloatKernel;
 use super::memory::scratch;
-use super::simd::{Loop, run_at_best_level};
+use super::simd::run_at_best_level;
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
 use super::{CpuStorage, LinearOp, Operand, Storage, check_allocatable};
@@ -73,41 +73,20 @@ const LONG: usize = 512;
 
 fn write_means<T: Float>(planes: &[T], size: usize, divisor: T, means: &mut [T]) {
     if size < LONG {
-        return run_at_best_level(ShortMeans {
-            planes,
-            size,
-            divisor,
-            means,
+        run_at_best_level(FoldLinesOf {
+            values: planes,
+            count: size,
+            f: |v| v,
+            neutral: T::zero(),
+            combine: T::plus,
+            out: &mut *means,
         });
-    }
-    for (mean, plane) in means.iter_mut().zip(planes.chunks_exact(size)) {
-        *mean = sum(plane) / divisor;
-    }
-}
-
-struct ShortMeans<'a, T> {
-    planes: &'a [T],
-    size: usize,
-    divisor: T,
-    means: &'a mut [T],
-}
-
-impl<T: Float> Loop for ShortMeans<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        fold_lines_of(
-            self.planes,
-            self.size,
-            |v| v,
-            T::zero(),
-            T::plus,
-            self.means,
-        );
-        for mean in self.means {
-            *mean = *mean / self.divisor;
+    } else {
+        for (sum_of_plane, plane) in means.iter_mut().zip(planes.chunks_exact(size)) {
+            *sum_of_plane = sum(plane);
         }
+    }
+    for mean in means {
+        *mean = *mean / divisor;
     }
 }

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::layout::Shape;
 
 /// With fewer elements side by side, a loop over rows is slower than copying each line into one piece.
-pub(super) const FEW: usize = 8;
+const FEW: usize = 8;
 
 /// Elements that are `[outer, count, inner]`; those that differ in their second index only are one line.
 pub(super) struct Lines<'a, T: Element> {
@@ -31,8 +31,22 @@ pub(super) fn apart<'d>(shape: &Shape, dims: &'d [usize]) -> Option<(&'d [usize]
 }
 
 impl<'a, T: Element> Lines<'a, T> {
-    /// The lines along these dimensions.
+    /// The lines along these dimensions. Rows of few elements are read as they are if they are one block.
     pub(super) fn along(x: &'a Operand, dims: &[usize]) -> Result<Self> {
+        Self::side_by_side_if(x, dims, |outer, inner| inner >= FEW || outer == 1)
+    }
+
+    /// The same for a reduction for which rows of few elements are slow however many blocks there are.
+    pub(super) fn along_apart_if_few(x: &'a Operand, dims: &[usize]) -> Result<Self> {
+        Self::side_by_side_if(x, dims, |_, inner| inner >= FEW)
+    }
+
+    /// The lines, of which so many are side by side in each of several blocks, as they are or each in one piece.
+    fn side_by_side_if(
+        x: &'a Operand,
+        dims: &[usize],
+        stay: impl Fn(usize, usize) -> bool,
+    ) -> Result<Self> {
         let shape = x.layout.shape();
         // Without elements, the other sizes may multiply to anything.
         let product = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1, usize::saturating_mul);
@@ -41,7 +55,7 @@ impl<'a, T: Element> Lines<'a, T> {
         let after = shape.iter().skip(dims.last().map_or(0, |last| last + 1));
         let (outer, inner) = (product(&mut before.copied()), product(&mut after.copied()));
         let are_neighbors = dims.is_sorted() && apart(shape, dims).is_none();
-        if are_neighbors && (inner == 1 || inner >= FEW || outer == 1) {
+        if are_neighbors && (inner == 1 || stay(outer, inner)) {
             let values = to_row_major(x)?;
             return Ok(Self {
                 values,
@@ -49,11 +63,11 @@ impl<'a, T: Element> Lines<'a, T> {
                 inner,
             });
         }
-        Self::copied(x, dims)
+        Self::copied(x, dims, count)
     }
 
     /// The same lines, each in one piece.
-    pub(super) fn copied(x: &Operand, dims: &[usize]) -> Result<Self> {
+    fn copied(x: &Operand, dims: &[usize], count: usize) -> Result<Self> {
         let shape = x.layout.shape();
         let kept = (0..shape.len()).filter(|dim| !dims.contains(dim));
         let order: Vec<usize> = kept.chain(dims.iter().copied()).collect();
@@ -61,8 +75,6 @@ impl<'a, T: Element> Lines<'a, T> {
             storage: x.storage.clone(),
             layout: x.layout.permute(&order),
         };
-        let count = dims.iter().map(|&dim| shape[dim]);
-        let count = count.fold(1, usize::saturating_mul);
         Ok(Self {
             values: RowMajor::Copied(copy(&moved)?),
             count,

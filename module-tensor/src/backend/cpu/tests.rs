@@ -1,4 +1,4 @@
-//! Operands for the tests of kernels that visit elements in any layout.
+//! Operands and numbers for the tests of several kernels.
 
 use super::CpuStorage;
 use crate::backend::Operand;
@@ -23,4 +23,17 @@ pub(super) fn strided(
     let layout = Layout::within(Shape::from(&sizes[..]), &strides, 3, len).unwrap();
     let storage = CpuStorage::wrap(memory);
     (Operand { storage, layout }, values)
+}
+
+/// Rows of which some of every 50 have a NaN, infinities or great numbers.
+pub(super) fn odd_rows(rows: usize, size: usize) -> Vec<f32> {
+    let number = |i: usize| match (i / size % 50, i % size) {
+        (3, 0) => f32::NAN,
+        (5, at) if at + 1 == size => f32::INFINITY,
+        (7, _) => f32::NEG_INFINITY,
+        (9, 0) => f32::NEG_INFINITY,
+        (11, _) => 1e30,
+        (row, at) => ((row * 37 + at * 101) % 89) as f32 / 7.0 - 6.0,
+    };
+    (0..rows * size).map(number).collect()
 }

@@ -89,7 +89,7 @@ impl<'a, T: Number> Factor<'a, T> {
     pub(super) fn join_batch(&mut self, b: &mut Self) {
         let own_step = self.rows * self.row_step;
         let follow = matches!(self.starts, Starts::Step(step) if step == own_step);
-        if self.batch > 1 && matches!(b.starts, Starts::Step(0)) && follow {
+        if self.batch > 1 && b.is_shared() && follow {
             self.rows *= self.batch;
             (self.batch, b.batch) = (1, 1);
         }
@@ -104,6 +104,11 @@ impl<'a, T: Number> Factor<'a, T> {
             starts: self.starts.clone(),
             ..*self
         }
+    }
+
+    /// Whether one matrix serves the whole batch.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.starts, Starts::Step(0))
     }
 
     pub(super) fn data_of(&self, i: usize) -> &'a [T] {

@@ -32,7 +32,7 @@ impl<T: Number> Loop for SmallProducts<'_, '_, T> {
         let mut copy = Vec::new();
         for (i, out) in batch.zip(out.chunks_exact_mut((m * n).max(1))) {
             let (a_data, b_data) = (a.data_of(i), b.data_of(i));
-            if is_copied {
+            if is_copied && (copy.is_empty() || !b.is_shared()) {
                 copy.clear();
                 for p in 0..a.columns {
                     let row = &b_data[p * b.row_step..];

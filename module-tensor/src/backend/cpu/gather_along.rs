@@ -1,5 +1,9 @@
 //! Copies in which each dimension is indexed by a function of its own: flips and padding.
 
+#[cfg(test)]
+mod tests;
+mod together;
+
 use super::dispatch::dispatch_moved;
 use super::joined_runs::next;
 use super::map::{NumberKernel, by_width, run_number, through_wide};
@@ -15,6 +19,8 @@ use crate::Result;
 use crate::layout::Layout;
 use crate::zip::zip_mut;
 
+use together::copy_together;
+
 /// The memory that is copied: for each row of the result its start in the tensor, and within a row contiguous
 /// stretches. The last dimensions, if they are unchanged, belong to the stretches.
 struct Plan {
@@ -24,16 +30,19 @@ struct Plan {
     numel: usize,
 }
 
-/// The maximum number of elements of a row that are read one by one, though some lie side by side.
-const SHORT: usize = 32;
+/// The maximum number of elements of a row that is copied together with others: a stretch of each, then the next one of each.
+const SHORT: usize = 64;
 
-/// How the elements of a row lie in the tensor.
+/// How rows are copied.
 #[derive(Clone, Copy)]
 enum Order {
-    /// From the last to the first.
+    /// Several together.
+    Together,
+    /// From the last element to the first.
     Reversed,
-    /// One by one.
+    /// Element by element.
     Scattered,
+    /// Stretch by stretch.
     Stretches,
 }
 
@@ -42,31 +51,27 @@ impl Plan {
     fn new(geometry: &GatherAlongGeometry) -> Result<Self> {
         let shape = &geometry.input;
         let sizes = geometry.dims.iter().zip(shape.iter());
-        let mut dims = sizes
-            .map(|(&dim, &size)| stretches(dim, size))
+        let dims = sizes
+            .map(|(&dim, &size)| Indices::new(dim, size))
             .collect::<Result<Vec<_>>>()?;
         let layout = Layout::contiguous(shape.clone());
-        let same = |d: &usize| dims[*d] == [(0, shape[*d])];
-        let rows = (0..dims.len()).rev().find(|d| !same(d)).unwrap_or(0);
+        let same = |d: &usize| dims[*d].are_all_in_order(shape[*d]);
+        let last = (0..dims.len()).rev().find(|d| !same(d)).unwrap_or(0);
+        let inner = layout.strides().get(last).copied().unwrap_or(1);
+        let (rows, stretches) = match dims.get(last) {
+            None => (0, vec![(0, 1)]),
+            Some(Indices::Reversed(_)) if inner > 1 => (last + 1, vec![(0, inner)]),
+            Some(indices) => (last, indices.stretches(inner)?),
+        };
         let mut starts = vec![0];
-        for (d, stride) in layout.strides().iter().enumerate().take(rows) {
+        for (d, &stride) in layout.strides().iter().enumerate().take(rows) {
             let length = starts.len().saturating_mul(geometry.output[d]);
             check_allocatable::<usize>(length)?;
             let mut next = Vec::with_capacity(length);
-            for start in &starts {
-                for &(from, length) in &dims[d] {
-                    next.extend((from..from + length).map(|index| start + index * stride));
-                }
+            for &start in &starts {
+                dims[d].extend_starts(start, stride, &mut next);
             }
             starts = next;
-        }
-        let inner = layout.strides().get(rows).copied().unwrap_or(1);
-        let mut stretches = match rows < dims.len() {
-            true => dims.swap_remove(rows),
-            false => vec![(0, 1)],
-        };
-        for (from, length) in &mut stretches {
-            (*from, *length) = (*from * inner, *length * inner);
         }
         let width: usize = stretches.iter().map(|(_, length)| length).sum();
         let numel = starts.len() * width;
@@ -86,7 +91,11 @@ impl Plan {
         }
     }
 
-    fn order(&self) -> Order {
+    /// The order for rows of `width` elements.
+    fn order(&self, width: usize) -> Order {
+        if width <= SHORT {
+            return Order::Together;
+        }
         let from = (0..self.stretches.len()).rev().map(|from| (from, 1));
         if self.stretches.iter().copied().eq(from) {
             return Order::Reversed;
@@ -97,18 +106,27 @@ impl Plan {
         }
     }
 
-    /// Splits the stretches of a short row into elements, if there are so many that looking for them takes longer.
-    fn split_short_rows(&mut self, width: usize) {
-        if width <= SHORT && width < 8 * self.stretches.len() {
-            let all = self.stretches.iter();
-            let elements = all.flat_map(|&(from, length)| (from..from + length).map(|at| (at, 1)));
-            self.stretches = elements.collect();
+    /// Copies rows of `width` elements with these starts.
+    fn copy_rows<T: Element>(
+        &self,
+        order: Order,
+        starts: &[usize],
+        width: usize,
+        values: &[T],
+        out: &mut [T],
+    ) {
+        if let Order::Together = order {
+            return copy_together(starts, &self.stretches, width, values, out);
+        }
+        for (&start, out) in starts.iter().zip(out.chunks_exact_mut(width)) {
+            self.copy_row(order, &values[start..], out);
         }
     }
 
     /// Copies a row that starts at the first of the values.
     fn copy_row<T: Element>(&self, order: Order, values: &[T], out: &mut [T]) {
         match order {
+            Order::Together => {}
             Order::Reversed => {
                 let row = values[..out.len()].iter().rev();
                 out.iter_mut().zip(row).for_each(|(out, v)| *out = *v);
@@ -128,39 +146,77 @@ impl Plan {
     }
 }
 
-/// The indices along a dimension of so many elements, as stretches of ascending ones: the first and their number.
-fn stretches(dim: GatherDim, size: usize) -> Result<Vec<(usize, usize)>> {
-    let whole = match dim {
-        GatherDim::Same => vec![(0, size)],
-        // The elements from the end, the middle, and those from the beginning.
-        GatherDim::Circular { before, after } => {
-            let size = size as isize;
-            let (from, to) = (before.saturating_neg(), size.saturating_add(after));
-            [-size, 0, size]
-                .map(|start| (from.max(start), to.min(start.saturating_add(size)), start))
-                .into_iter()
-                .filter(|(from, to, _)| from < to)
-                .map(|(from, to, start)| ((from - start) as usize, (to - from) as usize))
-                .collect()
-        }
-        GatherDim::Flip => {
-            check_allocatable::<[usize; 2]>(size)?;
-            // Without a branch for each index.
-            (0..size).rev().map(|index| (index, 1)).collect()
-        }
-        _ => {
-            check_allocatable::<[usize; 2]>(dim.len(size))?;
-            let mut joined: Vec<(usize, usize)> = Vec::new();
-            for index in dim.source_indices(size) {
-                match joined.last_mut() {
-                    Some((start, length)) if *start + *length == index => *length += 1,
-                    _ => joined.push((index, 1)),
+/// The indices along a dimension, in the order of the result.
+enum Indices {
+    /// Stretches of ascending ones: the first and their number.
+    Stretches(Vec<(usize, usize)>),
+    /// All of so many elements, from the last to the first.
+    Reversed(usize),
+}
+
+impl Indices {
+    fn new(dim: GatherDim, size: usize) -> Result<Self> {
+        Ok(Self::Stretches(match dim {
+            GatherDim::Flip => return Ok(Self::Reversed(size)),
+            GatherDim::Same => vec![(0, size)],
+            // The elements from the end, the middle, and those from the beginning.
+            GatherDim::Circular { before, after } => {
+                let size = size as isize;
+                let (from, to) = (before.saturating_neg(), size.saturating_add(after));
+                [-size, 0, size]
+                    .map(|start| (from.max(start), to.min(start.saturating_add(size)), start))
+                    .into_iter()
+                    .filter(|(from, to, _)| from < to)
+                    .map(|(from, to, start)| ((from - start) as usize, (to - from) as usize))
+                    .collect()
+            }
+            _ => {
+                check_allocatable::<[usize; 2]>(dim.len(size))?;
+                let mut joined: Vec<(usize, usize)> = Vec::new();
+                for index in dim.source_indices(size) {
+                    match joined.last_mut() {
+                        Some((start, length)) if *start + *length == index => *length += 1,
+                        _ => joined.push((index, 1)),
+                    }
+                }
+                joined
+            }
+        }))
+    }
+
+    fn are_all_in_order(&self, size: usize) -> bool {
+        matches!(self, Self::Stretches(all) if *all == [(0, size)])
+    }
+
+    /// Adds the places of elements that lie `stride` apart from `start` on.
+    fn extend_starts(&self, start: usize, stride: usize, starts: &mut Vec<usize>) {
+        let place = |index: usize| start + index * stride;
+        match self {
+            Self::Reversed(size) => starts.extend((0..*size).rev().map(place)),
+            Self::Stretches(all) => {
+                for &(from, length) in all {
+                    starts.extend((from..from + length).map(place));
                 }
             }
-            joined
         }
-    };
-    Ok(whole)
+    }
+
+    /// The stretches of what lies at the indices, of `inner` elements each: the first and their number.
+    fn stretches(&self, inner: usize) -> Result<Vec<(usize, usize)>> {
+        Ok(match self {
+            Self::Reversed(size) => {
+                check_allocatable::<[usize; 2]>(*size)?;
+                // Without a branch for each index.
+                let indices = (0..*size).rev();
+                indices.map(|index| (index * inner, inner)).collect()
+            }
+            Self::Stretches(all) => {
+                let all = all.iter();
+                all.map(|(from, length)| (from * inner, length * inner))
+                    .collect()
+            }
+        })
+    }
 }
 
 pub(super) fn gather_along(
@@ -183,22 +239,18 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
     if geometry.output.numel() == 0 {
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
-    let mut plan = Plan::new(geometry)?;
+    let plan = Plan::new(geometry)?;
     let width = plan.numel / plan.starts.len();
-    plan.split_short_rows(width);
     let values = to_row_major::<T>(x)?;
     check_allocatable::<T>(plan.numel)?;
     let mut out = scratch(plan.numel)?;
-    let order = plan.order();
+    let order = plan.order(width);
     parallel_for(
         plan.starts.len(),
         width,
         Items(&mut out, width),
         &|range, out| {
-            let starts = &plan.starts[range];
-            for (&start, out) in starts.iter().zip(out.0.chunks_exact_mut(width)) {
-                plan.copy_row(order, &values[start..], out);
-            }
+            plan.copy_rows(order, &plan.starts[range], width, &values, out.0);
             Ok(())
         },
     )?;

@@ -1,9 +1,11 @@
 //! Max pooling as passes along one dimension after the other. The last dimension comes first, which keeps the order
 //! in which the elements of a window meet.
 
+mod members;
 mod side_by_side;
 
-pub(super) use side_by_side::{SIDE_BY_SIDE, SideBySide, SmallPasses};
+pub(super) use members::SIDE_BY_SIDE;
+pub(super) use side_by_side::{SideBySide, SmallPasses};
 
 use super::aligned_vec::Workspace;
 use super::interleave::split_pairs;

@@ -9,22 +9,25 @@ use super::super::number::Number;
 use super::super::pool_windows::Windows;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::transpose::{columns_of_lines, lines_of_columns};
+use super::members::{MeetMembers, Members, Of, SIDE_BY_SIDE};
 use crate::Result;
 use crate::zip::zip_mut;
 
-/// The number of planes that are processed together.
-pub(in super::super) const SIDE_BY_SIDE: usize = 16;
-
-/// An element of each plane.
-type Of<T> = [T; SIDE_BY_SIDE];
-
 /// The passes from planes of the input to planes of the output, along one dimension after the other.
 pub(in super::super) struct SmallPasses {
-    passes: Vec<Pass>,
+    way: Way,
     /// The number of elements of a plane of the input, of the output, and of the largest plane on the way.
     input: usize,
     output: usize,
     largest: usize,
+}
+
+/// How the maxima of windows are found.
+enum Way {
+    /// All elements of a window at once.
+    Members(Members),
+    /// Those along one dimension, and then along the others; at least one pass.
+    Passes(Vec<Pass>),
 }
 
 /// Maxima along one dimension.
@@ -50,6 +53,12 @@ impl Pass {
             step: windows.distance() * inner,
         })
     }
+
+    /// The number of comparisons.
+    fn compared(&self) -> usize {
+        let of_windows = self.windows.iter().map(|(_, count)| count - 1);
+        self.blocks * self.inner * of_windows.sum::<usize>()
+    }
 }
 
 impl SmallPasses {
@@ -62,8 +71,11 @@ impl SmallPasses {
             Pass::new(depths.size, heights, width),
             Pass::new(1, depths, height * width),
         ];
+        let passes: Vec<Pass> = passes.into_iter().flatten().collect();
+        let compared = passes.iter().map(Pass::compared).sum();
+        let members = Members::new([depths, heights, widths], compared);
         Self {
-            passes: passes.into_iter().flatten().collect(),
+            way: members.map_or(Way::Passes(passes), Way::Members),
             input: rows * widths.size,
             output: depth * height * width,
             largest: rows.max(depths.size * height).max(depth * height) * widths.size.max(width),
@@ -99,7 +111,7 @@ impl<'a, T: Number, O: Offset> SideBySide<'a, T, O> {
 
     /// The maxima of the planes, and their positions unless `positions` is empty.
     pub(in super::super) fn run(&mut self, planes: &[T], maxima: &mut [T], positions: &mut [i64]) {
-        let (passes, output) = (&self.passes.passes, self.passes.output);
+        let output = self.passes.output;
         let [values, next_values] = self.values.each_mut();
         let mut values = values.of(self.passes.largest * SIDE_BY_SIDE);
         let mut next_values = next_values.of(self.passes.largest * SIDE_BY_SIDE);
@@ -107,27 +119,51 @@ impl<'a, T: Number, O: Offset> SideBySide<'a, T, O> {
         let (mut there, mut next_there) = (&mut there[..], &mut next_there[..]);
         let lines = planes.chunks_exact(self.passes.input);
         columns_of_lines(lines, &mut values[..planes.len()], SIDE_BY_SIDE);
-        for (i, pass) in passes.iter().enumerate() {
-            run_at_best_level(MeetAlong {
-                pass,
-                values: values.as_chunks().0,
-                positions: if i == 0 { &self.places } else { there },
-                to_values: next_values.as_chunks_mut().0,
-                to_positions: next_there,
-            });
-            std::mem::swap(&mut values, &mut next_values);
-            std::mem::swap(&mut there, &mut next_there);
+        match &self.passes.way {
+            Way::Members(members) => {
+                run_at_best_level(MeetMembers {
+                    members,
+                    values: values.as_chunks().0,
+                    to_values: next_values.as_chunks_mut().0,
+                    to_places: next_there,
+                });
+                std::mem::swap(&mut values, &mut next_values);
+                std::mem::swap(&mut there, &mut next_there);
+            }
+            Way::Passes(passes) => {
+                for (i, pass) in passes.iter().enumerate() {
+                    run_at_best_level(MeetAlong {
+                        pass,
+                        values: values.as_chunks().0,
+                        positions: if i == 0 { &self.places } else { there },
+                        to_values: next_values.as_chunks_mut().0,
+                        to_positions: next_there,
+                    });
+                    std::mem::swap(&mut values, &mut next_values);
+                    std::mem::swap(&mut there, &mut next_there);
+                }
+            }
         }
         lines_of_columns(&values[..output * SIDE_BY_SIDE], SIDE_BY_SIDE, maxima);
         if positions.is_empty() {
             return;
         }
-        let there = match passes.is_empty() {
-            true => &self.places[..output],
-            false => &there[..output],
-        };
+        let there = &there[..output];
         O::lines_of_columns(there.as_flattened(), SIDE_BY_SIDE, &mut self.lines);
-        for (to, &position) in zip_mut(positions, &self.lines) {
+        run_at_best_level(ToI64(&self.lines, positions));
+    }
+}
+
+/// Positions as the numbers of the result.
+struct ToI64<'a, O>(&'a [O], &'a mut [i64]);
+
+impl<O: Offset> Loop for ToI64<'_, O> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (to, &position) in zip_mut(self.1, self.0) {
             *to = position.to_i64();
         }
     }
@@ -155,13 +191,12 @@ impl<T: Number, O: Offset> Loop for MeetAlong<'_, T, O> {
             ref windows,
             step,
         } = *self.pass;
-        let mut to = self.to_values.iter_mut().zip(self.to_positions);
+        let mut done = 0;
         for block in 0..blocks {
             let values = &self.values[block * size..][..size];
             let positions = &self.positions[block * size..][..size];
             for &(first, count) in windows {
-                // The iterator takes one more only if there is an index.
-                for (start, to) in (first * inner..(first + 1) * inner).zip(&mut to) {
+                for start in first * inner..(first + 1) * inner {
                     let (mut best, mut there) = (values[start], positions[start]);
                     for k in 1..count {
                         let at = start + k * step;
@@ -171,7 +206,9 @@ impl<T: Number, O: Offset> Loop for MeetAlong<'_, T, O> {
                             (best[i], there[i]) = greater((best[i], there[i]), second);
                         }
                     }
-                    (*to.0, *to.1) = (best, there);
+                    self.to_values[done] = best;
+                    self.to_positions[done] = there;
+                    done += 1;
                 }
             }
         }

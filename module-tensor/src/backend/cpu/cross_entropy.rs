@@ -9,7 +9,7 @@ use super::float::Float;
 use super::lanes::{number, split, sum_of2};
 use super::logsumexp::log_sums;
 use super::map::{FloatKernel, run_float};
-use super::memory::filled;
+use super::memory::{filled, scratch};
 use super::simd::{Loop, run_at_best_level};
 use super::softmax::Lanes;
 use super::threads::{Items, parallel_for};
@@ -179,7 +179,7 @@ impl FloatKernel for Gradient<'_> {
         let (spread, own) = geometry.shares();
         let all: f64 = weight.iter().map(|w| w.to_f64()).sum();
         check_allocatable::<T>(x.len())?;
-        let mut out = filled(x.len(), T::zero())?;
+        let mut out = scratch::<T>(x.len())?;
         if x.is_empty() {
             return Ok(CpuStorage::wrap(out));
         }
@@ -207,6 +207,7 @@ impl FloatKernel for Gradient<'_> {
                 if lanes.inner == 1 {
                     let slope = slope(i)?;
                     let Some((class, own)) = slope.own else {
+                        out.fill(T::zero());
                         continue;
                     };
                     run_at_best_level(Row {

@@ -118,8 +118,9 @@ impl<T: Element, F: Fn(T, T) -> T + Copy> EachPairOfLines<'_, T, F> {
         let rest = a.length - W;
         let (mut a_start, mut b_start) = (0, 0);
         for out in out.chunks_exact_mut(a.length) {
-            let x = a.data.get(a_start..).unwrap_or_default();
-            let y = b.data.get(b_start..).unwrap_or_default();
+            let (Some(x), Some(y)) = (a.data.get(a_start..), b.data.get(b_start..)) else {
+                return;
+            };
             compute::<T, W>([x.first_chunk(), y.first_chunk()], out.first_chunk_mut(), f);
             if rest > 0 {
                 let x = x.get(rest..).unwrap_or_default();
@@ -141,8 +142,7 @@ impl<T: Element, F: Fn(T, T) -> T + Copy> EachPairOfLines<'_, T, F> {
         let rest = a.length - W;
         let (mut a_start, mut b_start) = (0, 0);
         for out in out.chunks_exact_mut(a.length) {
-            let x = a.data.get(a_start..).unwrap_or_default();
-            let Some(&number) = b.data.get(b_start) else {
+            let (Some(x), Some(&number)) = (a.data.get(a_start..), b.data.get(b_start)) else {
                 return;
             };
             compute_with_number::<T, W>(x.first_chunk(), number, out.first_chunk_mut(), f);

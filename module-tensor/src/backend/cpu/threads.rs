@@ -20,7 +20,7 @@ pub(super) fn run_parts(parts: usize, _threads: usize, work: &(dyn Fn(usize) + S
 
 /// A part of the work that takes fewer nanoseconds is not handed to another thread: waking one takes some
 /// microseconds.
-const MIN_PARALLEL_NS: usize = 1 << 15;
+const MIN_PARALLEL_NS: usize = 1 << 14;
 
 /// The same for threads that are awake and only meet.
 const MIN_AWAKE_NS: usize = 1 << 11;

@@ -8,12 +8,6 @@ use super::gemm::{Matrix, MatrixMut, multiply};
 use super::threads::{Items, parallel_for};
 use crate::Result;
 
-/// Images with more windows are worked on one by one.
-const SMALL: usize = 128;
-
-/// The approximate number of windows that are joined.
-const WIDE: usize = 256;
-
 /// Memory that is used again for the next samples.
 #[derive(Default)]
 struct Buffers<T> {
@@ -22,14 +16,6 @@ struct Buffers<T> {
 }
 
 impl ConvSizes {
-    /// The number of samples that are processed together, if it is more than one.
-    pub(super) fn joined_samples(&self) -> Option<usize> {
-        let windows = self.window.positions();
-        let small = windows <= SMALL && self.groups == 1 && !self.is_thin();
-        let samples = WIDE.div_ceil(windows.max(1)).min(self.batch);
-        (small && samples > 1).then_some(samples)
-    }
-
     /// The gradient of the input, so many samples at a time; `out` holds zeros.
     pub(super) fn run_joined<T: Float>(
         &self,

@@ -13,11 +13,6 @@ use crate::Result;
 pub(super) use factor::Source;
 use factor::Transposed;
 
-/// The approximate number of windows of a product: those of small images are joined.
-const WIDE: usize = 256;
-/// Images with more windows are worked on one by one.
-const SMALL: usize = 128;
-
 impl ConvSizes {
     /// The output, or the gradient of the weight, by products with windows; `out` is overwritten, if they can be read.
     pub(super) fn run_windows<T: Float>(
@@ -39,15 +34,6 @@ impl ConvSizes {
             }
         }
         Ok(true)
-    }
-
-    /// How many samples one product has: small images are joined.
-    pub(super) fn samples_of_product(&self) -> usize {
-        let positions = self.window.positions();
-        match positions <= SMALL && self.groups == 1 {
-            true => WIDE.div_ceil(positions).min(self.batch),
-            false => 1,
-        }
     }
 
     /// The output by products with the weight of each group, of so many samples at a time; there is one group if they are more

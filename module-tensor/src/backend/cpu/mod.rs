@@ -28,6 +28,7 @@ mod conv_joined;
 mod conv_linear;
 mod conv_planes;
 mod conv_pointwise;
+mod conv_samples;
 mod conv_windows;
 mod copy;
 mod count;

@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use super::attention_mask::{Mask, RowMask};
 use super::float::Float;
+use super::fold_lines::{fold_lines, fold_lines_of};
 use super::greatest::{greater, max_lanes, max_of_lanes};
 use super::lanes::{LANES, LANES_BLOCK, Sum, WIDE_LANES, number, split, sum_of2};
-use super::short_rows::update_short;
+use super::short_rows::{SHORT_ROWS, update_short};
 use super::simd::Loop;
 use super::softmax::{ROWS, rows_of};
 use crate::backend::{AttentionGeometry, CausalGeometry};
+use crate::zip::zip_mut;
 
 /// How scores are made of products of queries and keys, whose causal mask says which keys a query does not see.
 #[derive(Clone, Copy)]
@@ -86,6 +88,37 @@ impl<T: Float> ScoreBlock<'_, T> {
         (keys, max_lanes(row))
     }
 
+    /// The exponentials of at most [`SHORT_ROWS`] rows from `first` on, which are made of products, and what [`Softmax`] says of
+    /// each. Rows shorter than [`WIDE_LANES`] leave most of them empty, so that all go through each step together.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn exps_of_short_rows(
+        &self,
+        first: usize,
+        scores: &mut [T],
+        shares: &mut [T],
+        logs: &mut [f64],
+    ) {
+        for (i, row) in scores.chunks_exact_mut(self.keys).enumerate() {
+            let (seen, _) = self.finish(row, first + i);
+            row[..seen.start].fill(T::NEG_INFINITY);
+            row[seen.end..].fill(T::NEG_INFINITY);
+        }
+        let (mut mosts, mut totals) = ([T::zero(); SHORT_ROWS], [T::zero(); SHORT_ROWS]);
+        let (mosts, totals) = (&mut mosts[..shares.len()], &mut totals[..shares.len()]);
+        fold_lines(scores, self.keys, |v, most| greater(most, v), mosts);
+        for (row, most) in scores.chunks_exact_mut(self.keys).zip(&mut *mosts) {
+            // Of nothing but -∞, all exponentials are 0.
+            if *most == T::NEG_INFINITY {
+                *most = T::zero();
+            }
+            update_short(row, |v| v.minus(*most));
+        }
+        scores.iter_mut().for_each(|v| *v = v.exp_of_negative());
+        fold_lines_of(scores, self.keys, |v| v, T::zero(), T::plus, totals);
+        write_shares_and_logs(mosts, totals, shares, logs);
+    }
+
     /// Which of the keys the query of a row sees.
     #[inline(always)]
     #[allow(clippy::inline_always)]
@@ -146,7 +179,15 @@ impl<T: Float> Loop for Softmax<'_, T> {
             shares,
             logs,
         } = self;
-        let (rows, is_short) = (rows_of(block.keys), block.keys < WIDE_LANES);
+        if block.keys < WIDE_LANES {
+            let (rows, size) = (SHORT_ROWS, SHORT_ROWS * block.keys);
+            let outs = shares.chunks_mut(rows).zip(logs.chunks_mut(rows));
+            for (group, (scores, (shares, logs))) in scores.chunks_mut(size).zip(outs).enumerate() {
+                block.exps_of_short_rows(group * rows, scores, shares, logs);
+            }
+            return;
+        }
+        let rows = rows_of(block.keys);
         let outs = shares.chunks_mut(rows).zip(logs.chunks_mut(rows));
         let groups = scores.chunks_mut(rows * block.keys).zip(outs);
         for (group, (scores, (shares, logs))) in groups.enumerate() {
@@ -163,32 +204,34 @@ impl<T: Float> Loop for Softmax<'_, T> {
                 // Of nothing but -∞, all exponentials are 0.
                 let is_seen = mosts[i] != T::NEG_INFINITY;
                 let most = if is_seen { mosts[i] } else { T::zero() };
-                if is_short {
-                    hide_others(row, &seen[i], |v| v.minus(most));
-                    continue;
-                }
                 for v in &mut row[seen[i].clone()] {
                     *v = v.minus(most).exp_of_negative();
                 }
-            }
-            if is_short {
-                scores.iter_mut().for_each(|v| *v = v.exp_of_negative());
             }
             for (i, row) in scores.chunks_exact(block.keys).enumerate() {
                 for part in row[seen[i].clone()].chunks(LANES_BLOCK) {
                     totals[i] = totals[i].plus(Sum(part).run());
                 }
             }
-            for ((share, log), (most, total)) in shares
-                .iter_mut()
-                .zip(logs)
-                .zip(mosts.into_iter().zip(totals))
-            {
-                let is_seen = total != T::zero();
-                *share = if is_seen { total.recip() } else { total };
-                *log = most.to_f64() + Float::ln(total.to_f64());
-            }
+            write_shares_and_logs(&mosts, &totals, shares, logs);
         }
+    }
+}
+
+/// The factors and logarithms of rows, from the greatest score of each and the sum of its exponentials. The logarithms are
+/// computed side by side.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn write_shares_and_logs<T: Float>(mosts: &[T], totals: &[T], shares: &mut [T], logs: &mut [f64]) {
+    for (log, total) in zip_mut(logs, totals) {
+        *log = Float::ln(total.to_f64());
+    }
+    for (log, most) in zip_mut(logs, mosts) {
+        *log += most.to_f64();
+    }
+    for (share, &total) in zip_mut(shares, totals) {
+        let is_seen = total != T::zero();
+        *share = if is_seen { total.recip() } else { total };
     }
 }
 

@@ -14,7 +14,7 @@ use super::view::{into_vec, to_change, to_row_major};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
 use crate::layout::{Layout, Shape, offsets};
-use crate::zip::zip;
+use crate::zip::{zip, zip_mut};
 
 /// Fewer indices of the first dimension are not shared among threads.
 const MANY: usize = 1 << 16;
@@ -114,6 +114,20 @@ impl Rows {
         })
     }
 
+    /// The same for the only index of each of several rows, from `first` on.
+    fn read_one_of_each<T: Element>(
+        &self,
+        values: &[T],
+        first: usize,
+        indices: &[i64],
+        out: &mut [T],
+    ) -> Result<()> {
+        let slots = zip_mut(out, &self.starts[first..]);
+        self.for_each(indices, self.size, slots, |(slot, start), at, _| {
+            *slot = values[start + at * self.steps[0]];
+        })
+    }
+
     /// Puts the elements of all rows of `source` to those that the indices name.
     fn write<T: Element>(
         &self,
@@ -209,6 +223,9 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let rows = Rows::new("gather", &sizes, 0, &indices)?;
     let work = |range: Range<usize>, Items(mut out, _): Items<'_, T>| {
         let mut indices = &indices[range.clone()];
+        if rows.width == 1 {
+            return rows.read_one_of_each(&values, range.start, indices, out);
+        }
         let (mut row, mut position) = (range.start / rows.width, range.start % rows.width);
         while !indices.is_empty() {
             let (these, rest) = indices.split_at(indices.len().min(rows.width - position));

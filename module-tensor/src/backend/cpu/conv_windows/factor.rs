@@ -172,45 +172,25 @@ impl<T: Float> Factor<T> for Windows<'_, T> {
     ) -> &'a [T] {
         let starts = &self.source.starts[rows];
         let len = positions.len().next_multiple_of(width) * starts.len();
-        // Whole vectors are copied, the last of them beyond the end.
-        let copy = copy.of(len + width);
+        // Whole pieces are copied, the last of them beyond the end.
+        let copy = copy.of(len + LONGEST_PIECE);
         let mut segments = Vec::with_capacity(width);
         for (panel, first) in positions.clone().step_by(width).enumerate() {
             segments.clear();
             segments.extend(self.segments(first..positions.end.min(first + width)));
-            let (data, segments) = (self.data, &*segments);
-            let out = &mut copy[panel * starts.len() * width..][..starts.len() * width + width];
-            match width {
-                2 => run_at_best_level(CopyPanel::<T, 2> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                4 => run_at_best_level(CopyPanel::<T, 4> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                8 => run_at_best_level(CopyPanel::<T, 8> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                16 => run_at_best_level(CopyPanel::<T, 16> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
-                _ => run_at_best_level(CopyPanel::<T, 32> {
-                    data,
-                    starts,
-                    segments,
-                    out,
-                }),
+            let out = &mut copy[panel * starts.len() * width..];
+            let panel = CopyPanel {
+                data: self.data,
+                starts,
+                segments: &segments,
+                width,
+                out: &mut out[..starts.len() * width + LONGEST_PIECE],
+            };
+            match segments.iter().map(|segment| segment.count).max() {
+                None | Some(0..=4) => run_at_best_level(InPieces::<_, 4>(panel)),
+                Some(5..=8) => run_at_best_level(InPieces::<_, 8>(panel)),
+                Some(9..=16) => run_at_best_level(InPieces::<_, 16>(panel)),
+                Some(_) => run_at_best_level(InPieces::<_, LONGEST_PIECE>(panel)),
             }
         }
         &copy[..len]
@@ -285,30 +265,41 @@ impl<T: Float> Loop for CopyLines<'_, T> {
     }
 }
 
-struct CopyPanel<'a, T, const WIDTH: usize> {
+/// The number of elements of a piece in which the longest segments are copied.
+const LONGEST_PIECE: usize = 32;
+
+/// A panel of `width` positions, and what is behind it.
+struct CopyPanel<'a, T> {
     data: &'a [T],
     starts: &'a [usize],
     segments: &'a [Segment],
+    width: usize,
     out: &'a mut [T],
 }
 
-impl<T: Float, const WIDTH: usize> Loop for CopyPanel<'_, T, WIDTH> {
+/// A panel whose segments are copied as so many elements, if they are not longer.
+struct InPieces<'a, T, const PIECE: usize>(CopyPanel<'a, T>);
+
+impl<T: Float, const PIECE: usize> Loop for InPieces<'_, T, PIECE> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for (row, &start) in self.starts.iter().enumerate() {
-            for segment in self.segments {
-                let from = self.data[start + segment.from..].first_chunk::<WIDTH>();
-                let to = self.out[row * WIDTH + segment.to..].first_chunk_mut::<WIDTH>();
+        let CopyPanel {
+            data,
+            starts,
+            segments,
+            width,
+            out,
+        } = self.0;
+        for (row, &start) in starts.iter().enumerate() {
+            for segment in segments {
+                let from = &data[start + segment.from..];
+                let to = &mut out[row * width + segment.to..];
                 // What lies beyond the segment is overwritten by the next.
-                match (to, from) {
-                    (Some(to), Some(from)) => *to = *from,
-                    _ => {
-                        let from = &self.data[start + segment.from..][..segment.count];
-                        let to = &mut self.out[row * WIDTH + segment.to..][..segment.count];
-                        copy_line(from, to);
-                    }
+                match (to.first_chunk_mut::<PIECE>(), from.first_chunk()) {
+                    (Some(to), Some(from)) if segment.count <= PIECE => *to = *from,
+                    _ => copy_line(&from[..segment.count], &mut to[..segment.count]),
                 }
             }
         }

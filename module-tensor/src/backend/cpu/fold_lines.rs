@@ -27,11 +27,15 @@ pub(super) fn fold_lines<T: Number>(
     combine: impl Combine<T>,
     out: &mut [T],
 ) {
-    let neutral = |line: &[T]| line[0];
     match count {
-        0..4 => fold_lines_by::<T, 1>(values, count, |v| v, neutral, combine, out),
-        4..LANES => fold_lines_by::<T, 4>(values, count, |v| v, neutral, combine, out),
-        LANES.. => fold_lines_by::<T, LANES>(values, count, |v| v, neutral, combine, out),
+        0..4 => {
+            for (out, line) in out.iter_mut().zip(values.chunks_exact(count.max(1))) {
+                *out = fold_few(line, combine);
+            }
+        }
+        // Whether the last elements are new does not matter.
+        4..LANES => fold_in_lanes::<T, 4>(values, count, |v| v, (T::zero(), [1; 4]), combine, out),
+        LANES.. => fold_in_lanes(values, count, |v| v, (T::zero(), [1; LANES]), combine, out),
     }
 }
 
@@ -46,11 +50,22 @@ pub(super) fn fold_lines_of<T: Number>(
     combine: impl Combine<T>,
     out: &mut [T],
 ) {
-    let neutral = |_: &[T]| neutral;
-    match count {
-        0..LANES => fold_lines_by::<T, 1>(values, count, f, neutral, combine, out),
-        LANES.. => fold_lines_by::<T, LANES>(values, count, f, neutral, combine, out),
+    if count < LANES {
+        for (out, line) in out.iter_mut().zip(values.chunks_exact(count.max(1))) {
+            *out = line.iter().fold(neutral, |all, &v| combine(f(v), all));
+        }
+        return;
     }
+    let rest = (neutral, are_new(count % LANES));
+    fold_in_lanes(values, count, f, rest, combine, out);
+}
+
+/// Which of the last elements of a line are new, if so many fill no lanes: 1, or 0 for those that have been before.
+///
+/// It is not inlined: of what the compiler knows it would make a comparison for each element, instead of one vector.
+#[inline(never)]
+fn are_new(rest: usize) -> [u32; LANES] {
+    std::array::from_fn(|i| u32::from(i + rest >= LANES))
 }
 
 /// [`fold_lines_of`] as a loop of its own.
@@ -73,54 +88,41 @@ impl<T: Number, F: Fn(T) -> T, C: Combine<T>> Loop for FoldLinesOf<'_, T, F, C> 
     }
 }
 
+/// Lines as one element each, made of `N` side by side, if they have as many. For those that fill no lanes the last `N` are
+/// combined, with the number of `rest` in place of each for which it says 0.
 #[inline(always)]
-fn fold_lines_by<T: Number, const N: usize>(
+fn fold_in_lanes<T: Number, const N: usize>(
     values: &[T],
     count: usize,
     f: impl Fn(T) -> T,
-    neutral: impl Fn(&[T]) -> T,
+    rest: (T, [u32; N]),
     combine: impl Combine<T>,
     out: &mut [T],
 ) {
-    for (out, line) in out.iter_mut().zip(values.chunks_exact(count.max(1))) {
-        *out = fold_line::<T, N>(line, &f, neutral(line), combine);
-    }
-}
-
-/// A line as one element, made of `N` side by side.
-#[inline(always)]
-fn fold_line<T: Number, const N: usize>(
-    line: &[T],
-    f: impl Fn(T) -> T,
-    neutral: T,
-    combine: impl Combine<T>,
-) -> T {
-    let (chunks, rest) = line.as_chunks::<N>();
-    let (Some((first, others)), Some(last)) = (chunks.split_first(), line.last_chunk::<N>()) else {
-        return neutral;
-    };
-    if N == 1 {
-        return line.iter().fold(neutral, |all, &v| combine(f(v), all));
-    }
-    let mut lanes = *first;
-    for i in 0..N {
-        lanes[i] = f(first[i]);
-    }
-    for chunk in others {
-        lanes = combine_lanes(chunk, &lanes, |v, lane| combine(f(v), lane));
-    }
-    if !rest.is_empty() {
-        // The elements that fill no lanes are the last of the last `N`.
-        let mut others = [neutral; N];
+    let (neutral, are_new) = rest;
+    for (out, line) in out.iter_mut().zip(values.chunks_exact(count)) {
+        let (chunks, rest) = line.as_chunks::<N>();
+        let (Some((first, chunks)), Some(last)) = (chunks.split_first(), line.last_chunk::<N>())
+        else {
+            return;
+        };
+        let mut lanes = *first;
         for i in 0..N {
-            others[i] = match i + rest.len() < N {
-                true => neutral,
-                false => f(last[i]),
-            };
+            lanes[i] = f(first[i]);
         }
-        lanes = combine_lanes(&others, &lanes, combine);
+        for chunk in chunks {
+            lanes = combine_lanes(chunk, &lanes, |v, lane| combine(f(v), lane));
+        }
+        if !rest.is_empty() {
+            let mut others = [neutral; N];
+            for i in 0..N {
+                let v = f(last[i]);
+                others[i] = if are_new[i] == 0 { neutral } else { v };
+            }
+            lanes = combine_lanes(&others, &lanes, combine);
+        }
+        *out = fold_lanes(lanes, combine);
     }
-    fold_lanes(lanes, combine)
 }
 
 /// New lanes, which stay in registers: the old ones, of which some are replaced, would not.
@@ -137,7 +139,7 @@ fn combine_lanes<T: Copy, const N: usize>(
     next
 }
 
-/// Lanes, of which there are 1, 4 or 16, as one element: halves of halves, because in order each step waits for the one before.
+/// Lanes, of which there are 4 or 16, as one element: halves of halves, because in order each step waits for the one before.
 #[inline(always)]
 pub(super) fn fold_lanes<T: Copy, const N: usize>(lanes: [T; N], combine: impl Combine<T>) -> T {
     let mut first = lanes[0];

@@ -33,11 +33,9 @@ struct Plan {
 /// The maximum number of elements of a row that is copied together with others: a stretch of each, then the next one of each.
 const SHORT: usize = 64;
 
-/// How rows are copied.
+/// How a row is copied that is not copied together with others.
 #[derive(Clone, Copy)]
 enum Order {
-    /// Several together.
-    Together,
     /// From the last element to the first.
     Reversed,
     /// Element by element.
@@ -91,11 +89,7 @@ impl Plan {
         }
     }
 
-    /// The order for rows of `width` elements.
-    fn order(&self, width: usize) -> Order {
-        if width <= SHORT {
-            return Order::Together;
-        }
+    fn order(&self) -> Order {
         let from = (0..self.stretches.len()).rev().map(|from| (from, 1));
         if self.stretches.iter().copied().eq(from) {
             return Order::Reversed;
@@ -107,17 +101,11 @@ impl Plan {
     }
 
     /// Copies rows of `width` elements with these starts.
-    fn copy_rows<T: Element>(
-        &self,
-        order: Order,
-        starts: &[usize],
-        width: usize,
-        values: &[T],
-        out: &mut [T],
-    ) {
-        if let Order::Together = order {
+    fn copy_rows<T: Element>(&self, starts: &[usize], width: usize, values: &[T], out: &mut [T]) {
+        if width <= SHORT {
             return copy_together(starts, &self.stretches, width, values, out);
         }
+        let order = self.order();
         for (&start, out) in starts.iter().zip(out.chunks_exact_mut(width)) {
             self.copy_row(order, &values[start..], out);
         }
@@ -126,7 +114,6 @@ impl Plan {
     /// Copies a row that starts at the first of the values.
     fn copy_row<T: Element>(&self, order: Order, values: &[T], out: &mut [T]) {
         match order {
-            Order::Together => {}
             Order::Reversed => {
                 let row = values[..out.len()].iter().rev();
                 out.iter_mut().zip(row).for_each(|(out, v)| *out = *v);
@@ -244,13 +231,12 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
     let values = to_row_major::<T>(x)?;
     check_allocatable::<T>(plan.numel)?;
     let mut out = scratch(plan.numel)?;
-    let order = plan.order(width);
     parallel_for(
         plan.starts.len(),
         width,
         Items(&mut out, width),
         &|range, out| {
-            plan.copy_rows(order, &plan.starts[range], width, &values, out.0);
+            plan.copy_rows(&plan.starts[range], width, &values, out.0);
             Ok(())
         },
     )?;

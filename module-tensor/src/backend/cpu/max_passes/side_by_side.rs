@@ -13,7 +13,7 @@ use super::members::{MeetMembers, Members, Of, SIDE_BY_SIDE};
 use crate::Result;
 use crate::zip::zip_mut;
 
-/// The passes from planes of the input to planes of the output, along one dimension after the other.
+/// How planes of the input become planes of the output.
 pub(in super::super) struct SmallPasses {
     way: Way,
     /// The number of elements of a plane of the input, of the output, and of the largest plane on the way.

@@ -19,7 +19,7 @@ use crate::Result;
 use crate::layout::Layout;
 use crate::zip::zip_mut;
 
-use together::copy_together;
+use together::{PIECE, copy_together};
 
 /// The memory that is copied: for each row of the result its start in the tensor, and within a row contiguous
 /// stretches. The last dimensions, if they are unchanged, belong to the stretches.
@@ -33,7 +33,10 @@ struct Plan {
 /// The maximum number of elements of a row that is copied together with others: a stretch of each, then the next one of each.
 const SHORT: usize = 64;
 
-/// How a row is copied that is not copied together with others.
+/// The number of elements from which reversed rows are not.
+const REVERSED: usize = 8;
+
+/// How the elements of a row lie in the tensor.
 #[derive(Clone, Copy)]
 enum Order {
     /// From the last element to the first.
@@ -58,7 +61,10 @@ impl Plan {
         let inner = layout.strides().get(last).copied().unwrap_or(1);
         let (rows, stretches) = match dims.get(last) {
             None => (0, vec![(0, 1)]),
-            Some(Indices::Reversed(_)) if inner > 1 => (last + 1, vec![(0, inner)]),
+            // Rows of their own, which are copied together.
+            Some(Indices::Reversed(_)) if (2..PIECE).contains(&inner) => {
+                (last + 1, vec![(0, inner)])
+            }
             Some(indices) => (last, indices.stretches(inner)?),
         };
         let mut starts = vec![0];
@@ -100,12 +106,26 @@ impl Plan {
         }
     }
 
+    /// Whether pieces of many rows are copied faster than each row: a loop over a reversed row makes vectors of more than a few
+    /// elements, and a call for a stretch takes as long as two pieces.
+    fn is_copied_together(&self, order: Order, width: usize) -> bool {
+        let pieces = |(_, length): &(usize, usize)| length.div_ceil(PIECE);
+        width <= SHORT
+            && match order {
+                Order::Reversed => width < REVERSED,
+                Order::Scattered => true,
+                Order::Stretches => {
+                    self.stretches.iter().map(pieces).sum::<usize>() < 2 * self.stretches.len()
+                }
+            }
+    }
+
     /// Copies rows of `width` elements with these starts.
     fn copy_rows<T: Element>(&self, starts: &[usize], width: usize, values: &[T], out: &mut [T]) {
-        if width <= SHORT {
+        let order = self.order();
+        if self.is_copied_together(order, width) {
             return copy_together(starts, &self.stretches, width, values, out);
         }
-        let order = self.order();
         for (&start, out) in starts.iter().zip(out.chunks_exact_mut(width)) {
             self.copy_row(order, &values[start..], out);
         }

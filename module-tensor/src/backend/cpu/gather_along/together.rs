@@ -4,6 +4,9 @@
 
 use super::super::Element;
 
+/// The number of elements of the longest piece.
+pub(super) const PIECE: usize = 16;
+
 /// The number of elements of the rows that are copied together, which stay in the fastest cache.
 const TOGETHER: usize = 2048;
 
@@ -46,7 +49,7 @@ fn copy_stretch<T: Element>(
             piece.length = 1 << piece.length.ilog2();
         }
         done += match piece.length {
-            9.. => piece.copy::<T, 16>(starts, width, values, out),
+            9.. => piece.copy::<T, PIECE>(starts, width, values, out),
             5.. => piece.copy::<T, 8>(starts, width, values, out),
             3.. => piece.copy::<T, 4>(starts, width, values, out),
             2 => piece.copy::<T, 2>(starts, width, values, out),

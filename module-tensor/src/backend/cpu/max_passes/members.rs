@@ -19,9 +19,12 @@ pub(super) struct Members {
     ends: Vec<usize>,
 }
 
+/// With more elements of a window on average, each comparison waits for the one before for too long.
+const MANY: usize = 12;
+
 impl Members {
-    /// The members of windows along the depth, the height and the width, unless they are more than half as many again as
-    /// passes compare.
+    /// The members of windows along the depth, the height and the width, unless they are many or more than half as many again
+    /// as passes compare.
     pub(super) fn new(windows: [&Windows; 3], compared_by_passes: usize) -> Option<Self> {
         let [depths, heights, widths] = windows.map(Windows::starts_and_counts);
         let count = |windows: &[(usize, usize)]| windows.iter().map(|(_, count)| count).sum();
@@ -30,7 +33,8 @@ impl Members {
             counts.iter().product::<usize>(),
             depths.len() * heights.len() * widths.len(),
         );
-        if members.saturating_sub(outputs) > compared_by_passes + compared_by_passes / 2 {
+        let compared = members.saturating_sub(outputs);
+        if compared > compared_by_passes + compared_by_passes / 2 || members > MANY * outputs {
             return None;
         }
         let places = |(start, count): (usize, usize), windows: &Windows| {

@@ -14,7 +14,7 @@ use super::view::{into_vec, to_change, to_row_major};
 use super::{CpuStorage, Element, Operand, ReduceOp, Storage, check_allocatable};
 use crate::Result;
 use crate::layout::{Layout, Shape, offsets};
-use crate::zip::{zip, zip_mut};
+use crate::zip::zip;
 
 /// Fewer indices of the first dimension are not shared among threads.
 const MANY: usize = 1 << 16;
@@ -46,9 +46,6 @@ impl Sizes {
             if d == dim {
                 at = pairs.len() - 1;
             }
-        }
-        if pairs.len() == at + 2 && pairs[at + 1] == [1, 1] {
-            pairs.pop();
         }
         if at == 0 {
             pairs.insert(0, [1, 1]);
@@ -82,15 +79,16 @@ impl Rows {
         let layout = Layout::contiguous(shape);
         let mut strides: SmallVec<[usize; 4]> = SmallVec::from_slice(layout.strides());
         let step = std::mem::take(&mut strides[dim]);
-        let last = pairs.len() - 1;
         let counts: SmallVec<[usize; 4]> = pairs.iter().map(|[_, count]| *count).collect();
+        // Rows are as long as can be.
+        let last = counts.iter().rposition(|count| *count > 1).unwrap_or(0);
         check_allocatable::<usize>(counts[..last].iter().product())?;
         Ok(Self {
             op,
             starts: offsets(0, &counts[..last], &strides[..last]),
             width: counts[last],
             size: pairs[dim][0],
-            steps: [step, usize::from(dim < last)],
+            steps: [step, strides[last]],
         })
     }
 
@@ -111,20 +109,6 @@ impl Rows {
         let values = &values[start + position * along..];
         self.for_each(indices, size, out, |slot, at, i| {
             *slot = values[at * step + i * along];
-        })
-    }
-
-    /// The same for the only index of each of several rows, from `first` on.
-    fn read_one_of_each<T: Element>(
-        &self,
-        values: &[T],
-        first: usize,
-        indices: &[i64],
-        out: &mut [T],
-    ) -> Result<()> {
-        let slots = zip_mut(out, &self.starts[first..]);
-        self.for_each(indices, self.size, slots, |(slot, start), at, _| {
-            *slot = values[start + at * self.steps[0]];
         })
     }
 
@@ -223,9 +207,6 @@ pub(super) fn gather<T: Element>(x: &Operand, dim: usize, index: &Operand) -> Re
     let rows = Rows::new("gather", &sizes, 0, &indices)?;
     let work = |range: Range<usize>, Items(mut out, _): Items<'_, T>| {
         let mut indices = &indices[range.clone()];
-        if rows.width == 1 {
-            return rows.read_one_of_each(&values, range.start, indices, out);
-        }
         let (mut row, mut position) = (range.start / rows.width, range.start % rows.width);
         while !indices.is_empty() {
             let (these, rest) = indices.split_at(indices.len().min(rows.width - position));
@@ -257,7 +238,8 @@ fn put<T: Element>(
     let (mut out, shared) = to_change::<T>(&mut x)?;
     let rows = Rows::new(op, &sizes, 1, &indices)?;
     let [blocks, indexed] = sizes.pairs[0];
-    if let ([[1, _], _, [inner, _]], 1) = (&sizes.pairs[..], sizes.dim)
+    if let ([[1, _], _, [inner, columns]], 1) = (&sizes.pairs[..], sizes.dim)
+        && *columns > 1
         && indices.len() >= MANY
     {
         rows.write_stripes(&mut out, *inner, shared, &indices, &source, put)?;

@@ -27,7 +27,9 @@ struct Plan {
     starts: Vec<usize>,
     /// The start of a stretch in a row of the tensor, and its length.
     stretches: Vec<(usize, usize)>,
-    numel: usize,
+    /// The number of elements of a row of the result.
+    width: usize,
+    way: Way,
 }
 
 /// The maximum number of elements of a row that is copied together with others: a stretch of each, then the next one of each.
@@ -36,15 +38,37 @@ const SHORT: usize = 64;
 /// The number of elements from which reversed rows are not.
 const REVERSED: usize = 8;
 
-/// How the elements of a row lie in the tensor.
+/// How rows are copied.
 #[derive(Clone, Copy)]
-enum Order {
-    /// From the last element to the first.
+enum Way {
+    /// Pieces of many rows, then the next pieces.
+    Together,
+    /// Row by row, from the last element to the first.
     Reversed,
-    /// Element by element.
+    /// Row by row, element by element.
     Scattered,
-    /// Stretch by stretch.
+    /// Row by row, stretch by stretch.
     Stretches,
+}
+
+impl Way {
+    /// The fastest way. Pieces of many rows are copied faster than each row, except that a loop over a reversed row makes vectors
+    /// of more than a few elements, and that a call for a stretch takes as long as two pieces.
+    fn new(stretches: &[(usize, usize)], width: usize, are_reversed: bool) -> Self {
+        let pieces = |(_, length): &(usize, usize)| length.div_ceil(PIECE);
+        let (way, together) = if are_reversed {
+            (Self::Reversed, width < REVERSED)
+        } else if stretches.iter().all(|(_, length)| *length == 1) {
+            (Self::Scattered, true)
+        } else {
+            let pieces = stretches.iter().map(pieces).sum::<usize>();
+            (Self::Stretches, pieces < 2 * stretches.len())
+        };
+        match together && width <= SHORT {
+            true => Self::Together,
+            false => way,
+        }
+    }
 }
 
 impl Plan {
@@ -67,6 +91,7 @@ impl Plan {
             }
             Some(indices) => (last, indices.stretches(inner)?),
         };
+        let are_reversed = inner == 1 && matches!(dims.get(last), Some(Indices::Reversed(_)));
         let mut starts = vec![0];
         for (d, &stride) in layout.strides().iter().enumerate().take(rows) {
             let length = starts.len().saturating_mul(geometry.output[d]);
@@ -77,12 +102,12 @@ impl Plan {
             }
             starts = next;
         }
-        let width: usize = stretches.iter().map(|(_, length)| length).sum();
-        let numel = starts.len() * width;
+        let width = stretches.iter().map(|(_, length)| length).sum();
         Ok(Self {
+            way: Way::new(&stretches, width, are_reversed),
             starts,
             stretches,
-            numel,
+            width,
         })
     }
 
@@ -95,60 +120,27 @@ impl Plan {
         }
     }
 
-    fn order(&self) -> Order {
-        let from = (0..self.stretches.len()).rev().map(|from| (from, 1));
-        if self.stretches.iter().copied().eq(from) {
-            return Order::Reversed;
-        }
-        match self.stretches.iter().all(|(_, length)| *length == 1) {
-            true => Order::Scattered,
-            false => Order::Stretches,
-        }
-    }
-
-    /// Whether pieces of many rows are copied faster than each row: a loop over a reversed row makes vectors of more than a few
-    /// elements, and a call for a stretch takes as long as two pieces.
-    fn is_copied_together(&self, order: Order, width: usize) -> bool {
-        let pieces = |(_, length): &(usize, usize)| length.div_ceil(PIECE);
-        width <= SHORT
-            && match order {
-                Order::Reversed => width < REVERSED,
-                Order::Scattered => true,
-                Order::Stretches => {
-                    self.stretches.iter().map(pieces).sum::<usize>() < 2 * self.stretches.len()
-                }
-            }
-    }
-
-    /// Copies rows of `width` elements with these starts.
-    fn copy_rows<T: Element>(&self, starts: &[usize], width: usize, values: &[T], out: &mut [T]) {
-        let order = self.order();
-        if self.is_copied_together(order, width) {
-            return copy_together(starts, &self.stretches, width, values, out);
-        }
-        for (&start, out) in starts.iter().zip(out.chunks_exact_mut(width)) {
-            self.copy_row(order, &values[start..], out);
-        }
-    }
-
-    /// Copies a row that starts at the first of the values.
-    fn copy_row<T: Element>(&self, order: Order, values: &[T], out: &mut [T]) {
-        match order {
-            Order::Reversed => {
-                let row = values[..out.len()].iter().rev();
+    /// Copies rows with these starts.
+    fn copy_rows<T: Element>(&self, starts: &[usize], values: &[T], out: &mut [T]) {
+        let (width, stretches) = (self.width, &self.stretches[..]);
+        let rows = starts.iter().map(|&start| &values[start..]);
+        let rows = rows.zip(out.chunks_exact_mut(width));
+        match self.way {
+            Way::Together => copy_together(starts, stretches, width, values, out),
+            Way::Reversed => rows.for_each(|(values, out)| {
+                let row = values[..width].iter().rev();
                 out.iter_mut().zip(row).for_each(|(out, v)| *out = *v);
-            }
-            Order::Scattered => {
-                for (out, (from, _)) in zip_mut(out, &self.stretches) {
+            }),
+            Way::Scattered => rows.for_each(|(values, out)| {
+                for (out, (from, _)) in zip_mut(out, stretches) {
                     *out = values[*from];
                 }
-            }
-            Order::Stretches => {
-                let mut rest = out;
-                for &(from, length) in &self.stretches {
-                    next(&mut rest, length).copy_from_slice(&values[from..from + length]);
+            }),
+            Way::Stretches => rows.for_each(|(values, mut out)| {
+                for &(from, length) in stretches {
+                    next(&mut out, length).copy_from_slice(&values[from..from + length]);
                 }
-            }
+            }),
         }
     }
 }
@@ -247,19 +239,15 @@ fn forward<T: Element>(x: &Operand, geometry: &GatherAlongGeometry) -> Result<St
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
     let plan = Plan::new(geometry)?;
-    let width = plan.numel / plan.starts.len();
     let values = to_row_major::<T>(x)?;
-    check_allocatable::<T>(plan.numel)?;
-    let mut out = scratch(plan.numel)?;
-    parallel_for(
-        plan.starts.len(),
-        width,
-        Items(&mut out, width),
-        &|range, out| {
-            plan.copy_rows(&plan.starts[range], width, &values, out.0);
-            Ok(())
-        },
-    )?;
+    let (rows, width) = (plan.starts.len(), plan.width);
+    check_allocatable::<T>(rows.saturating_mul(width))?;
+    let mut out = scratch(rows * width)?;
+    let parts = Items(&mut out, width);
+    parallel_for(rows, width, parts, &|range, Items(out, _)| {
+        plan.copy_rows(&plan.starts[range], &values, out);
+        Ok(())
+    })?;
     Ok(CpuStorage::wrap(out))
 }
 

@@ -87,7 +87,7 @@ impl SmallPasses {
 pub(in super::super) struct SideBySide<'a, T: Element, O> {
     passes: &'a SmallPasses,
     values: [Workspace<T>; 2],
-    /// The positions of values in their planes; those of the input, and of the maxima on the way.
+    /// The positions of values in their planes: those of the input, which only passes read, and of the maxima on the way.
     places: Vec<Of<O>>,
     positions: [Vec<Of<O>>; 2],
     /// Those of the output, plane by plane.
@@ -100,10 +100,14 @@ impl<'a, T: Number, O: Offset> SideBySide<'a, T, O> {
         check_allocatable::<Of<O>>(passes.largest.saturating_mul(4))?;
         let positions = || vec![Of::<O>::default(); passes.largest];
         let place = |i| [O::default().plus(i); SIDE_BY_SIDE];
+        let places = match passes.way {
+            Way::Members(_) => 0,
+            Way::Passes(_) => passes.input,
+        };
         Ok(Self {
             passes,
             values: [Workspace::new(), Workspace::new()],
-            places: (0..passes.input).map(place).collect(),
+            places: (0..places).map(place).collect(),
             positions: [positions(), positions()],
             lines: vec![O::default(); SIDE_BY_SIDE * passes.output],
         })

@@ -35,6 +35,10 @@ impl LinearMap {
         match self {
             Self::AvgPool(geometry, divisor) => backend.avg_pool(op, operand, geometry, *divisor),
             Self::Resample(geometry) => backend.resample(op, operand, geometry),
+            // A flip is its own inverse.
+            Self::GatherAlong(geometry) if geometry.is_flip() => {
+                backend.gather_along(LinearOp::Forward, operand, geometry)
+            }
             Self::GatherAlong(geometry) => backend.gather_along(op, operand, geometry),
         }
     }

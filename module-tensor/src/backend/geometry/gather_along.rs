@@ -39,6 +39,14 @@ pub struct GatherAlongGeometry {
     pub dims: Vec<GatherDim>,
 }
 
+impl GatherAlongGeometry {
+    /// Whether each dimension is flipped or unchanged.
+    pub(crate) fn is_flip(&self) -> bool {
+        let mut dims = self.dims.iter();
+        dims.all(|dim| matches!(dim, GatherDim::Same | GatherDim::Flip))
+    }
+}
+
 /// The function from an index `i` of the output to an index of the input, for one dimension of `n` elements.
 ///
 /// The amounts before and after are the elements that the output has more than the input. Negative amounts crop,

@@ -301,7 +301,7 @@ fn errors_of_counts_and_quantiles_quote_the_request() {
         ),
         (
             x.to_dtype(DType::F16).unwrap().nan_to_num(1e9, None, None),
-            "masked_fill: value = 1000000000.0: does not fit float16; choose a wider dtype",
+            "nan_to_num: value = 1000000000.0: does not fit float16; choose a wider dtype",
         ),
     ];
     for (found, expected) in cases {
@@ -356,6 +356,15 @@ fn rows_that_threads_share_are_those_of_one() {
     let wrong = Tensor::cat(&[index, last], 0).unwrap();
     let taller = Tensor::cat(&[x.clone(), x.narrow(0, 0..1).unwrap()], 0).unwrap();
     assert!(taller.gather(1, &wrong).is_err());
+    // The gradient is a copy, too: adding to zeros would lose the sign of -0.0.
+    let leaf = x.with_grad().unwrap();
+    let negative = x.zeros_like().unwrap().neg().unwrap();
+    let flipped = leaf.flip(1).unwrap();
+    flipped
+        .backward_with(&negative, Default::default())
+        .unwrap();
+    let grad = leaf.grad().unwrap().to_vec::<f32>().unwrap();
+    assert!(grad.iter().all(|v| v.is_sign_negative()));
     let reversed = x.flip(1).unwrap().flip(1).unwrap();
     assert!(reversed.to_vec::<f32>().unwrap() == x.to_vec::<f32>().unwrap());
 }

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::fold_lines::{APART, Combine, FoldLinesOf, FoldLongLine};
 use super::number::Number;
-use super::simd::{Loop, run_at_best_level};
+use super::row_loops::CombineRows;
+use super::simd::run_at_best_level;
 use super::threads::{Items, parallel_for};
 use crate::Result;
-use crate::zip::zip_mut2;
 
 /// The number of elements of a line that one thread combines.
 pub(super) const LONG: usize = 1 << 16;
@@ -111,57 +111,15 @@ fn fold_part<T: Number>(
     out: &mut [T],
     combine: impl Combine<T>,
 ) {
-    run_at_best_level(FoldRows {
+    let Some((first, values)) = values.split_at_checked(width) else {
+        return;
+    };
+    run_at_best_level(CombineRows {
         values,
         width,
         columns,
+        first: |column| first[column],
+        combine: |all, v| combine(v, all),
         out,
-        combine,
     });
-}
-
-struct FoldRows<'a, T, F> {
-    values: &'a [T],
-    width: usize,
-    columns: Range<usize>,
-    out: &'a mut [T],
-    combine: F,
-}
-
-impl<T: Number, F: Combine<T>> Loop for FoldRows<'_, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        let Self {
-            values,
-            width,
-            columns,
-            out,
-            combine,
-        } = self;
-        let Some(last) = (values.len() / width).checked_sub(1) else {
-            return;
-        };
-        let row = |i: usize| &values[i * width..][columns.clone()];
-        // Two at a time, so that no store is masked (see `simd`); of an even number, two to begin with.
-        let rest = match last % 2 {
-            0 => {
-                out.copy_from_slice(row(0));
-                1
-            }
-            _ => {
-                for (all, &a, &b) in zip_mut2(out, row(0), row(1)) {
-                    *all = combine(b, a);
-                }
-                2
-            }
-        };
-        for i in (rest..=last).step_by(2) {
-            for (all, &a, &b) in zip_mut2(out, row(i), row(i + 1)) {
-                *all = combine(b, combine(a, *all));
-            }
-        }
-    }
 }

@@ -92,6 +92,7 @@ mod resample;
 mod resample_axes;
 mod resample_axis;
 pub(crate) mod rng;
+mod row_loops;
 mod runs;
 mod sample;
 mod scan;

@@ -1,5 +1,6 @@
 //! Reductions along dimensions.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::extremes::extremes_of_lines;
@@ -15,6 +16,9 @@ use crate::Result;
 use crate::layout::{Layout, Shape};
 
 pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage> {
+    if let Some((x, dims)) = in_order_of_memory(&x, dims) {
+        return reduce(op, x, &dims);
+    }
     match in_two_steps(x.layout.shape(), dims) {
         Some([first, then]) => {
             let x = after(&x, first, reduce(op, x.clone(), first)?);
@@ -22,6 +26,27 @@ pub(super) fn reduce(op: ReduceOp, x: Operand, dims: &[usize]) -> Result<Storage
         }
         None => run_number(x.storage.dtype(), Reduce(op, x, dims)),
     }
+}
+
+/// The operand with its dimensions in the order of memory, and those to reduce among them, unless that is their order, or those
+/// that stay would change theirs: rows that were transposed are read as columns instead of being copied.
+fn in_order_of_memory(x: &Operand, dims: &[usize]) -> Option<(Operand, Vec<usize>)> {
+    let layout = &x.layout;
+    if layout.is_contiguous() || layout.strides().contains(&0) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..layout.shape().len()).collect();
+    order.sort_by_key(|&dim| Reverse(layout.strides()[dim]));
+    let stay = order.iter().filter(|dim| !dims.contains(dim));
+    if order.is_sorted() || !stay.is_sorted() {
+        return None;
+    }
+    let moved = Operand {
+        storage: x.storage.clone(),
+        layout: layout.permute(&order),
+    };
+    let positions = (0..order.len()).filter(|&at| dims.contains(&order[at]));
+    Some((moved, positions.collect()))
 }
 
 /// With fewer elements in a line, it is faster to reduce the other dimensions before, row by row.
@@ -90,6 +115,9 @@ impl NumberKernel for Reduce<'_> {
 
 /// The sums of squares, in the order in which [`reduce`] sums.
 pub(super) fn sum_squares(x: Operand, dims: &[usize]) -> Result<Storage> {
+    if let Some((x, dims)) = in_order_of_memory(&x, dims) {
+        return sum_squares(x, &dims);
+    }
     match in_two_steps(x.layout.shape(), dims) {
         Some([first, then]) => {
             let x = after(&x, first, sum_squares(x.clone(), first)?);

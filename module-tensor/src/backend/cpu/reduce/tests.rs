@@ -78,6 +78,8 @@ fn sizes() -> impl Iterator<Item = [usize; 3]> {
             [1, 5000, 70],
             [1, 400, 1030],
             [700, 130, 9],
+            [2, 63, 300],
+            [1, 130, 300],
         ],
     };
     counts.iter().flat_map(shapes).chain(large.iter().copied())
@@ -152,9 +154,43 @@ fn the_extreme_is_the_first_and_nan_if_there_is_one() {
     }
 }
 
+/// An operand of these values, whose dimensions lie in memory in this order.
+fn in_memory_order(values: &[f64], sizes: [usize; 4], order: [usize; 4]) -> Operand {
+    let stored = Layout::contiguous(Shape::from(&order.map(|dim| sizes[dim])[..]));
+    let inverse = [0, 1, 2, 3].map(|dim| order.iter().position(|&d| d == dim).unwrap());
+    let layout = stored.permute(&inverse);
+    let mut data = vec![f64::NAN; values.len()];
+    for (i, &v) in values.iter().enumerate() {
+        let (mut rest, mut at) = (i, 0);
+        for dim in (0..4).rev() {
+            at += rest % sizes[dim] * layout.strides()[dim];
+            rest /= sizes[dim];
+        }
+        data[at] = v;
+    }
+    Operand {
+        storage: CpuStorage::wrap(data),
+        layout,
+    }
+}
+
 #[test]
-fn dimensions_that_are_not_adjacent_are_reduced_together() {
-    let all: [&[usize]; 7] = [
+fn dimensions_that_are_not_adjacent_are_reduced_together_in_any_order_of_memory() {
+    for order in [
+        [0, 1, 2, 3],
+        [0, 2, 1, 3],
+        [1, 3, 0, 2],
+        [3, 2, 1, 0],
+        [2, 3, 0, 1],
+    ] {
+        reduce_apart(order);
+    }
+}
+
+fn reduce_apart(order: [usize; 4]) {
+    let all: [&[usize]; 9] = [
+        &[1],
+        &[3],
         &[0, 2],
         &[0, 3],
         &[1, 3],
@@ -165,10 +201,7 @@ fn dimensions_that_are_not_adjacent_are_reduced_together() {
     ];
     for sizes in [[6, 5, 9, 1], [3, 4, 1, 7], [2, 70, 3, 8], [1, 3, 300, 5]] {
         let values = numbers(sizes.iter().product(), false);
-        let x = || Operand {
-            storage: CpuStorage::wrap(values.clone()),
-            layout: Layout::contiguous(Shape::from(&sizes[..])),
-        };
+        let x = || in_memory_order(&values, sizes, order);
         for dims in all {
             // The elements by their position in the result.
             let kept: usize = (0..4)
@@ -191,7 +224,7 @@ fn dimensions_that_are_not_adjacent_are_reduced_together() {
                 let expected: Vec<f64> = lines.iter().map(|line| of_line(line)).collect();
                 let got = got.unwrap();
                 let got = elements_of::<f64>(&got).unwrap();
-                assert_eq!(got, expected, "{sizes:?} {dims:?}");
+                assert_eq!(got, expected, "{sizes:?} {order:?} {dims:?}");
             };
             check(reduce(ReduceOp::Sum, x(), dims), |line| line.iter().sum());
             check(sum_squares(x(), dims), |line| {

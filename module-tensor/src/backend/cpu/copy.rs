@@ -68,7 +68,7 @@ fn transposed_dim(dims: &[MergedDim]) -> Option<usize> {
 fn copy_dims<T: Element>(data: &[T], dims: &[MergedDim], out: &mut [T]) {
     match *dims {
         [] => out.copy_from_slice(&data[..1]),
-        [dim] => copy_line(data, dim.stride, out),
+        [dim] => StridedLines::one(data, dim.stride, out.len()).copy_to(out),
         [ref outer @ .., last] => match transposed_dim(dims) {
             // The dimensions between the two are walked outside of the blocks.
             Some(d) => {
@@ -116,20 +116,6 @@ pub(super) fn each_offset(dims: &[MergedDim], f: &mut dyn FnMut(usize, usize)) {
             }
             offset -= *at * dim.stride;
             *at = 0;
-        }
-    }
-}
-
-/// Copies one of every `stride` elements.
-fn copy_line<T: Element>(data: &[T], stride: usize, out: &mut [T]) {
-    match stride {
-        0 => out.fill(data[0]),
-        1 => out.copy_from_slice(&data[..out.len()]),
-        _ => {
-            let data = &data[..(out.len() - 1) * stride + 1];
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = data[i * stride];
-            }
         }
     }
 }
@@ -221,6 +207,13 @@ mod tests {
             check(&[3, 9, 5, 17], &[0, 3, 1, 2], 0);
             check(&[3, 9, 5, 17], &[3, 0, 2, 1], 0);
             check(&[2, 3, 0, 4], &[3, 2, 1, 0], 0);
+            // Few channels that become neighbors, or are neighbors.
+            for (channels, pixels) in (1..6).flat_map(|c| [1, 15, 16, 17, 50, 300].map(|p| (c, p)))
+            {
+                check(&[2, channels, pixels], &[0, 2, 1], 1);
+                check(&[2, pixels, channels], &[0, 2, 1], 0);
+                check(&[channels, pixels, 2], &[1, 2, 0], 2);
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! Copies of lines, which may be as short as a few elements.
 
+use std::array::from_fn;
+
 use super::Element;
 use super::simd::{Loop, run_at_best_level};
+use crate::zip::zip_mut;
 
 /// Lines of one length, whose elements lie `step` apart.
 #[derive(Clone, Copy)]
@@ -28,6 +31,9 @@ impl<'a, T: Element> StridedLines<'a, T> {
 
     /// Writes the lines to `out`, side by side, as many as it has room for.
     pub(super) fn copy_to(self, out: &mut [T]) {
+        if self.are_pixels() && out.len() >= MANY * self.length {
+            return run_at_best_level(JoinChannels { lines: self, out });
+        }
         match (self.step, self.length) {
             (_, 0) => {}
             (1, SHORTEST..LONG) => run_at_best_level(CopyShort { lines: self, out }),
@@ -39,6 +45,7 @@ impl<'a, T: Element> StridedLines<'a, T> {
                     out.fill(first);
                 }
             }),
+            (2..=MOST_CHANNELS, MANY..) => run_at_best_level(CopyChannels { lines: self, out }),
             (step, length) => self.each(out, |line, out| {
                 // A layout does not lead out of its storage.
                 let line = line.get(..=(length - 1) * step).unwrap_or_default();
@@ -47,6 +54,11 @@ impl<'a, T: Element> StridedLines<'a, T> {
                 }
             }),
         }
+    }
+
+    /// Whether each line has one element of each of a few channels, which follow each other.
+    fn are_pixels(self) -> bool {
+        self.stride == 1 && self.step > 0 && (2..=MOST_CHANNELS).contains(&self.length)
     }
 
     /// Calls `f` with what begins with each line, and its place.
@@ -66,6 +78,83 @@ const SHORTEST: usize = 4;
 
 /// From so many elements on, a call that copies a line takes little of the time.
 const LONG: usize = 128;
+
+/// The maximum number of channels that are side by side in images.
+const MOST_CHANNELS: usize = 4;
+
+/// The number of pixels from which loops over them are worth being chosen by the number of channels.
+const MANY: usize = 16;
+
+/// Copies channels that are side by side: lines whose elements lie 2 to [`MOST_CHANNELS`] apart.
+struct CopyChannels<'a, T> {
+    lines: StridedLines<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Element> Loop for CopyChannels<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        match self.lines.step {
+            2 => self.copy::<2>(),
+            3 => self.copy::<3>(),
+            _ => self.copy::<MOST_CHANNELS>(),
+        }
+    }
+}
+
+impl<T: Element> CopyChannels<'_, T> {
+    /// Copies lines whose elements lie `N` apart: a distance that is known makes vectors.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn copy<const N: usize>(self) {
+        self.lines.each(self.out, |line, out| {
+            let (pixels, rest) = line.as_chunks::<N>();
+            // There is nothing behind the last element, which may be none of the whole pixels.
+            if let (Some(last), [first, ..]) = (out.get_mut(pixels.len()), rest) {
+                *last = *first;
+            }
+            for (out, pixel) in zip_mut(out, pixels) {
+                *out = pixel[0];
+            }
+        });
+    }
+}
+
+/// Puts 2 to [`MOST_CHANNELS`] channels side by side: lines of one element of each, which follow each other.
+struct JoinChannels<'a, T> {
+    lines: StridedLines<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Element> Loop for JoinChannels<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        match self.lines.length {
+            2 => self.join::<2>(),
+            3 => self.join::<3>(),
+            _ => self.join::<MOST_CHANNELS>(),
+        }
+    }
+}
+
+impl<T: Element> JoinChannels<'_, T> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn join<const N: usize>(self) {
+        let (pixels, _) = self.out.as_chunks_mut::<N>();
+        let StridedLines { data, step, .. } = self.lines;
+        let channels: [&[T]; N] = from_fn(|c| &data[c * step..][..pixels.len()]);
+        for (i, pixel) in pixels.iter_mut().enumerate() {
+            *pixel = from_fn(|c| channels[c][i]);
+        }
+    }
+}
 
 /// Copies lines of [`SHORTEST`] to [`LONG`] elements without a call for each.
 struct CopyShort<'a, T> {

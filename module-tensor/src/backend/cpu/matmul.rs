@@ -6,6 +6,8 @@
 mod factor;
 mod small;
 
+use std::borrow::Cow;
+
 use super::aligned_vec::AlignedVec;
 use super::gemm::MatrixMut;
 use super::map::{NumberKernel, run_number};
@@ -117,11 +119,15 @@ fn rows_by_vector<T: Number>(
     out: &mut [T],
 ) -> Result<()> {
     let (data, vector) = (a.data_of(i), b.data_of(i));
-    let vector: Vec<T> = (0..a.columns).map(|p| vector[p * b.row_step]).collect();
+    let vector: Cow<'_, [T]> = match b.row_step {
+        1 => vector[..a.columns].into(),
+        step => (0..a.columns).map(|p| vector[p * step]).collect(),
+    };
+    let vector = &*vector;
     if a.column_step == 1 {
-        add_rows_by_vector(data, a.row_step, &vector, out)
+        add_rows_by_vector(data, a.row_step, vector, out)
     } else if a.row_step == 1 {
-        add_columns_by_vector(data, a.column_step, &vector, out)
+        add_columns_by_vector(data, a.column_step, vector, out)
     } else {
         for (r, out) in out.iter_mut().enumerate() {
             for (p, &factor) in vector.iter().enumerate() {

@@ -85,7 +85,10 @@ fn surrounded<T: Element>(
                 let size = slices.min(first.size - i * slices);
                 let mut dims = vec![MergedDim { size, ..first }];
                 dims.extend_from_slice(inner);
-                write_dims(values, &dims, out);
+                write_dims(values, &dims, out, |out, stride, line| match stride {
+                    1 => out[..line.len()].copy_from_slice(line),
+                    _ => put_line(out, stride, line, |slot, v| *slot = v),
+                });
             }
             Ok(())
         },
@@ -93,19 +96,24 @@ fn surrounded<T: Element>(
     Ok(out)
 }
 
-/// Puts elements in row-major order where the dimensions say.
-fn write_dims<T: Element>(values: &[T], dims: &[MergedDim], out: &mut [T]) {
+/// Puts the elements of a line `stride` apart.
+fn put_line<T: Element>(out: &mut [T], stride: usize, line: &[T], put: impl Fn(&mut T, T)) {
+    let slots = out.iter_mut().step_by(stride);
+    slots.zip(line).for_each(|(slot, &v)| put(slot, v));
+}
+
+/// Puts elements in row-major order where the dimensions say, by `put_line` of what begins with the first element of a line, the
+/// distance between its elements, and the line.
+fn write_dims<T: Element>(
+    values: &[T],
+    dims: &[MergedDim],
+    out: &mut [T],
+    put_line: impl Fn(&mut [T], usize, &[T]),
+) {
     let lines = |values: &[T], rows: usize, step: usize, stride: usize, out: &mut [T]| {
         let width = values.len() / rows;
         for (i, line) in values.chunks_exact(width).enumerate() {
-            let out = &mut out[i * step..];
-            match stride {
-                1 => out[..width].copy_from_slice(line),
-                _ => {
-                    let slots = out.iter_mut().step_by(stride);
-                    slots.zip(line).for_each(|(slot, &v)| *slot = v);
-                }
-            }
+            put_line(&mut out[i * step..], stride, line);
         }
     };
     match *dims {
@@ -141,13 +149,47 @@ impl NumberKernel for Add<'_> {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        check_allocatable::<T>(self.numel)?;
-        let mut out = filled(self.numel, T::zero())?;
-        write(&self.x, self.layout, &mut out, |slot, v: T| {
-            *slot = slot.plus(v);
+        let Self { x, layout, numel } = self;
+        check_allocatable::<T>(numel)?;
+        let mut out = filled(numel, T::zero())?;
+        let add = |slot: &mut T, v| *slot = slot.plus(v);
+        let dims = merge_dims(layout);
+        let Some((first, inner)) = slices_apart(&dims) else {
+            write(&x, layout, &mut out, add)?;
+            return Ok(CpuStorage::wrap(out));
+        };
+        let values = to_row_major::<T>(&x)?;
+        let (count, slice) = (values.len() / first.size, first.stride);
+        let slices = &mut out[layout.offset()..];
+        let end = slices.len().min(first.size * slice);
+        let slices = Items(&mut slices[..end], slice);
+        parallel_for(first.size, count, slices, &|range, Items(mut out, _)| {
+            for i in range {
+                // The last slice may end with its last element.
+                let length = slice.min(out.len());
+                let values = &values[i * count..][..count];
+                write_dims(
+                    values,
+                    inner,
+                    next(&mut out, length),
+                    |out, stride, line| {
+                        put_line(out, stride, line, add);
+                    },
+                );
+            }
+            Ok(())
         })?;
         Ok(CpuStorage::wrap(out))
     }
+}
+
+/// The first dimension and the others, if elements of different slices never lie at one place, although those of one may.
+fn slices_apart(dims: &[MergedDim]) -> Option<(MergedDim, &[MergedDim])> {
+    let (first, inner) = dims.split_first()?;
+    let reach = inner.iter().map(|dim| (dim.size - 1) * dim.stride);
+    let are_filled = dims.iter().all(|dim| dim.size > 0);
+    (are_filled && !inner.is_empty() && reach.sum::<usize>() < first.stride)
+        .then_some((*first, inner))
 }
 
 /// Puts each element of `x` where `layout` says.

@@ -5,21 +5,22 @@ use crate::backend::cpu::{CpuStorage, Operand, elements_of};
 use crate::layout::{Layout, Shape};
 use crate::set_num_threads;
 
-/// Writes numbers through a layout of these sizes and strides into `numel` elements.
+/// Writes numbers through a layout of these sizes and strides into `numel` elements; those for one place are added to 0.
 fn check(sizes: &[usize], strides: &[usize], offset: usize, numel: usize) {
     let shape = Shape::from(sizes);
     let count = shape.numel();
     let values: Vec<i64> = (1..=count as i64).collect();
-    let mut expected = vec![-7; numel];
+    let layout = Layout::within(shape.clone(), strides, offset, numel).unwrap();
+    let overlaps = layout.overlaps();
+    let mut expected = vec![if overlaps { 0 } else { -7 }; numel];
     for (i, &v) in values.iter().enumerate() {
         let (mut rest, mut at) = (i, offset);
         for (&size, &stride) in sizes.iter().zip(strides).rev() {
             at += rest % size * stride;
             rest /= size;
         }
-        expected[at] = v;
+        expected[at] = if overlaps { expected[at] + v } else { v };
     }
-    let layout = Layout::within(shape.clone(), strides, offset, numel).unwrap();
     // The elements in the order of the layout, and with the dimensions the other way around in memory.
     let straight = Operand {
         storage: CpuStorage::wrap(values.clone()),
@@ -75,6 +76,19 @@ fn every_element_is_written_and_the_others_are_the_number() {
         check(&[150_000], &[2], 1, 300_001);
         check(&[400], &[401], 0, 160_000);
     }
+}
+
+#[test]
+fn elements_for_one_place_are_added() {
+    // Windows of lines, each in a line of its own, with a shorter last one; repeated lines, and windows without a line.
+    check(&[5, 3, 4], &[8, 2, 1], 1, 41);
+    check(&[300, 31, 4], &[64, 2, 1], 0, 300 * 64);
+    check(&[6, 3, 3, 4], &[40, 8, 2, 1], 2, 300);
+    check(&[3, 0, 4], &[2, 0, 1], 0, 8);
+    check(&[4, 5, 6], &[6, 0, 1], 3, 27);
+    check(&[9, 4], &[2, 1], 3, 23);
+    check(&[3, 4], &[0, 0], 1, 2);
+    check(&[4, 3, 5], &[3, 9, 1], 0, 60);
 }
 
 #[test]

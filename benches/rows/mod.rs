@@ -4,6 +4,7 @@
 mod activations;
 mod attention;
 mod convolutions;
+mod gradients;
 mod losses;
 mod median_time;
 mod networks;
@@ -37,6 +38,7 @@ fn all() -> Rows {
     networks::add(&mut rows);
     published::add(&mut rows);
     tensor_operations::add(&mut rows);
+    gradients::add(&mut rows);
     small_shapes::add(&mut rows);
     small::add(&mut rows);
     rows

@@ -57,10 +57,23 @@ impl Rows {
             let inputs = make()?;
             work(move || no_grad(|| forward(&inputs)).map(drop))
         });
+        self.backward_of(name, inputs, f);
+    }
+
+    /// Adds `f` of tensors from `inputs` with the gradients of all that are floating-point.
+    pub(crate) fn backward_of(
+        &mut self,
+        name: &str,
+        inputs: impl Fn() -> Result<Vec<Tensor>> + 'static,
+        f: impl Fn(&[Tensor]) -> Result<Tensor> + 'static,
+    ) {
         self.add(format!("{name}, and backward"), move || {
             let leaves = inputs()?
                 .iter()
-                .map(Tensor::with_grad)
+                .map(|x| match x.dtype().is_floating_point() {
+                    true => x.with_grad(),
+                    false => Ok(x.clone()),
+                })
                 .collect::<Result<Vec<_>>>()?;
             let grad = no_grad(|| f(&leaves)?.ones_like())?;
             work(move || {

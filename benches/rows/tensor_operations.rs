@@ -102,6 +102,14 @@ pub(crate) fn add(rows: &mut Rows) {
             ("remainder", |x| x[0].remainder(&x[1])),
             ("fmod by 0.7", |x| x[0].fmod(0.7)),
             ("floor_divide by 0.7", |x| x[0].floor_divide(0.7)),
+            ("trunc", |x| x[0].trunc()),
+            ("copysign", |x| x[0].copysign(&x[1])),
+            ("nan_to_num", |x| x[0].nan_to_num(0.0, None, None)),
+            ("glu", |x| x[0].glu(1)),
+            ("sum of rows of the transpose", |x| x[0].t()?.sum(1)),
+            ("copy of every second column", |x| {
+                x[0].slice(1, .., 2)?.contiguous()
+            }),
             ("tril", |x| x[0].tril(0)),
             ("triu", |x| x[0].triu(0)),
         ],
@@ -203,6 +211,26 @@ pub(crate) fn add(rows: &mut Rows) {
         &[&[256, 256, 1], &[256, 1, 16]],
         |x| x[0].mul(&x[1]),
     );
+    rows.both("prelu [8, 32, 64, 64]", &[&[8, 32, 64, 64], &[32]], |x| {
+        x[0].prelu(&x[1])
+    });
+    let others: [(&str, &[usize], Operation); 5] = [
+        ("channels first", &[4, 224, 224, 3], |x| {
+            x[0].permute([0, 3, 1, 2])?.contiguous()
+        }),
+        ("channels last", &[4, 3, 224, 224], |x| {
+            x[0].permute([0, 2, 3, 1])?.contiguous()
+        }),
+        ("sum of dimension 1", &[64, 64, 128], |x| x[0].sum(1)),
+        ("amax of dimension 1", &[64, 64, 128], |x| x[0].amax(1)),
+        ("dot with itself", &[100_000], |x| x[0].dot(&x[0])),
+    ];
+    for (name, shape, f) in others {
+        rows.add(format!("{name} {shape:?}"), move || {
+            let inputs = [randn(shape)?];
+            work(move || no_grad(|| f(&inputs)).map(drop))
+        });
+    }
     rows.add("rand [512, 1024]", || {
         work(|| Tensor::rand([512, 1024], DType::F32).map(drop))
     });

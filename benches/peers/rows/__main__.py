@@ -7,6 +7,7 @@ Needs a Python with torch, torchvision, timm and transformers. It answers reques
 import os
 import sys
 
+import gradients
 import networks
 import operations
 import published
@@ -24,6 +25,7 @@ def main():
     networks.add(rows)
     published.add(rows)
     tensor_operations.add(rows)
+    gradients.add(rows)
     small_shapes.add(rows)
     rows.serve(rows.memory if "--memory" in sys.argv else rows.time)
 

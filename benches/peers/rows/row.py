@@ -25,7 +25,11 @@ class Rows:
     def both_of(self, name, inputs, f):
         """The same with tensors from `inputs`."""
         self.add(name, lambda: forward(f, inputs()))
-        self.add(f"{name}, and backward", lambda: backward(f, [x.requires_grad_() for x in inputs()]))
+        self.backward_of(name, inputs, f)
+
+    def backward_of(self, name, inputs, f):
+        """Adds `f` of tensors from `inputs` with the gradients of all that are floating-point."""
+        self.add(f"{name}, and backward", lambda: backward(f, [x.requires_grad_(x.is_floating_point()) for x in inputs()]))
 
     def time(self, name, milliseconds):
         """The median microseconds of the row's work, run for this long."""

@@ -36,6 +36,12 @@ def of_pairs():
     yield "remainder", torch.remainder
     yield "fmod by 0.7", lambda x, y: x.fmod(0.7)
     yield "floor_divide by 0.7", lambda x, y: x.floor_divide(0.7)
+    yield "trunc", lambda x, y: x.trunc()
+    yield "copysign", torch.copysign
+    yield "nan_to_num", lambda x, y: x.nan_to_num()
+    yield "glu", lambda x, y: F.glu(x, 1)
+    yield "sum of rows of the transpose", lambda x, y: x.t().sum(1)
+    yield "copy of every second column", lambda x, y: x[:, ::2].contiguous()
     yield "tril", lambda x, y: x.tril()
     yield "triu", lambda x, y: x.triu()
 
@@ -96,6 +102,15 @@ def of_images():
     yield "pad", lambda x, channels, lines: F.pad(x, (1, 1, 1, 1))
 
 
+def of_other_shapes():
+    """Operations on one tensor, with its shape."""
+    yield "channels first", (4, 224, 224, 3), lambda x: x.permute(0, 3, 1, 2).contiguous()
+    yield "channels last", (4, 3, 224, 224), lambda x: x.permute(0, 2, 3, 1).contiguous()
+    yield "sum of dimension 1", (64, 64, 128), lambda x: x.sum(1)
+    yield "amax of dimension 1", (64, 64, 128), lambda x: x.amax(1)
+    yield "dot with itself", (100000,), lambda x: x.dot(x)
+
+
 def of_halves():
     """Operations on the halves of rows."""
     yield "mul halves", torch.mul
@@ -138,6 +153,9 @@ def add(rows):
         for name, f in of_halves():
             rows.add(f"{name} {shape}", lambda f=f, shape=shape: forward(f, torch.randn(shape).chunk(2, 1)))
     rows.both("mul columns by rows [256, 256, 1] [256, 1, 16]", [(256, 256, 1), (256, 1, 16)], torch.mul)
+    rows.both("prelu [8, 32, 64, 64]", [(8, 32, 64, 64), (32,)], F.prelu)
+    for name, shape, f in of_other_shapes():
+        rows.add(f"{name} {list(shape)}", lambda f=f, shape=shape: forward(f, [torch.randn(shape)]))
     rows.add("rand [512, 1024]", lambda: lambda: torch.rand(512, 1024))
     rows.add("randn [512, 1024]", lambda: lambda: torch.randn(512, 1024))
     rows.add("randperm 100000", lambda: lambda: torch.randperm(100000))

@@ -104,7 +104,9 @@ pub use tensor::{
 /// [`Tensor`].
 pub mod fused {
     pub use crate::backend::{Real, RecurrentOp, UpdateFormula};
-    pub use crate::ops::{RecurrentOptions, RecurrentOutput, recurrent, unshare, update_elements};
+    pub use crate::ops::{
+        RecurrentOptions, RecurrentOutput, huber, recurrent, unshare, update_elements,
+    };
 }
 
 /// The examples of the README, as tests.

@@ -35,6 +35,7 @@ fn code(op: BinaryOp, of: &str) -> Option<&'static str> {
         BinaryOp::Atan2 if of == "f32" => "atan2_(x, y)",
         BinaryOp::Hypot if of == "f32" => "hypot_(x, y)",
         BinaryOp::Copysign if of == "f32" => "with_sign(x, y)",
+        BinaryOp::Prelu if of == "f32" => "select(x * y, x, !is_nan(x) && x > 0.0)",
         _ => return None,
     })
 }

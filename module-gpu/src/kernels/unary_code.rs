@@ -85,16 +85,41 @@ pub(crate) fn unary_code(op: UnaryOp, of: &str) -> Option<UnaryCode> {
 fn with_numbers(op: UnaryOp) -> Option<UnaryCode> {
     let (value, numbers) = match op {
         UnaryOp::Clamp { low, high } => ("clamp_(x, p, q)", vec![low, high]),
+        UnaryOp::NanToNum {
+            nan,
+            posinf,
+            neginf,
+        } => ("nan_to_num(x, p, q, r)", vec![nan, posinf, neginf]),
         UnaryOp::Softplus { beta, threshold } => ("softplus(x, p, q)", vec![beta, threshold]),
+        UnaryOp::SoftplusGrad { beta, threshold } => {
+            ("softplus_grad(x, p, q)", vec![beta, threshold])
+        }
         UnaryOp::LeakyRelu { negative_slope } => (
             "select(x * p, x, !is_nan(x) && x > 0.0)",
             vec![negative_slope],
         ),
+        UnaryOp::LeakyReluGrad { negative_slope } => (
+            "select(p, 1.0, !is_nan(x) && x > 0.0)",
+            vec![negative_slope],
+        ),
+        UnaryOp::Huber {
+            delta,
+            slope,
+            curvature,
+        } => ("huber(x, p, q, r)", vec![delta, slope, 0.5 * curvature]),
         UnaryOp::Elu {
             alpha,
             scale,
             input_scale,
         } => ("elu(x, p, q, r)", vec![alpha * scale, scale, input_scale]),
+        UnaryOp::EluGrad {
+            alpha,
+            scale,
+            input_scale,
+        } => {
+            let below = alpha * scale * input_scale;
+            ("elu_grad(x, p, q, r)", vec![below, scale, input_scale])
+        }
         _ => return None,
     };
     let numbers = numbers.into_iter().map(Scalar::Float).collect();

@@ -72,8 +72,32 @@ fn softplus(x: f32, beta: f32, threshold: f32) -> f32 {
     return (max(z, 0.0) + log1p_(exp_(-abs(z)))) / beta;
 }
 
+fn softplus_grad(x: f32, beta: f32, threshold: f32) -> f32 {
+    if is_nan(x) { return x; }
+    let z = x * beta;
+    if z > threshold { return 1.0; }
+    return sigmoid_(z);
+}
+
+fn huber(x: f32, delta: f32, slope: f32, near: f32) -> f32 {
+    if is_nan(x) { return x; }
+    if abs(x) <= delta { return x * x * near; }
+    return (abs(x) - 0.5 * delta) * slope;
+}
+
 fn elu(x: f32, below: f32, above: f32, inner: f32) -> f32 {
     if is_nan(x) { return x; }
     if x < 0.0 { return expm1_(x * inner) * below; }
     return x * above;
+}
+
+fn elu_grad(x: f32, below: f32, above: f32, inner: f32) -> f32 {
+    if is_nan(x) || x > 0.0 { return above; }
+    return exp_(x * inner) * below;
+}
+
+fn nan_to_num(x: f32, nan: f32, above: f32, below: f32) -> f32 {
+    if is_nan(x) { return nan; }
+    if is_inf(x) { return select(above, below, is_negative(x)); }
+    return x;
 }

@@ -37,16 +37,15 @@ pub fn binary_cross_entropy_with_logits(
 ) -> Result<Tensor> {
     const NAME: &str = "binary_cross_entropy_with_logits";
     reduce_elementwise(NAME, [input, target], reduction, |x, y| {
-        // -ln σ(x)
-        let neg_log_sigmoid = softplus(&x.neg()?)?;
-        let neg_log_sigmoid = match pos_weight {
+        let log_sigmoid = x.log_sigmoid()?;
+        let log_sigmoid = match pos_weight {
             Some(p) => {
                 let more = fit_weight(NAME, p, y)?.sub(1.0)?.mul(y)?;
-                more.add(1.0)?.mul(&neg_log_sigmoid)?
+                more.add(1.0)?.mul(&log_sigmoid)?
             }
-            None => neg_log_sigmoid,
+            None => log_sigmoid,
         };
-        let losses = y.neg()?.add(1.0)?.mul(x)?.add(&neg_log_sigmoid)?;
+        let losses = y.neg()?.add(1.0)?.mul(x)?.sub(&log_sigmoid)?;
         apply_weight(NAME, losses, weight)
     })
 }

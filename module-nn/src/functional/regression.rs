@@ -1,5 +1,6 @@
 //! Regression losses.
 
+use module_core::fused::huber;
 use module_core::{Error, Result, Tensor};
 
 use super::Reduction;
@@ -87,12 +88,11 @@ pub fn smooth_l1_loss(
         return Err(Error::argument(NAME, "beta", beta, "must be at least 0"));
     }
     reduce_elementwise(NAME, [input, target], reduction, |x, y| {
-        let z = x.sub(y)?.abs()?;
-        if beta == 0.0 {
-            return Ok(z);
+        let difference = x.sub(y)?;
+        match beta == 0.0 {
+            true => difference.abs(),
+            false => huber(&difference, beta, 1.0),
         }
-        let near = z.square()?.mul(0.5 / beta)?;
-        z.lt(beta)?.where_(&near, &z.sub(0.5 * beta)?)
     })
 }
 
@@ -127,8 +127,6 @@ pub fn huber_loss(
         return Err(Error::argument(NAME, "delta", delta, "must be above 0"));
     }
     reduce_elementwise(NAME, [input, target], reduction, |x, y| {
-        let z = x.sub(y)?.abs()?;
-        let near = z.square()?.mul(0.5)?;
-        z.le(delta)?.where_(&near, &z.sub(0.5 * delta)?.mul(delta)?)
+        huber(&x.sub(y)?, delta, delta)
     })
 }

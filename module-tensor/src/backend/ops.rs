@@ -51,6 +51,8 @@ pub enum BinaryOp {
     Hypot,
     /// `|a|` with the sign of `b`
     Copysign,
+    /// `a` where it is above 0, else `a·b`
+    Prelu,
 }
 
 impl BinaryOp {
@@ -70,6 +72,7 @@ impl BinaryOp {
             Self::Atan2 => "atan2",
             Self::Hypot => "hypot",
             Self::Copysign => "copysign",
+            Self::Prelu => "prelu",
         }
     }
 }

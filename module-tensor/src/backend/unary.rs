@@ -80,7 +80,7 @@ macro_rules! unary_ops {
         /// `x` rounded to the nearest integer, ties to even
         Round "round" => formula!(x, |v| v.round_ties_even());
         /// `x` rounded toward 0
-        Trunc "trunc" => call::<T>(x, f64::trunc);
+        Trunc "trunc" => formula!(x, |v| v.trunc());
         /// `tanh x`
         Tanh "tanh" => map1_wide(x, tanh);
         /// `1/(1 + e⁻ˣ)`
@@ -113,6 +113,19 @@ macro_rules! unary_ops {
             /// The upper bound, not NaN
             high: f64,
         } "clamp" => formula!(x, (low = low, high = high) |v| v.clamped([low, high]));
+        /// `x`, with other numbers for NaN and the infinities
+        NanToNum {
+            /// For NaN
+            nan: f64,
+            /// For `∞`
+            posinf: f64,
+            /// For `-∞`
+            neginf: f64,
+        } "nan_to_num" => formula!(x, (nan = nan, above = posinf, below = neginf) |v| {
+            let number = if v == T::INFINITY { above } else { v };
+            let number = if v == T::NEG_INFINITY { below } else { number };
+            if v.is_nan() { nan } else { number }
+        });
         /// The derivative of [`Sigmoid`](Self::Sigmoid), as a function of its result
         SigmoidGrad "sigmoid" => map1(x, |y: T| y * (1.0 - y));
         /// The derivative of [`Tanh`](Self::Tanh), as a function of its result
@@ -155,11 +168,40 @@ macro_rules! unary_ops {
             let log = ln_1p(exp_of_negative(-scaled.abs()));
             if scaled > threshold { v } else { (scaled.max(0.0) + log) / beta }
         });
+        /// The derivative of [`Softplus`](Self::Softplus)
+        SoftplusGrad {
+            /// `β`
+            beta: f64,
+            /// The value of `βx` above which it is 1
+            threshold: f64,
+        } "softplus" => formula!(x, (beta = beta, threshold = threshold) |v| {
+            let scaled = v * beta;
+            let share = T::sigmoid(scaled);
+            if scaled > threshold { 1.0 } else { share }
+        });
         /// `x` where it is positive, else the slope times `x`
         LeakyRelu {
             /// The slope
             negative_slope: f64,
         } "leaky_relu" => formula!(x, (slope = negative_slope) |v| if v > 0.0 { v } else { v * slope });
+        /// The derivative of [`LeakyRelu`](Self::LeakyRelu)
+        LeakyReluGrad {
+            /// The slope
+            negative_slope: f64,
+        } "leaky_relu" => formula!(x, (slope = negative_slope) |v| if v > 0.0 { 1.0 } else { slope });
+        /// `½ s x²/δ` where `|x| ≤ δ`, else `s (|x| - ½ δ)`
+        Huber {
+            /// `δ`, above 0
+            delta: f64,
+            /// `s`
+            slope: f64,
+            /// `s/δ`
+            curvature: f64,
+        } "huber_loss" => formula!(x, (delta = delta, half = 0.5 * delta, near = 0.5 * curvature, slope = slope) |v| {
+            let distance = v.abs();
+            let far = (distance - half) * slope;
+            if distance <= delta { v * v * near } else { far }
+        });
         /// `λ α (e^(βx) - 1)` where `x` is negative, else `λ x`
         Elu {
             /// `α`
@@ -171,6 +213,18 @@ macro_rules! unary_ops {
         } "elu" => formula!(x, (below = alpha * scale, above = scale, inner = input_scale) |v| {
             let bent = exp_m1(v * inner);
             if v < 0.0 { bent * below } else { v * above }
+        });
+        /// The derivative of [`Elu`](Self::Elu), and at 0 that of its left side
+        EluGrad {
+            /// `α`
+            alpha: f64,
+            /// `λ`
+            scale: f64,
+            /// `β`
+            input_scale: f64,
+        } "elu" => formula!(x, (below = alpha * scale * input_scale, above = scale, inner = input_scale) |v| {
+            let bent = exp(v.min(0.0) * inner);
+            if v <= 0.0 { bent * below } else { above }
         });
         }
     };

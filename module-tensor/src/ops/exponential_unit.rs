@@ -1,7 +1,8 @@
 //! Softplus and the exponential linear units: ELU, SELU, CELU.
 
+use super::fused::by_grad_kernel;
 use crate::backend::UnaryOp;
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::tensor::{Backward, Function, Gradients, Tensor};
 use crate::{Error, Result};
 
 /// `α` and `λ` of [`Tensor::selu`].
@@ -137,11 +138,16 @@ impl Function for Softplus {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let scaled = self.x.widened()?.mul(self.beta)?;
-        let grad = ctx.grad().widened()?;
-        let line = scaled.gt(self.threshold)?;
-        let out = line.where_(&grad, &grad.mul(&scaled.sigmoid()?)?)?;
-        one(out.to_dtype(ctx.grad().dtype())?)
+        let Self {
+            ref x,
+            beta,
+            threshold,
+        } = *self;
+        let kernel = UnaryOp::SoftplusGrad { beta, threshold };
+        by_grad_kernel(ctx, x, kernel, |x| {
+            let scaled = x.mul(beta)?;
+            scaled.gt(threshold)?.where_(1.0, &scaled.sigmoid()?)
+        })
     }
 }
 
@@ -159,11 +165,23 @@ impl Function for Elu {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
-        // Where the exponential is not the derivative, it must not overflow: the second derivative multiplies it by 0.
-        let slope = x.clamp_max(0.0)?.mul(self.input_scale)?.exp()?;
-        let slope = slope.mul(self.alpha * self.scale * self.input_scale)?;
-        let slope = x.detach().le(0.0)?.where_(&slope, self.scale)?;
-        one(grad.mul(&slope)?.to_dtype(ctx.grad().dtype())?)
+        let Self {
+            ref x,
+            alpha,
+            scale,
+            input_scale,
+            ..
+        } = *self;
+        let kernel = UnaryOp::EluGrad {
+            alpha,
+            scale,
+            input_scale,
+        };
+        by_grad_kernel(ctx, x, kernel, |x| {
+            // Where the exponential is not the derivative, it must not overflow: the second derivative multiplies it by 0.
+            let slope = x.clamp_max(0.0)?.mul(input_scale)?.exp()?;
+            let slope = slope.mul(alpha * scale * input_scale)?;
+            x.detach().le(0.0)?.where_(&slope, scale)
+        })
     }
 }

@@ -4,10 +4,10 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use serde::{Deserialize, Serialize};
 
-use super::fused::gradient;
+use super::fused::by_grad_kernel;
 use crate::Result;
 use crate::backend::UnaryOp;
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
 
 /// The form of [`Tensor::gelu`]: PyTorch's argument `approximate`.
 ///
@@ -162,11 +162,50 @@ impl Tensor {
             let expected = format!("an even size in dimension {dim}");
             return Err(self.shape().error(NAME, expected));
         }
-        let x = self.widened()?;
-        let gate = x.narrow(dim, size / 2..size)?.sigmoid()?;
-        x.narrow(dim, 0..size / 2)?
-            .mul(&gate)?
-            .to_dtype(self.dtype())
+        let [value, gate] = self.detach().widened()?.chunk_array(dim)?;
+        if !(self.requires_grad() && is_grad_enabled()) {
+            let out = gate.unary_times(UnaryOp::Sigmoid, &value)?;
+            return out.to_dtype(self.dtype());
+        }
+        let gate = gate.sigmoid()?;
+        let out = value.mul(&gate)?.to_dtype(self.dtype())?;
+        Ok(out.record([self], |_| Glu {
+            x: self.clone(),
+            gate,
+            dim,
+        }))
+    }
+}
+
+struct Glu {
+    x: Tensor,
+    /// The sigmoid of the second half.
+    gate: Tensor,
+    dim: isize,
+}
+
+impl Function for Glu {
+    fn name(&self) -> &'static str {
+        "glu"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
+        let [value, gate] = x.chunk_array(self.dim)?;
+        let of_gate = grad.mul(&value)?;
+        let (gate, of_gate) = match is_grad_enabled() {
+            true => {
+                let gate = gate.sigmoid()?;
+                let slope = gate.mul(&gate.neg()?.add(1.0)?)?;
+                (gate, of_gate.mul(&slope)?)
+            }
+            false => {
+                let of_gate = self.gate.unary_times(UnaryOp::SigmoidGrad, &of_gate)?;
+                (self.gate.clone(), of_gate)
+            }
+        };
+        let out = Tensor::cat(&[grad.mul(&gate)?, of_gate], self.dim)?;
+        one(out.to_dtype(ctx.grad().dtype())?)
     }
 }
 
@@ -209,22 +248,6 @@ impl Function for Gelu {
             share.add(&x.mul(&change)?)
         })
     }
-}
-
-/// The gradient of an elementwise function from its derivative: by a kernel, or by a formula that can be differentiated
-/// again.
-fn by_grad_kernel(
-    ctx: &Backward,
-    x: &Tensor,
-    kernel: UnaryOp,
-    formula: impl FnOnce(&Tensor) -> Result<Tensor>,
-) -> Result<Gradients> {
-    let (x, grad) = (x.widened()?, ctx.grad().widened()?);
-    let out = gradient(
-        || x.unary_times(kernel, &grad).map(Some),
-        || grad.mul(&formula(&x)?),
-    )?;
-    one(out.to_dtype(ctx.grad().dtype())?)
 }
 
 struct Silu {

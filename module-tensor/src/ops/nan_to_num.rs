@@ -1,7 +1,10 @@
 //! `nan_to_num`.
 
-use crate::tensor::Tensor;
-use crate::{DType, Result};
+use crate::backend::UnaryOp;
+use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use crate::{DType, Result, Scalar};
+
+const NAME: &str = "nan_to_num";
 
 impl Tensor {
     /// The elements, with `nan` for NaN (0 if `None`), `posinf` for `∞` and `neginf` for `-∞` (the largest and the smallest
@@ -38,7 +41,7 @@ impl Tensor {
         posinf: Option<f64>,
         neginf: Option<f64>,
     ) -> Result<Self> {
-        self.check_computed("nan_to_num")?;
+        self.check_computed(NAME)?;
         let greatest = match self.dtype() {
             DType::F32 => f64::from(f32::MAX),
             DType::F64 => f64::MAX,
@@ -46,9 +49,34 @@ impl Tensor {
             DType::BF16 => half::bf16::MAX.to_f64(),
             _ => return Ok(self.clone()),
         };
-        let x = self.detach();
-        self.masked_fill(&x.isnan()?, nan.unwrap_or(0.0))?
-            .masked_fill(&x.eq(f64::INFINITY)?, posinf.unwrap_or(greatest))?
-            .masked_fill(&x.eq(f64::NEG_INFINITY)?, neginf.unwrap_or(-greatest))
+        let numbers = [
+            nan.unwrap_or(0.0),
+            posinf.unwrap_or(greatest),
+            neginf.unwrap_or(-greatest),
+        ];
+        for number in numbers {
+            Scalar::from(number).check_fits(NAME, self.dtype())?;
+        }
+        let [nan, posinf, neginf] = numbers;
+        let out = self.unary(UnaryOp::NanToNum {
+            nan,
+            posinf,
+            neginf,
+        })?;
+        Ok(out.record([self], |_| NanToNum { x: self.detach() }))
+    }
+}
+
+struct NanToNum {
+    x: Tensor,
+}
+
+impl Function for NanToNum {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(self.x.isfinite()?.where_(ctx.grad(), 0.0)?)
     }
 }

@@ -1,8 +1,9 @@
 //! ReLU and its variants: leaky ReLU, PReLU, threshold.
 
 use super::AutocastPolicy;
-use crate::backend::{FillRange, UnaryOp};
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
+use super::fused::by_grad_kernel;
+use crate::backend::{BinaryOp, FillRange, UnaryOp};
+use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
 use crate::{Result, Scalar, ShapeError};
 
 impl Tensor {
@@ -103,7 +104,11 @@ impl Tensor {
                 weight.reshape_to(&sizes.collect())?
             }
         };
-        let out = x.detach().gt(0.0)?.where_(&x, &x.mul(&weight)?)?;
+        let out = x.binary(NAME, BinaryOp::Prelu, &weight)?;
+        let out = out.record([&x, &weight], |_| Prelu {
+            x: x.clone(),
+            weight: weight.clone(),
+        });
         out.to_dtype(self.dtype())
     }
 
@@ -164,6 +169,27 @@ impl Function for Relu {
     }
 }
 
+struct Prelu {
+    x: Tensor,
+    /// Of a shape that broadcasts to that of `x`.
+    weight: Tensor,
+}
+
+impl Function for Prelu {
+    fn name(&self) -> &'static str {
+        "prelu"
+    }
+
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        let (Self { x, weight }, grad) = (self, ctx.grad());
+        two(
+            ctx,
+            || x.detach().gt(0.0)?.where_(grad, &grad.mul(weight)?),
+            || grad.mul(&x.clamp_max(0.0)?)?.sum_to(weight.shape()),
+        )
+    }
+}
+
 struct LeakyRelu {
     x: Tensor,
     negative_slope: f64,
@@ -175,9 +201,10 @@ impl Function for LeakyRelu {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let grad = ctx.grad().widened()?;
-        let positive = self.x.gt(0.0)?;
-        let out = positive.where_(&grad, &grad.mul(self.negative_slope)?)?;
-        one(out.to_dtype(ctx.grad().dtype())?)
+        let negative_slope = self.negative_slope;
+        let kernel = UnaryOp::LeakyReluGrad { negative_slope };
+        by_grad_kernel(ctx, &self.x, kernel, |x| {
+            x.gt(0.0)?.where_(&x.ones_like()?, negative_slope)
+        })
     }
 }

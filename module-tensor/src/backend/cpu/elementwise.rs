@@ -180,7 +180,11 @@ impl<O: Operands> NumberKernel for Binary<O> {
         let Self(op, operands) = self;
         let floating = matches!(
             op,
-            BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::Copysign
+            BinaryOp::Div
+                | BinaryOp::Atan2
+                | BinaryOp::Hypot
+                | BinaryOp::Copysign
+                | BinaryOp::Prelu
         );
         if floating && !T::DTYPE.is_floating_point() {
             let needs = "a floating-point tensor; cast with `to_dtype`";
@@ -200,7 +204,10 @@ impl<O: Operands> NumberKernel for Binary<O> {
             BinaryOp::Fmod => operands.each(T::fmod as fn(T, T) -> T),
             BinaryOp::Atan2 => operands.each(T::atan2 as fn(T, T) -> T),
             BinaryOp::Hypot => operands.each(T::hypot as fn(T, T) -> T),
-            BinaryOp::Copysign => operands.each(T::copysign as fn(T, T) -> T),
+            BinaryOp::Copysign => operands.each_wide(T::copysign),
+            BinaryOp::Prelu => {
+                operands.each_wide(|a: T, slope| if a > T::zero() { a } else { a.times(slope) })
+            }
         }
     }
 }

@@ -362,6 +362,7 @@ macro_rules! floats {
                 self.hypot(other)
             }
 
+            #[inline]
             fn copysign(self, other: Self) -> Self {
                 self.copysign(other)
             }

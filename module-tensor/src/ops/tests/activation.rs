@@ -1,6 +1,7 @@
 //! Activations.
 
 use super::*;
+use crate::fused::huber;
 
 /// Called by the test that checks every gradient.
 pub(super) fn check_all() {
@@ -17,6 +18,8 @@ pub(super) fn check_all() {
     check_unary("hardshrink", |x| x.square()?.sub(1.0)?.hardshrink(0.5));
     check_unary("softshrink", |x| x.square()?.sub(1.0)?.softshrink(0.5));
     check_unary("threshold", |x| x.square()?.threshold(1.0, -0.5));
+    check_unary("huber", |x| huber(&x.square()?.sub(1.0)?, 0.7, 0.7));
+    check_unary("huber", |x| huber(&x.square()?.sub(1.0)?, 0.4, -1.5));
     check_unary("log_sigmoid", Tensor::log_sigmoid);
     check_unary("softsign", Tensor::softsign);
     check_unary("tanhshrink", Tensor::tanhshrink);

@@ -69,9 +69,11 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("exponential::Rsqrt", &["rsqrt"]),
     ("exponential::Sqrt", &["sqrt"]),
     ("gate::Gelu", &["gelu"]),
+    ("gate::Glu", &["glu"]),
     ("gate::Hardswish", &["hardswish"]),
     ("gate::Mish", &["mish"]),
     ("gate::Silu", &["silu"]),
+    ("huber::Huber", &["huber"]),
     // Gradients of gradients.
     ("index::AddedToZeros", &[]),
     ("index::Gather", &["gather"]),
@@ -138,7 +140,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ),
     ("product::Prod", &["prod"]),
     ("quotient::Remainder", &["fmod", "remainder"]),
+    ("nan_to_num::NanToNum", &["nan_to_num"]),
     ("rectifier::LeakyRelu", &["leaky_relu"]),
+    ("rectifier::Prelu", &["prelu"]),
     ("rectifier::Relu", &["relu"]),
     ("recurrent::Fused", &["recurrent"]),
     (

@@ -112,7 +112,7 @@ impl<T: Element> CopyChannels<'_, T> {
     fn copy<const N: usize>(self) {
         self.lines.each(self.out, |line, out| {
             let (pixels, rest) = line.as_chunks::<N>();
-            // There is nothing behind the last element, which may be none of the whole pixels.
+            // Memory may end with the last element, whose pixel is not whole then.
             if let (Some(last), [first, ..]) = (out.get_mut(pixels.len()), rest) {
                 *last = *first;
             }

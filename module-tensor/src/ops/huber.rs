@@ -3,7 +3,7 @@
 use super::fused::by_grad_kernel;
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor};
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 
 /// `s x²/(2 δ)` where `|x| ≤ δ`, else `s (|x| - δ/2)`, elementwise, of a floating-point tensor, with `δ = delta` and
 /// `s = slope`.
@@ -53,11 +53,15 @@ struct Huber {
 }
 
 impl Huber {
-    /// The second derivative near 0; also where both numbers are infinite.
+    /// The second derivative near 0; also where both numbers are infinite. It is finite in the dtype, because it is multiplied by 0.
     fn curvature(&self) -> f64 {
+        let greatest = match self.x.dtype() {
+            DType::F64 => f64::MAX,
+            _ => f64::from(f32::MAX),
+        };
         match self.slope == self.delta {
             true => 1.0,
-            false => self.slope / self.delta,
+            false => (self.slope / self.delta).clamp(-greatest, greatest),
         }
     }
 }
@@ -97,6 +101,17 @@ mod tests {
             x.grad().unwrap().to_vec::<f64>().unwrap(),
             [-3.0, 1e200, 0.0]
         );
+    }
+
+    #[test]
+    fn a_delta_that_rounds_to_zero_gives_no_nan() {
+        for delta in [1e-40, 1e-50] {
+            let x = Tensor::from([0.0_f32, -2.0]).with_grad().unwrap();
+            let y = huber(&x, delta, 1.0).unwrap();
+            assert_eq!(y.to_vec::<f32>().unwrap(), [0.0, 2.0]);
+            y.sum(..).unwrap().backward().unwrap();
+            assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [0.0, -1.0]);
+        }
     }
 
     #[test]

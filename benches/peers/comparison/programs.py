@@ -12,6 +12,10 @@ import time
 PAUSE = 0.02
 
 
+# A row that all programs share among all their threads.
+PARALLEL_ROW = "matmul 1024"
+
+
 class Program:
     """A program that answers requests."""
 
@@ -32,6 +36,21 @@ class Program:
     def names(self):
         """The names of its rows."""
         return self.ask("list").split("\t")
+
+    def pin_threads(self, row, threads):
+        """Gives each of the threads that share the work of this row a processor of its own.
+
+        After a pause the system often wakes them on one processor and leaves them there for tens of milliseconds, so that
+        two threads take as long as one. That is the same for all programs and has nothing to do with what is compared.
+        """
+        tasks = pathlib.Path(f"/proc/{self.process.pid}/task")
+        if threads == 1 or not tasks.exists():
+            return
+        self.measure(row, 100)
+        run_times = {int(task.name): int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()}
+        busiest = sorted(run_times, key=run_times.get)[-threads:]
+        for thread, processor in zip(sorted(busiest), sorted(os.sched_getaffinity(0))):
+            os.sched_setaffinity(thread, {processor})
 
     def measure(self, row, milliseconds=0):
         """The microseconds of a row, or its bytes, or None if the program does not have it."""
@@ -81,10 +100,12 @@ def executable(command, directory, environment):
 
 @contextlib.contextmanager
 def start(built, threads):
-    """The programs, running with this many threads."""
+    """The programs, running with this many threads, each on a processor of its own."""
     environment = {"THREADS": str(threads), "RAYON_NUM_THREADS": str(threads)}
     running = {name: Program(command, environment) for name, command in built.items()}
     try:
+        for program in running.values():
+            program.pin_threads(PARALLEL_ROW, threads)
         yield running
     finally:
         for program in running.values():

@@ -140,8 +140,8 @@ pub fn multilabel_soft_margin_loss(
     // PyTorch composes it of operations that are in no autocast list.
     let policy = AutocastPolicy::Promote;
     reduce_by_policy(NAME, policy, [input, target], reduction, |x, y| {
-        let yes = softplus(&x.neg()?)?.mul(y)?;
         let no = softplus(x)?.mul(&y.neg()?.add(1.0)?)?;
-        apply_weight(NAME, yes.add(&no)?, weight)?.mean(-1)
+        let losses = no.sub(&x.log_sigmoid()?.mul(y)?)?;
+        apply_weight(NAME, losses, weight)?.mean(-1)
     })
 }

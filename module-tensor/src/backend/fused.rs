@@ -66,6 +66,11 @@ pub trait SoftmaxKernels {
         saved: &Saved,
         dim: usize,
     ) -> Result<Storage>;
+
+    /// `ln Σ eˣ` along `dim` up to each element, or from each on if `reverse`; `None` if only the CPU is to compute it.
+    fn logcumsumexp(&self, _x: Operand, _dim: usize, _reverse: bool) -> Result<Option<Storage>> {
+        Ok(None)
+    }
 }
 
 /// Normalization. Errors are those of [`Backend::unary`](super::Backend::unary).

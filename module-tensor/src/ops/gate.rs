@@ -4,7 +4,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use serde::{Deserialize, Serialize};
 
-use super::fused::by_grad_kernel;
+use super::fused::{by_grad_kernel, gradient};
 use crate::Result;
 use crate::backend::UnaryOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
@@ -193,17 +193,17 @@ impl Function for Glu {
         let (x, grad) = (self.x.widened()?, ctx.grad().widened()?);
         let [value, gate] = x.chunk_array(self.dim)?;
         let of_gate = grad.mul(&value)?;
-        let (gate, of_gate) = match is_grad_enabled() {
-            true => {
+        let (gate, of_gate) = gradient(
+            || {
+                let of_gate = self.gate.unary_times(UnaryOp::SigmoidGrad, &of_gate)?;
+                Ok(Some((self.gate.clone(), of_gate)))
+            },
+            || {
                 let gate = gate.sigmoid()?;
                 let slope = gate.mul(&gate.neg()?.add(1.0)?)?;
-                (gate, of_gate.mul(&slope)?)
-            }
-            false => {
-                let of_gate = self.gate.unary_times(UnaryOp::SigmoidGrad, &of_gate)?;
-                (self.gate.clone(), of_gate)
-            }
-        };
+                Ok((gate, of_gate.mul(&slope)?))
+            },
+        )?;
         let out = Tensor::cat(&[grad.mul(&gate)?, of_gate], self.dim)?;
         one(out.to_dtype(ctx.grad().dtype())?)
     }

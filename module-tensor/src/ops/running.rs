@@ -1,7 +1,7 @@
 //! `cummax`, `cummin` and `logcumsumexp`.
 
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Result, Shape};
+use crate::{DType, Device, Result, Shape};
 
 impl Tensor {
     /// The cumulative maximum along `dim`, and its index as `I64`, the last one of equal elements; NaN is greater than any
@@ -87,38 +87,41 @@ impl Tensor {
     /// ```
     pub fn logcumsumexp(&self, dim: isize) -> Result<Self> {
         const NAME: &str = "logcumsumexp";
+        self.check_computed(NAME)?;
         let dim = self.shape().dim(NAME, dim)?;
         let dtype = self.dtype();
         if !dtype.is_floating_point() {
             let (op, needs) = (NAME, "a floating-point tensor");
             return Err(dtype.error(op, needs));
         }
-        let mut values = self.detach().to_dtype(DType::F64)?.to_vec::<f64>()?;
-        for_each_lane(self.shape(), dim, |lane| {
-            let mut sum = f64::NEG_INFINITY;
-            for at in lane {
-                sum = log_add_exp(values[at], sum);
-                values[at] = sum;
+        self.log_running_sum(dim, false)
+    }
+
+    fn log_running_sum(&self, dim: usize, reverse: bool) -> Result<Self> {
+        if self.rank() == 0 {
+            return Ok(self.alias());
+        }
+        let compute = |x: &Self| {
+            let kernels = x.device().backend().softmax_family();
+            kernels.map_or(Ok(None), |kernels| {
+                kernels.logcumsumexp(x.operand(), dim, reverse)
+            })
+        };
+        let out = match compute(self)? {
+            Some(storage) => self.like_shape(storage),
+            None => {
+                let x = self.detach().to_device(&Device::cpu())?;
+                let out = x.log_running_sum(dim, reverse)?;
+                out.to_device(&self.device())?
             }
-        });
-        let out = Self::from_vec(values, self.shape())?.to_dtype(dtype)?;
-        Ok(out.to_device(&self.device())?.record([self], |y| {
-            let (x, y) = (self.clone(), y.clone());
-            LogCumSumExp {
-                x,
-                y,
-                dim: dim as isize,
-            }
+        };
+        Ok(out.record([self], |y| LogCumSumExp {
+            x: self.clone(),
+            y: y.clone(),
+            dim,
+            reverse,
         }))
     }
-}
-
-fn log_add_exp(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b || a.is_nan() { (a, b) } else { (b, a) };
-    if low == high && low.is_infinite() {
-        return low;
-    }
-    (low - high).exp().ln_1p() + high
 }
 
 /// Calls `f` with the indices of the elements along `dim`, for each index of the other dimensions.
@@ -139,7 +142,8 @@ fn for_each_lane(shape: &Shape, dim: usize, mut f: impl FnMut(&mut dyn Iterator<
 struct LogCumSumExp {
     x: Tensor,
     y: Tensor,
-    dim: isize,
+    dim: usize,
+    reverse: bool,
 }
 
 impl Function for LogCumSumExp {
@@ -160,7 +164,7 @@ impl Function for LogCumSumExp {
         };
         let part = |chosen: Tensor| {
             let log = chosen.where_(&log, nothing)?.sub(&y)?;
-            let sums = log.flip(self.dim)?.logcumsumexp(self.dim)?.flip(self.dim)?;
+            let sums = log.log_running_sum(self.dim, !self.reverse)?;
             sums.add(&x)?.exp()
         };
         let out = part(grad.gt(0)?)?.sub(&part(grad.lt(0)?)?)?;

@@ -12,7 +12,7 @@ use super::{
     RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved, SoftmaxOp,
     Storage,
 };
-use super::{attention, cross_entropy, ctc, logsumexp, map, normalize, recurrent, softmax};
+use super::{attention, cross_entropy, ctc, logsumexp, map, normalize, recurrent, scan, softmax};
 use crate::Result;
 use crate::layout::Layout;
 
@@ -48,6 +48,10 @@ impl SoftmaxKernels for CpuBackend {
         let compute = map::wide(dtype);
         let (grad, x) = (grad.computed_in(compute)?, x.computed_in(compute)?);
         rounded(logsumexp::logsumexp_backward(&grad, &x, &y, dim)?, dtype)
+    }
+
+    fn logcumsumexp(&self, x: Operand, dim: usize, reverse: bool) -> Result<Option<Storage>> {
+        scan::logcumsumexp(x, dim, reverse).map(Some)
     }
 }
 

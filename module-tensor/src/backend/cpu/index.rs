@@ -2,6 +2,7 @@
 
 use super::checked_indices::checked_indices;
 use super::dispatch::dispatch_moved;
+use super::interleave::{MOST_CHANNELS, join_channels};
 use super::joined_runs::next;
 use super::map::by_width;
 use super::memory::scratch;
@@ -144,6 +145,13 @@ fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
         row / 4 + 2 * columns.len(),
         Items(&mut out, row),
         &|rows, out| {
+            if columns.iter().all(|(_, values)| values.len() == outer)
+                && (2..=MOST_CHANNELS).contains(&columns.len())
+            {
+                let channels: Vec<&[T]> = columns.iter().map(|(_, v)| &v[rows.clone()]).collect();
+                join_channels(&channels, out.0);
+                return Ok(());
+            }
             // A block of rows at a time, part by part, so that short parts of a row are not looked for one by one.
             let height = (BLOCK / row).max(1);
             for (i, out) in rows

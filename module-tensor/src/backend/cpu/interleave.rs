@@ -1,10 +1,14 @@
-//! Numbers that lie side by side in pairs, taken apart and put together again.
+//! Channels that lie side by side, number by number, taken apart and put together again.
 
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
+use std::array::from_fn;
+
 use super::simd::{Loop, run_at_best_level};
-use crate::zip::zip_mut2;
+
+/// The maximum number of channels that [`join_channels`] puts side by side.
+pub(super) const MOST_CHANNELS: usize = 4;
 
 /// Writes every second number of `from` to `even`, starting with the first, and the others to `odd`.
 ///
@@ -19,11 +23,16 @@ pub(super) fn split_pairs<T: Copy>(from: &[T], even: &mut [T], odd: &mut [T]) {
 
 /// Writes the numbers of `even` and `odd` by turns.
 pub(super) fn join_pairs<T: Copy>(even: &[T], odd: &[T], to: &mut [T]) {
-    let (pairs, rest) = to.as_chunks_mut();
+    let (pairs, rest) = to.as_chunks_mut::<2>();
     if let ([slot], Some(last)) = (rest, even.get(pairs.len())) {
         *slot = *last;
     }
-    run_at_best_level(Join { even, odd, pairs });
+    join_channels(&[even, odd], pairs.as_flattened_mut());
+}
+
+/// Writes the numbers of 2 to [`MOST_CHANNELS`] channels by turns, to whole pixels, which have a number of each channel.
+pub(super) fn join_channels<T: Copy>(channels: &[&[T]], pixels: &mut [T]) {
+    run_at_best_level(Join { channels, pixels });
 }
 
 struct Split<'a, T> {
@@ -48,9 +57,8 @@ impl<T: Copy> Loop for Split<'_, T> {
 }
 
 struct Join<'a, T> {
-    even: &'a [T],
-    odd: &'a [T],
-    pairs: &'a mut [[T; 2]],
+    channels: &'a [&'a [T]],
+    pixels: &'a mut [T],
 }
 
 impl<T: Copy> Loop for Join<'_, T> {
@@ -58,16 +66,28 @@ impl<T: Copy> Loop for Join<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { even, odd, pairs } = self;
-        for (pair, &even, &odd) in zip_mut2(pairs, even, odd) {
-            *pair = [even, odd];
+        match self.channels.len() {
+            2 => self.join::<2>(),
+            3 => self.join::<3>(),
+            _ => self.join::<MOST_CHANNELS>(),
+        }
+    }
+}
+
+impl<T: Copy> Join<'_, T> {
+    #[inline(always)]
+    fn join<const N: usize>(self) {
+        let (pixels, _) = self.pixels.as_chunks_mut::<N>();
+        let channels: [&[T]; N] = from_fn(|c| &self.channels[c][..pixels.len()]);
+        for (i, pixel) in pixels.iter_mut().enumerate() {
+            *pixel = from_fn(|c| channels[c][i]);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{join_pairs, split_pairs};
+    use super::{MOST_CHANNELS, join_channels, join_pairs, split_pairs};
 
     #[test]
     fn pairs_come_apart_and_together() {
@@ -86,6 +106,21 @@ mod tests {
             let mut joined = vec![-1; numbers.len()];
             join_pairs(&even, &odd, &mut joined);
             assert_eq!(joined, numbers);
+        }
+    }
+
+    #[test]
+    fn channels_come_together() {
+        for channels in 2..=MOST_CHANNELS {
+            for len in [0, 1, 17, 100] {
+                let numbers: Vec<usize> = (0..len * channels).collect();
+                let of = |c: usize| numbers.iter().copied().skip(c).step_by(channels).collect();
+                let parts: Vec<Vec<usize>> = (0..channels).map(of).collect();
+                let parts: Vec<&[usize]> = parts.iter().map(Vec::as_slice).collect();
+                let mut joined = vec![usize::MAX; numbers.len()];
+                join_channels(&parts, &mut joined);
+                assert_eq!(joined, numbers);
+            }
         }
     }
 }

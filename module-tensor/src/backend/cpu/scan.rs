@@ -1,4 +1,4 @@
-//! Running sums and products.
+//! Running sums and products, and running sums of exponentials.
 
 use std::ops::Range;
 
@@ -11,28 +11,52 @@ use crate::layout::Layout;
 use crate::{DType, Result};
 
 pub(super) fn cumsum(x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
-    scan("cumsum", x, dim, reverse, f64::plus, i64::plus)
+    match x.storage.dtype() {
+        DType::I64 => running::<i64, _, _>(x, dim, reverse, Join(0, i64::plus)),
+        _ => floats("cumsum", x, dim, reverse, Join(0.0, f64::plus)),
+    }
 }
 
 pub(super) fn cumprod(x: Operand, dim: usize) -> Result<Storage> {
-    scan("cumprod", x, dim, false, f64::times, i64::times)
+    match x.storage.dtype() {
+        DType::I64 => running::<i64, _, _>(x, dim, false, Join(1, i64::times)),
+        _ => floats("cumprod", x, dim, false, Join(1.0, f64::times)),
+    }
 }
 
-/// Joins each element to the result before it; floating-point results run in `f64` and are rounded at
-/// the end, as in PyTorch.
-fn scan(
+/// The logarithms of running sums of exponentials.
+pub(super) fn logcumsumexp(x: Operand, dim: usize, reverse: bool) -> Result<Storage> {
+    let join = Join(f64::NEG_INFINITY, log_add_exp);
+    floats("logcumsumexp", x, dim, reverse, join)
+}
+
+fn log_add_exp(sum: f64, v: f64) -> f64 {
+    let (low, high) = match v < sum || v.is_nan() {
+        true => (v, sum),
+        false => (sum, v),
+    };
+    if low == high && low.is_infinite() {
+        return low;
+    }
+    (low - high).exp().ln_1p() + high
+}
+
+/// The result before the first element, and what joins an element to the result before it.
+#[derive(Clone, Copy)]
+struct Join<W, F: Fn(W, W) -> W>(W, F);
+
+/// Floating-point results run in `f64` and are rounded at the end, as in PyTorch.
+fn floats<F: Fn(f64, f64) -> f64 + Copy + Sync>(
     op: &'static str,
     x: Operand,
     dim: usize,
     reverse: bool,
-    floats: impl Fn(f64, f64) -> f64 + Sync,
-    integers: impl Fn(i64, i64) -> i64 + Sync,
+    join: Join<f64, F>,
 ) -> Result<Storage> {
     let dtype = x.storage.dtype();
     match dtype {
-        DType::F64 => running::<f64, _>(x, dim, reverse, floats),
-        DType::F32 => running::<f32, _>(x, dim, reverse, floats),
-        DType::I64 => running::<i64, _>(x, dim, reverse, integers),
+        DType::F64 => running::<f64, _, _>(x, dim, reverse, join),
+        DType::F32 => running::<f32, _, _>(x, dim, reverse, join),
         DType::F16 | DType::BF16 => {
             let layout = Layout::contiguous(x.layout.shape().clone());
             let storage = cast(x, DType::F64)?;
@@ -40,7 +64,7 @@ fn scan(
                 storage,
                 layout: layout.clone(),
             };
-            let storage = running::<f64, _>(wide, dim, reverse, floats)?;
+            let storage = running::<f64, _, _>(wide, dim, reverse, join)?;
             cast(Operand { storage, layout }, dtype)
         }
         _ => Err(dtype.error(op, "a floating-point or int64 tensor")),
@@ -77,11 +101,11 @@ impl<T: Number> Runs<T> for T {
     }
 }
 
-fn running<T: Runs<W>, W: Copy>(
+fn running<T: Runs<W>, W: Copy + Send + Sync, F: Fn(W, W) -> W + Copy + Sync>(
     mut x: Operand,
     dim: usize,
     reverse: bool,
-    join: impl Fn(W, W) -> W + Sync,
+    join: Join<W, F>,
 ) -> Result<Storage> {
     let shape = x.layout.shape();
     let inner: usize = shape[dim + 1..].iter().product();
@@ -103,12 +127,12 @@ fn running<T: Runs<W>, W: Copy>(
                 part.copy_from_slice(&shared[..part.len()]);
             }
             if inner != 1 {
-                scan_block(part, inner, reverse, &mut results, &join);
+                scan_block(part, inner, reverse, &mut results, join);
             } else if part.len() == len {
-                scan_rows::<T, W, SIDE_BY_SIDE>(part, reverse, &join);
+                scan_rows::<T, W, F, SIDE_BY_SIDE>(part, reverse, join);
             } else {
                 for row in part.chunks_exact_mut(block) {
-                    scan_rows::<T, W, 1>(row, reverse, &join);
+                    scan_rows::<T, W, F, 1>(row, reverse, join);
                 }
             }
         }
@@ -120,19 +144,16 @@ fn running<T: Runs<W>, W: Copy>(
 }
 
 /// Scans rows of `inner` elements, one after the other; `results` is memory on the way.
-fn scan_block<T: Runs<W>, W: Copy>(
+fn scan_block<T: Runs<W>, W: Copy, F: Fn(W, W) -> W>(
     block: &mut [T],
     inner: usize,
     reverse: bool,
     results: &mut Vec<W>,
-    join: &impl Fn(W, W) -> W,
+    Join(start, join): Join<W, F>,
 ) {
     results.clear();
+    results.resize(inner, start);
     let mut next = |row: &mut [T]| {
-        if results.is_empty() {
-            results.extend(row.iter().map(|v| v.widen()));
-            return;
-        }
         for (result, slot) in results.iter_mut().zip(row) {
             *result = join(*result, slot.widen());
             *slot = T::round(*result);
@@ -148,18 +169,18 @@ fn scan_block<T: Runs<W>, W: Copy>(
 /// The number of rows that are scanned at the same time: in each of them, a result waits for the one before.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Scans `N` rows of at least one element, which lie one after the other.
-fn scan_rows<T: Runs<W>, W: Copy, const N: usize>(
+/// Scans `N` rows, which lie one after the other.
+fn scan_rows<T: Runs<W>, W: Copy, F: Fn(W, W) -> W, const N: usize>(
     rows: &mut [T],
     reverse: bool,
-    join: &impl Fn(W, W) -> W,
+    Join(start, join): Join<W, F>,
 ) {
     let len = rows.len() / N;
     let mut chunks = rows.chunks_exact_mut(len);
     let mut rows: [&mut [T]; N] = std::array::from_fn(|_| chunks.next().unwrap_or_default());
     let at = |i: usize| if reverse { len - 1 - i } else { i };
-    let mut results: [W; N] = std::array::from_fn(|row| rows[row][at(0)].widen());
-    for i in 1..len {
+    let mut results = [start; N];
+    for i in 0..len {
         for (result, row) in results.iter_mut().zip(&mut rows) {
             *result = join(*result, row[at(i)].widen());
             row[at(i)] = T::round(*result);
@@ -169,7 +190,7 @@ fn scan_rows<T: Runs<W>, W: Copy, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Operand, SIDE_BY_SIDE, Storage, cumprod, cumsum};
+    use super::{Layout, Operand, SIDE_BY_SIDE, Storage, cumprod, cumsum, logcumsumexp};
     use crate::backend::cpu::{CpuStorage, elements_of};
     use crate::set_num_threads;
 
@@ -221,5 +242,19 @@ mod tests {
                 }
             }
         }
+    }
+    #[test]
+    fn a_sum_begins_with_the_positive_zero() {
+        let x = || Operand {
+            storage: CpuStorage::wrap(vec![-0.0_f32, -0.0]),
+            layout: Layout::contiguous([2].into()),
+        };
+        let signs = |y: Storage| -> Vec<bool> {
+            let y = elements_of::<f32>(&y).unwrap();
+            y.iter().map(|v| v.is_sign_negative()).collect()
+        };
+        assert_eq!(signs(cumsum(x(), 0, false).unwrap()), [false, false]);
+        assert_eq!(signs(cumprod(x(), 0).unwrap()), [true, false]);
+        assert_eq!(signs(logcumsumexp(x(), 0, false).unwrap()), [false, false]);
     }
 }

@@ -3,6 +3,7 @@
 use std::array::from_fn;
 
 use super::Element;
+use super::interleave::{MOST_CHANNELS, join_channels};
 use super::simd::{Loop, run_at_best_level};
 use crate::zip::zip_mut;
 
@@ -32,7 +33,7 @@ impl<'a, T: Element> StridedLines<'a, T> {
     /// Writes the lines to `out`, side by side, as many as it has room for.
     pub(super) fn copy_to(self, out: &mut [T]) {
         if self.are_pixels() && out.len() >= MANY * self.length {
-            return run_at_best_level(JoinChannels { lines: self, out });
+            return self.join(out);
         }
         match (self.step, self.length) {
             (_, 0) => {}
@@ -61,6 +62,15 @@ impl<'a, T: Element> StridedLines<'a, T> {
         self.stride == 1 && self.step > 0 && (2..=MOST_CHANNELS).contains(&self.length)
     }
 
+    fn join(self, out: &mut [T]) {
+        let pixels = out.len() / self.length;
+        let channels: [&[T]; MOST_CHANNELS] = from_fn(|c| match c < self.length {
+            true => &self.data[c * self.step..][..pixels],
+            false => &[],
+        });
+        join_channels(&channels[..self.length], out);
+    }
+
     /// Calls `f` with what begins with each line, and its place.
     #[inline(always)]
     #[allow(clippy::inline_always)]
@@ -78,9 +88,6 @@ const SHORTEST: usize = 4;
 
 /// From so many elements on, a call that copies a line takes little of the time.
 const LONG: usize = 128;
-
-/// The maximum number of channels that are side by side in images.
-const MOST_CHANNELS: usize = 4;
 
 /// The number of pixels from which loops over them are worth being chosen by the number of channels.
 const MANY: usize = 16;
@@ -120,39 +127,6 @@ impl<T: Element> CopyChannels<'_, T> {
                 *out = pixel[0];
             }
         });
-    }
-}
-
-/// Puts 2 to [`MOST_CHANNELS`] channels side by side: lines of one element of each, which follow each other.
-struct JoinChannels<'a, T> {
-    lines: StridedLines<'a, T>,
-    out: &'a mut [T],
-}
-
-impl<T: Element> Loop for JoinChannels<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn run(self) {
-        match self.lines.length {
-            2 => self.join::<2>(),
-            3 => self.join::<3>(),
-            _ => self.join::<MOST_CHANNELS>(),
-        }
-    }
-}
-
-impl<T: Element> JoinChannels<'_, T> {
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn join<const N: usize>(self) {
-        let (pixels, _) = self.out.as_chunks_mut::<N>();
-        let StridedLines { data, step, .. } = self.lines;
-        let channels: [&[T]; N] = from_fn(|c| &data[c * step..][..pixels.len()]);
-        for (i, pixel) in pixels.iter_mut().enumerate() {
-            *pixel = from_fn(|c| channels[c][i]);
-        }
     }
 }
 

@@ -106,7 +106,8 @@ impl HostData {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    #[allow(private_bounds)]
+    pub trait Sealed: crate::simd::Transpose {}
 }
 
 /// A Rust type that tensors hold; sealed, one for each [`DType`].

@@ -1,7 +1,10 @@
 //! Transposes lines of numbers, square blocks of them in registers.
 
+use half::{bf16, f16};
+
 use super::{Instructions, Level};
 use crate::zip::zip_mut;
+use crate::{Complex, F8E4M3, F8E5M2};
 
 /// Numbers that have a way of transposing.
 pub(crate) trait Transpose: Copy {
@@ -41,6 +44,32 @@ macro_rules! transpose {
 transpose!(f32, 8, transpose_wide_f32, transpose_f32, square_f32);
 transpose!(f64, 4, transpose_f64, transpose_f64, square_f64);
 transpose!(i64, 4, transpose_i64, transpose_i64, square_i64);
+
+/// Numbers for which no instructions were chosen: blocks go through memory.
+macro_rules! transpose_one_by_one {
+    ($($type:ty),* $(,)?) => {$(
+        impl Transpose for $type {
+            fn transpose(_: Level, lines: &[&[Self]], out: &mut [Self], stride: usize) {
+                squares::<$type, 16>(lines, out, stride, one_by_one);
+            }
+        }
+    )*};
+}
+
+transpose_one_by_one!(
+    f16,
+    bf16,
+    i32,
+    u8,
+    bool,
+    i8,
+    i16,
+    u16,
+    u32,
+    F8E4M3,
+    F8E5M2,
+    Complex<f32>
+);
 
 /// Large squares of as many lines as there are, and small ones of the rest.
 #[cfg(target_arch = "x86_64")]
@@ -99,10 +128,11 @@ fn squares<T: Copy, const SIDE: usize>(
     square: impl Fn([[T; SIDE]; SIDE]) -> [[T; SIDE]; SIDE],
 ) {
     let (groups, rest) = lines.as_chunks::<SIDE>();
-    for (i, lines) in groups.iter().enumerate() {
-        let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
-        let (len, rest) = (lines[0].len(), lines[0].len() / SIDE * SIDE);
-        for j in 0..len / SIDE {
+    let len = lines.first().map_or(0, |line| line.len());
+    let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
+    // All lines of some columns, so that a row is written in one piece.
+    for j in 0..len / SIDE {
+        for (i, lines) in groups.iter().enumerate() {
             let mut block = [whole(lines[0], j); SIDE];
             for (to, line) in zip_mut(&mut block, lines) {
                 *to = whole(line, j);
@@ -112,8 +142,11 @@ fn squares<T: Copy, const SIDE: usize>(
                 rows[p * stride..][..SIDE].copy_from_slice(column);
             }
         }
-        let rows = out.chunks_mut(stride).skip(rest);
-        for (p, row) in (rest..len).zip(rows) {
+    }
+    let last = len / SIDE * SIDE;
+    for (i, lines) in groups.iter().enumerate() {
+        let rows = out.chunks_mut(stride).skip(last);
+        for (p, row) in (last..len).zip(rows) {
             for (to, line) in zip_mut(&mut row[i * SIDE..][..SIDE], lines) {
                 *to = line[p];
             }

@@ -4,12 +4,10 @@ use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
 use super::strided_lines::StridedLines;
 use super::threads::{Items, parallel_for};
+use super::transpose::columns_of_lines;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, MergedDim, merge_dims};
-
-/// The side of the blocks that are transposed: a line of a block is a line of the cache, for most dtypes.
-const SIDE: usize = 16;
 
 /// Elements below which dimensions are not worth transposing by blocks.
 const FEW: usize = 8;
@@ -129,36 +127,8 @@ fn transpose<T: Element>(
     out: &mut [T],
     row: usize,
 ) {
-    let mut block = [[data[0]; SIDE]; SIDE];
-    for i in (0..rows).step_by(SIDE) {
-        let height = SIDE.min(rows - i);
-        for j in (0..columns).step_by(SIDE) {
-            let width = SIDE.min(columns - j);
-            for c in 0..width {
-                let line = &data[(j + c) * stride + i..];
-                match line.first_chunk::<SIDE>() {
-                    // A number of turns that is known is no loop.
-                    Some(line) if height == SIDE => {
-                        for r in 0..SIDE {
-                            block[r][c] = line[r];
-                        }
-                    }
-                    _ => {
-                        for r in 0..height {
-                            block[r][c] = line[r];
-                        }
-                    }
-                }
-            }
-            for r in 0..height {
-                let out = &mut out[(i + r) * row + j..][..width];
-                match <&mut [T; SIDE]>::try_from(&mut *out) {
-                    Ok(out) => *out = block[r],
-                    Err(_) => out.copy_from_slice(&block[r][..width]),
-                }
-            }
-        }
-    }
+    let lines = (0..columns).map(|c| &data[c * stride..][..rows]);
+    columns_of_lines(lines, out, row);
 }
 
 #[cfg(test)]

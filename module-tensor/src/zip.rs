@@ -17,18 +17,6 @@ pub(crate) fn zip<'a, A, B>(a: &'a [A], b: &'a [B]) -> impl Iterator<Item = (&'a
     (0..len).map(move |i| (&a[i], &b[i]))
 }
 
-/// [`zip`] of three slices.
-#[inline(always)]
-pub(crate) fn zip3<'a, A, B, C>(
-    a: &'a [A],
-    b: &'a [B],
-    c: &'a [C],
-) -> impl Iterator<Item = (&'a A, &'a B, &'a C)> {
-    let len = a.len().min(b.len()).min(c.len());
-    let (a, b, c) = (&a[..len], &b[..len], &c[..len]);
-    (0..len).map(move |i| (&a[i], &b[i], &c[i]))
-}
-
 /// [`zip`] with a mutable first slice.
 #[inline(always)]
 pub(crate) fn zip_mut<'a, A, B>(
@@ -75,7 +63,6 @@ mod tests {
     fn slices_go_side_by_side_up_to_the_shortest() {
         let (mut a, b, c, d) = ([1, 2, 3], [10, 20], [100, 200, 300], [5, 6, 7, 8]);
         assert!(zip(&a, &b).eq([(&1, &10), (&2, &20)]));
-        assert!(zip3(&a, &b, &c).eq([(&1, &10, &100), (&2, &20, &200)]));
         zip_mut(&mut a, &b).for_each(|(a, b)| *a += b);
         assert_eq!(a, [11, 22, 3]);
         zip_mut2(&mut a, &c, &b).for_each(|(a, c, b)| *a += c - b);

@@ -277,6 +277,24 @@ fn a_grid_may_name_any_location() {
 }
 
 #[test]
+fn what_is_outside_of_an_image_is_not_read() {
+    for channels in [1, 3, 16, 32] {
+        let nan = || Tensor::full([1, channels, 2, 2], f32::NAN, ()).unwrap();
+        let grid = Tensor::from([[[[-9.0_f32, 0.0], [0.0, 9.0], [7.0, -7.0]]]]);
+        let (image, grid) = (nan().with_grad().unwrap(), grid.with_grad().unwrap());
+        let y = image
+            .grid_sample(&grid, GridSampleOptions::default())
+            .unwrap();
+        assert_eq!(y.to_vec::<f32>().unwrap(), vec![0.0; 3 * channels]);
+        y.sum(..).unwrap().backward().unwrap();
+        for leaf in [image, grid] {
+            let grad = leaf.grad().unwrap().to_vec::<f32>().unwrap();
+            assert!(grad.iter().all(|&g| g == 0.0), "{channels} {grad:?}");
+        }
+    }
+}
+
+#[test]
 fn wrong_arguments_say_what_is_wrong() {
     let x = numbers([2, 3], 1);
     let image = numbers([1, 1, 2, 2], 1);

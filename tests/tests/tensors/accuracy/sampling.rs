@@ -54,7 +54,7 @@ fn case(channels: usize, [height, width]: [usize; 2], count: usize) -> Case {
     Case::new(name, operands, operation, reference)
 }
 
-/// Around vectors and the 1,024 places of a block.
+/// Around vectors of channels and the 256 places of a block.
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         case(1, [2, 3], 5),
@@ -62,5 +62,8 @@ pub(crate) fn cases() -> Vec<Case> {
         case(5, [31, 33], 257),
         case(2, [16, 64], 1023),
         case(3, [64, 63], 1025),
+        case(16, [7, 9], 256),
+        case(17, [9, 5], 31),
+        case(48, [16, 15], 300),
     ]
 }

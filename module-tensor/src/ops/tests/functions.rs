@@ -279,8 +279,9 @@ fn a_grid_may_name_any_location() {
 #[test]
 fn what_is_outside_of_an_image_is_not_read() {
     for channels in [1, 3, 16, 32] {
-        let nan = || Tensor::full([1, channels, 2, 2], f32::NAN, ()).unwrap();
-        let grid = Tensor::from([[[[-9.0_f32, 0.0], [0.0, 9.0], [7.0, -7.0]]]]);
+        let nan = || Tensor::full([1, channels, 2, 2], f32::NAN, DType::F32).unwrap();
+        let grid = Tensor::from([[-9.0_f32, 0.0], [0.0, 9.0], [7.0, -7.0]]);
+        let grid = grid.reshape([1, 1, 3, 2]).unwrap();
         let (image, grid) = (nan().with_grad().unwrap(), grid.with_grad().unwrap());
         let y = image
             .grid_sample(&grid, GridSampleOptions::default())

@@ -1,5 +1,7 @@
 //! `multinomial`: draws from discrete distributions, equal to PyTorch's bit for bit.
 
+use std::ops;
+
 use crate::rng::Distribution;
 use crate::tensor::Tensor;
 use crate::{DType, Error, Result, Shape};
@@ -116,28 +118,40 @@ impl Tensor {
         };
         let numel = shape.checked_numel(NAME, size_of::<f64>())?;
         crate::backend::check_host_allocatable::<f64>(numel)?;
-        let single = self.dtype() != DType::F64;
-        // One operation in `f64`, rounded afterwards, gives the same result as in `f32`.
-        let rounded = |v: f64| if single { f64::from(v as f32) } else { v };
-        let mut sums = self.to_dtype(DType::F64)?.to_vec::<f64>()?;
-        let draws = Self::rand(numel, (DType::F64, self.device()))?.to_vec::<f64>()?;
-        let mut out = Vec::with_capacity(numel);
-        for (row, draws) in sums
-            .chunks_exact_mut(width)
-            .zip(draws.chunks_exact(samples))
-        {
-            let mut sum = 0.0;
-            for weight in &mut *row {
-                sum = rounded(sum + *weight);
-                *weight = sum;
+        let draws = || Self::rand(numel, (DType::F64, self.device()))?.to_vec::<f64>();
+        let out = match self.dtype() {
+            DType::F64 => draw_from(self.to_vec::<f64>()?, 1.0, width, &draws()?, samples),
+            _ => {
+                let weights = self.to_dtype(DType::F32)?.to_vec::<f32>()?;
+                draw_from(weights, 1.0, width, &draws()?, samples)
             }
-            row.iter_mut().for_each(|part| *part = rounded(*part / sum));
-            if let Some(last) = row.last_mut() {
-                *last = 1.0;
-            }
-            let first = |draw: &f64| row.partition_point(|part| part < draw) as i64;
-            out.extend(draws.iter().map(first));
-        }
+        };
         Self::from_vec(out, shape)?.to_device(&self.device())
     }
+}
+
+/// For each draw of each row of `width` weights the first of their running sums, of which the last is `one`, that reaches it.
+fn draw_from<T: Copy + Default + ops::Add<Output = T> + ops::Div<Output = T> + Into<f64>>(
+    mut weights: Vec<T>,
+    one: T,
+    width: usize,
+    draws: &[f64],
+    samples: usize,
+) -> Vec<i64> {
+    let rows = weights.chunks_exact_mut(width);
+    let mut out = Vec::with_capacity(draws.len());
+    for (row, draws) in rows.zip(draws.chunks_exact(samples)) {
+        let mut sum = T::default();
+        for weight in &mut *row {
+            sum = sum + *weight;
+            *weight = sum;
+        }
+        row.iter_mut().for_each(|part| *part = *part / sum);
+        if let Some(last) = row.last_mut() {
+            *last = one;
+        }
+        let first = |&draw: &f64| row.partition_point(|&part| part.into() < draw) as i64;
+        out.extend(draws.iter().map(first));
+    }
+    out
 }

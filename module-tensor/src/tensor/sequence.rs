@@ -3,6 +3,7 @@
 use super::{Tensor, TensorOptions};
 use crate::backend::check_host_allocatable;
 use crate::layout::Layout;
+use crate::simd::{Loop, run_at_best_level};
 use crate::{DType, DTypeError, Error, Result, Scalar, Shape};
 
 impl Tensor {
@@ -103,10 +104,11 @@ impl Tensor {
                     (end - start) / (steps - 1) as f32
                 };
                 Self::from_vec(
-                    from_nearer_end(steps, |near| match near {
-                        Near::Start(i) => step.mul_add(i as f32, start),
-                        Near::End(i) => (-step).mul_add(i as f32, end),
-                    }),
+                    from_nearer_end(
+                        steps,
+                        |i| step.mul_add(i as f32, start),
+                        |i| (-step).mul_add(i as f32, end),
+                    ),
                     steps,
                 )
             }
@@ -122,10 +124,11 @@ impl Tensor {
                     (end - start) / (steps - 1) as f64
                 };
                 Self::from_vec(
-                    from_nearer_end(steps, |near| match near {
-                        Near::Start(i) => step.mul_add(i as f64, start),
-                        Near::End(i) => (-step).mul_add(i as f64, end),
-                    }),
+                    from_nearer_end(
+                        steps,
+                        |i| step.mul_add(i as f64, start),
+                        |i| (-step).mul_add(i as f64, end),
+                    ),
                     steps,
                 )
             }
@@ -210,18 +213,41 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
     options.move_and_track(op, values.to_dtype(dtype)?)
 }
 
-/// How many steps a number is away from the nearer end; a single number is the start.
-enum Near {
-    Start(usize),
-    End(usize),
+/// Numbers from how many steps each is away from the nearer end; a single number is the start.
+fn from_nearer_end<T: Copy + Default>(
+    steps: usize,
+    from_start: impl Fn(i64) -> T,
+    from_end: impl Fn(i64) -> T,
+) -> Vec<T> {
+    let mut values = vec![T::default(); steps];
+    let (first, last) = values.split_at_mut((steps / 2).max(1).min(steps));
+    run_at_best_level(Count {
+        slots: first.iter_mut(),
+        value: from_start,
+    });
+    run_at_best_level(Count {
+        slots: last.iter_mut().rev(),
+        value: from_end,
+    });
+    values
 }
 
-fn from_nearer_end<T>(steps: usize, value: impl Fn(Near) -> T) -> Vec<T> {
-    let near = |i| match i < (steps / 2).max(1) {
-        true => Near::Start(i),
-        false => Near::End(steps - 1 - i),
-    };
-    (0..steps).map(|i| value(near(i))).collect()
+/// Fills slots with what their numbers give. In code for every processor, a fused multiplication and addition is a call.
+struct Count<S, F> {
+    slots: S,
+    value: F,
+}
+
+impl<'a, T: 'a, S: Iterator<Item = &'a mut T>, F: Fn(i64) -> T> Loop for Count<S, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn run(self) {
+        for (i, slot) in (0..).zip(self.slots) {
+            *slot = (self.value)(i);
+        }
+    }
 }
 
 /// Checks that a dtype holds numbers, and fractions if there are any.

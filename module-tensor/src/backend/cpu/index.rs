@@ -1,16 +1,17 @@
 //! Slices that are selected by index, and joining.
 
 use super::checked_indices::checked_indices;
+use super::copy::copy_to;
 use super::dispatch::dispatch_moved;
 use super::interleave::{MOST_CHANNELS, join_channels};
 use super::joined_runs::next;
 use super::map::by_width;
 use super::memory::scratch;
 use super::threads::{Items, parallel_for};
-use super::view::to_row_major;
-use super::{CpuStorage, Element, Operand, Storage};
+use super::view::{RowMajor, slice, to_row_major};
+use super::{CpuStorage, Element, Operand, Storage, elements};
 use crate::Result;
-use crate::layout::Shape;
+use crate::layout::{MergedDim, Shape, merge_dims};
 use crate::zip::zip_mut;
 
 /// A tensor as `[outer, size, inner]` around one dimension.
@@ -109,88 +110,122 @@ pub(super) fn cat(parts: Vec<Operand>, dim: usize) -> Result<Storage> {
 }
 
 fn joined<T: Element>(parts: &[Operand], dim: usize) -> Result<Storage> {
-    let mut columns = Vec::with_capacity(parts.len());
-    for part in parts {
-        columns.push((
-            Split::new(part.layout.shape(), dim),
-            to_row_major::<T>(part)?,
-        ));
-    }
-    let outer = columns.first().map_or(0, |(split, _)| split.outer);
-    let total = columns.iter().map(|(_, values)| values.len()).sum();
+    let outer = parts.first().map_or(0, |part| {
+        let shape = part.layout.shape();
+        shape.iter().take(dim).product()
+    });
+    let total = parts.iter().map(|part| part.layout.shape().numel()).sum();
     if total == 0 {
         // Without elements there may still be any number of rows.
         return Ok(CpuStorage::wrap(Vec::<T>::new()));
     }
-    let mut out = scratch(total)?;
-    if outer == 1 {
-        // One part after the other.
-        let mut rest = &mut *out;
-        let to = columns
-            .iter()
-            .map(|(_, values)| next(&mut rest, values.len()));
-        let mut parts: Vec<_> = to.zip(&columns).collect();
-        let work = (total / 4).div_ceil(parts.len());
-        parallel_for(parts.len(), work, Items(&mut parts, 1), &|_, parts| {
-            for (to, (_, from)) in parts.0 {
-                to.copy_from_slice(from);
-            }
-            Ok(())
-        })?;
-        return Ok(CpuStorage::wrap(out));
+    let mut out = scratch::<T>(total)?;
+    match outer {
+        1 => one_after_the_other(parts, &mut out)?,
+        _ => side_by_side(parts, outer, &mut out)?,
     }
-    let row = total / outer;
-    parallel_for(
-        outer,
-        row / 4 + 2 * columns.len(),
-        Items(&mut out, row),
-        &|rows, out| {
-            if columns.iter().all(|(_, values)| values.len() == outer)
-                && (2..=MOST_CHANNELS).contains(&columns.len())
-            {
-                let channels: Vec<&[T]> = columns.iter().map(|(_, v)| &v[rows.clone()]).collect();
-                join_channels(&channels, out.0);
-                return Ok(());
-            }
-            // A block of rows at a time, part by part, so that short parts of a row are not looked for one by one.
-            let height = (BLOCK / row).max(1);
-            for (i, out) in rows
-                .clone()
-                .step_by(height)
-                .zip(out.0.chunks_mut(height * row))
-            {
-                let mut before = 0;
-                for (Split { size, inner, .. }, values) in &columns {
-                    let width = size * inner;
-                    copy_part(&values[i * width..], width, out, row, before);
-                    before += width;
+    Ok(CpuStorage::wrap(out))
+}
+
+fn one_after_the_other<T: Element>(parts: &[Operand], out: &mut [T]) -> Result<()> {
+    let (total, mut rest) = (out.len(), out);
+    let mut wholes = Vec::with_capacity(parts.len());
+    for part in parts {
+        let to = next(&mut rest, part.layout.shape().numel());
+        match slice(part)? {
+            Some(from) => wholes.push((to, from)),
+            None => copy_to(part, to)?,
+        }
+    }
+    let work = (total / 4).div_ceil(parts.len());
+    parallel_for(wholes.len(), work, Items(&mut wholes, 1), &|_, wholes| {
+        for (to, from) in wholes.0 {
+            to.copy_from_slice(from);
+        }
+        Ok(())
+    })
+}
+
+/// Rows of one part, of which there are as many as of the others.
+struct Rows<'a, T: Element> {
+    values: RowMajor<'a, T>,
+    width: usize,
+    /// The distance between the starts of two rows.
+    stride: usize,
+}
+
+impl<'a, T: Element> Rows<'a, T> {
+    /// The rows where they lie, if each is one piece, otherwise copied.
+    fn new(part: &'a Operand, rows: usize) -> Result<Self> {
+        let width = part.layout.shape().numel() / rows;
+        if let [row, MergedDim { size, stride: 1 }] = *merge_dims(&part.layout)
+            && (row.size, size) == (rows, width)
+            && row.stride >= width
+        {
+            let values = elements::<T>(part)?;
+            let values = values.get(part.layout.offset()..).unwrap_or_default();
+            return Ok(Self {
+                values: RowMajor::Borrowed(values),
+                width,
+                stride: row.stride,
+            });
+        }
+        Ok(Self {
+            values: to_row_major(part)?,
+            width,
+            stride: width,
+        })
+    }
+
+    /// Copies the rows from `first` on to those of `out`, which have `row` elements, of which so many come before.
+    fn copy_to(&self, first: usize, out: &mut [T], row: usize, before: usize) {
+        let from = self.values.get(first * self.stride..).unwrap_or_default();
+        match (self.width, self.stride) {
+            (0, _) => {}
+            (1, 1) => {
+                for (to, &from) in out[before..].iter_mut().step_by(row).zip(from) {
+                    *to = from;
                 }
             }
-            Ok(())
-        },
-    )?;
-    Ok(CpuStorage::wrap(out))
+            (width, stride) => {
+                // The last may end with its row.
+                for (to, from) in out.chunks_exact_mut(row).zip(from.chunks(stride)) {
+                    to[before..before + width].copy_from_slice(&from[..width]);
+                }
+            }
+        }
+    }
+}
+
+fn side_by_side<T: Element>(parts: &[Operand], outer: usize, out: &mut [T]) -> Result<()> {
+    let parts = parts.iter().map(|part| Rows::new(part, outer));
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    let row = out.len() / outer;
+    let are_channels = parts.iter().all(|part| (part.width, part.stride) == (1, 1))
+        && (2..=MOST_CHANNELS).contains(&parts.len());
+    let steps = row / 4 + 2 * parts.len();
+    parallel_for(outer, steps, Items(out, row), &|rows, out| {
+        if are_channels {
+            let channels = parts.iter().map(|part| &part.values[rows.clone()]);
+            join_channels(&channels.collect::<Vec<_>>(), out.0);
+            return Ok(());
+        }
+        // A block of rows at a time, part by part, so that short parts of a row are not looked for one by one.
+        let height = (BLOCK / row).max(1);
+        let blocks = out.0.chunks_mut(height * row);
+        for (first, out) in rows.step_by(height).zip(blocks) {
+            let mut before = 0;
+            for part in &parts {
+                part.copy_to(first, out, row, before);
+                before += part.width;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// The elements of the rows that are joined at a time.
 const BLOCK: usize = 4096;
-
-/// Copies rows of `width` elements to those of `out`, which have `row` elements, of which so many come before.
-fn copy_part<T: Copy>(from: &[T], width: usize, out: &mut [T], row: usize, before: usize) {
-    match width {
-        0 => {}
-        1 => {
-            for (to, &from) in out[before..].iter_mut().step_by(row).zip(from) {
-                *to = from;
-            }
-        }
-        _ => {
-            for (to, from) in out.chunks_exact_mut(row).zip(from.chunks_exact(width)) {
-                to[before..before + width].copy_from_slice(from);
-            }
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -96,3 +96,35 @@ fn the_first_index_out_of_range_is_the_error() {
         }
     }
 }
+
+#[test]
+fn views_are_joined_as_their_copies_are() {
+    let x = Tensor::from_vec((0..600_i64).collect(), [20, 30]).unwrap();
+    let flat = x.reshape([600]).unwrap();
+    let views = [
+        x.narrow(1, 3..10),
+        x.narrow(1, 29..30),
+        x.narrow(0, 2..3).and_then(|row| row.expand([20, 30])),
+        // Windows that overlap, and some between which elements are left out.
+        flat.unfold(0, 7, 3).and_then(|x| x.narrow(0, 4..24)),
+        flat.unfold(0, 7, 11).and_then(|x| x.narrow(0, 4..24)),
+        x.t().and_then(|x| x.narrow(0, 1..21)),
+        x.narrow(1, 4..4),
+    ]
+    .map(Result::unwrap);
+    let copies: Vec<Tensor> = views.iter().map(|x| x.contiguous().unwrap()).collect();
+    let check = |views: &[Tensor], copies: &[Tensor], dim| {
+        let joined = |parts| Tensor::cat(parts, dim).unwrap().to_vec::<i64>().unwrap();
+        assert_eq!(joined(views), joined(copies), "{dim}");
+    };
+    check(&views, &copies, 1);
+    for (view, copy) in views.iter().zip(&copies) {
+        for dim in [0, 1] {
+            check(
+                &[view.clone(), copy.clone()],
+                &[copy.clone(), copy.clone()],
+                dim,
+            );
+        }
+    }
+}

@@ -128,11 +128,10 @@ fn squares<T: Copy, const SIDE: usize>(
     square: impl Fn([[T; SIDE]; SIDE]) -> [[T; SIDE]; SIDE],
 ) {
     let (groups, rest) = lines.as_chunks::<SIDE>();
-    let len = lines.first().map_or(0, |line| line.len());
-    let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
-    // All lines of some columns, so that a row is written in one piece.
-    for j in 0..len / SIDE {
-        for (i, lines) in groups.iter().enumerate() {
+    for (i, lines) in groups.iter().enumerate() {
+        let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
+        let (len, rest) = (lines[0].len(), lines[0].len() / SIDE * SIDE);
+        for j in 0..len / SIDE {
             let mut block = [whole(lines[0], j); SIDE];
             for (to, line) in zip_mut(&mut block, lines) {
                 *to = whole(line, j);
@@ -142,11 +141,8 @@ fn squares<T: Copy, const SIDE: usize>(
                 rows[p * stride..][..SIDE].copy_from_slice(column);
             }
         }
-    }
-    let last = len / SIDE * SIDE;
-    for (i, lines) in groups.iter().enumerate() {
-        let rows = out.chunks_mut(stride).skip(last);
-        for (p, row) in (last..len).zip(rows) {
+        let rows = out.chunks_mut(stride).skip(rest);
+        for (p, row) in (rest..len).zip(rows) {
             for (to, line) in zip_mut(&mut row[i * SIDE..][..SIDE], lines) {
                 *to = line[p];
             }

@@ -206,8 +206,8 @@ fn side_by_side<T: Element>(parts: &[Operand], outer: usize, out: &mut [T]) -> R
     let steps = row / 4 + 2 * parts.len();
     parallel_for(outer, steps, Items(out, row), &|rows, out| {
         if are_channels {
-            let channels = parts.iter().map(|part| &part.values[rows.clone()]);
-            join_channels(&channels.collect::<Vec<_>>(), out.0);
+            let channel = |c: usize| &parts[c].values[rows.clone()];
+            join_channels(parts.len(), channel, out.0);
             return Ok(());
         }
         // A block of rows at a time, part by part, so that short parts of a row are not looked for one by one.

@@ -27,12 +27,22 @@ pub(super) fn join_pairs<T: Copy>(even: &[T], odd: &[T], to: &mut [T]) {
     if let ([slot], Some(last)) = (rest, even.get(pairs.len())) {
         *slot = *last;
     }
-    join_channels(&[even, odd], pairs.as_flattened_mut());
+    let channel = |c| if c == 0 { even } else { odd };
+    join_channels(2, channel, pairs.as_flattened_mut());
 }
 
 /// Writes the numbers of 2 to [`MOST_CHANNELS`] channels by turns, to whole pixels, which have a number of each channel.
-pub(super) fn join_channels<T: Copy>(channels: &[&[T]], pixels: &mut [T]) {
-    run_at_best_level(Join { channels, pixels });
+#[inline]
+pub(super) fn join_channels<'a, T: Copy + 'a>(
+    count: usize,
+    channel: impl Fn(usize) -> &'a [T],
+    pixels: &mut [T],
+) {
+    run_at_best_level(Join {
+        count,
+        channel,
+        pixels,
+    });
 }
 
 struct Split<'a, T> {
@@ -56,17 +66,18 @@ impl<T: Copy> Loop for Split<'_, T> {
     }
 }
 
-struct Join<'a, T> {
-    channels: &'a [&'a [T]],
+struct Join<'a, T, F> {
+    count: usize,
+    channel: F,
     pixels: &'a mut [T],
 }
 
-impl<T: Copy> Loop for Join<'_, T> {
+impl<'c, T: Copy + 'c, F: Fn(usize) -> &'c [T]> Loop for Join<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        match self.channels.len() {
+        match self.count {
             2 => self.join::<2>(),
             3 => self.join::<3>(),
             _ => self.join::<MOST_CHANNELS>(),
@@ -74,11 +85,11 @@ impl<T: Copy> Loop for Join<'_, T> {
     }
 }
 
-impl<T: Copy> Join<'_, T> {
+impl<'c, T: Copy + 'c, F: Fn(usize) -> &'c [T]> Join<'_, T, F> {
     #[inline(always)]
     fn join<const N: usize>(self) {
         let (pixels, _) = self.pixels.as_chunks_mut::<N>();
-        let channels: [&[T]; N] = from_fn(|c| &self.channels[c][..pixels.len()]);
+        let channels: [&[T]; N] = from_fn(|c| &(self.channel)(c)[..pixels.len()]);
         for (i, pixel) in pixels.iter_mut().enumerate() {
             *pixel = from_fn(|c| channels[c][i]);
         }
@@ -118,7 +129,7 @@ mod tests {
                 let parts: Vec<Vec<usize>> = (0..channels).map(of).collect();
                 let parts: Vec<&[usize]> = parts.iter().map(Vec::as_slice).collect();
                 let mut joined = vec![usize::MAX; numbers.len()];
-                join_channels(&parts, &mut joined);
+                join_channels(channels, |c| parts[c], &mut joined);
                 assert_eq!(joined, numbers);
             }
         }

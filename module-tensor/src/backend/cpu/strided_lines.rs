@@ -1,7 +1,5 @@
 //! Copies of lines, which may be as short as a few elements.
 
-use std::array::from_fn;
-
 use super::Element;
 use super::interleave::{MOST_CHANNELS, join_channels};
 use super::simd::{Loop, run_at_best_level};
@@ -33,7 +31,8 @@ impl<'a, T: Element> StridedLines<'a, T> {
     /// Writes the lines to `out`, side by side, as many as it has room for.
     pub(super) fn copy_to(self, out: &mut [T]) {
         if self.are_pixels() && out.len() >= MANY * self.length {
-            return self.join(out);
+            let channel = |c| &self.data[c * self.step..];
+            return join_channels(self.length, channel, out);
         }
         match (self.step, self.length) {
             (_, 0) => {}
@@ -60,15 +59,6 @@ impl<'a, T: Element> StridedLines<'a, T> {
     /// Whether each line has one element of each of a few channels, which follow each other.
     fn are_pixels(self) -> bool {
         self.stride == 1 && self.step > 0 && (2..=MOST_CHANNELS).contains(&self.length)
-    }
-
-    fn join(self, out: &mut [T]) {
-        let pixels = out.len() / self.length;
-        let channels: [&[T]; MOST_CHANNELS] = from_fn(|c| match c < self.length {
-            true => &self.data[c * self.step..][..pixels],
-            false => &[],
-        });
-        join_channels(&channels[..self.length], out);
     }
 
     /// Calls `f` with what begins with each line, and its place.

@@ -39,6 +39,10 @@ use crate::{DType, Result};
 /// let y = vector(kernels.logsumexp_backward(ones, x.operand(), &saved, 0)?);
 /// assert!(y.allclose(&Tensor::from([0.25, 0.75]), Default::default())?);
 ///
+/// // The same sum up to each element.
+/// let sums = kernels.logcumsumexp(x.operand(), 0, false)?.expect("the CPU computes it");
+/// assert!(vector(sums).allclose(&Tensor::from([0.0, 4.0_f64.ln()]), Default::default())?);
+///
 /// // Outputs that always add up to 1 do not change by a gradient that is the same for all.
 /// let ones = y.ones_like()?.operand();
 /// let grad = vector(kernels.softmax_backward(SoftmaxOp::Softmax, ones, y.operand(), 0)?);

@@ -13,8 +13,8 @@ use super::super::simd::{Loop, run_at_best_level};
 use super::super::threads::{Items, SplitRows, parallel_for};
 use super::super::view::to_row_major;
 use super::super::{Operand, SampleOp};
+use super::blocks::{STEPS, Sample, Taps};
 use super::neighbors::{BLOCK, NOWHERE};
-use super::{STEPS, Sample, Taps};
 use crate::Result;
 use crate::zip::{zip, zip_mut, zip_mut2, zip_mut3};
 

@@ -120,20 +120,21 @@ impl Tensor {
         crate::backend::check_host_allocatable::<f64>(numel)?;
         let draws = || Self::rand(numel, (DType::F64, self.device()))?.to_vec::<f64>();
         let out = match self.dtype() {
-            DType::F64 => draw_from(self.to_vec::<f64>()?, 1.0, width, &draws()?, samples),
+            DType::F64 => draw_from(self.to_vec::<f64>()?, width, &draws()?, samples),
             _ => {
                 let weights = self.to_dtype(DType::F32)?.to_vec::<f32>()?;
-                draw_from(weights, 1.0, width, &draws()?, samples)
+                draw_from(weights, width, &draws()?, samples)
             }
         };
         Self::from_vec(out, shape)?.to_device(&self.device())
     }
 }
 
-/// For each draw of each row of `width` weights the first of their running sums, of which the last is `one`, that reaches it.
-fn draw_from<T: Copy + Default + ops::Add<Output = T> + ops::Div<Output = T> + Into<f64>>(
+/// For each draw of each row of `width` weights the first of their running sums, of which the last is 1, that reaches it.
+fn draw_from<
+    T: Copy + From<f32> + ops::Add<Output = T> + ops::Div<Output = T> + Into<f64>,
+>(
     mut weights: Vec<T>,
-    one: T,
     width: usize,
     draws: &[f64],
     samples: usize,
@@ -141,14 +142,14 @@ fn draw_from<T: Copy + Default + ops::Add<Output = T> + ops::Div<Output = T> + I
     let rows = weights.chunks_exact_mut(width);
     let mut out = Vec::with_capacity(draws.len());
     for (row, draws) in rows.zip(draws.chunks_exact(samples)) {
-        let mut sum = T::default();
+        let mut sum = T::from(0.0);
         for weight in &mut *row {
             sum = sum + *weight;
             *weight = sum;
         }
         row.iter_mut().for_each(|part| *part = *part / sum);
         if let Some(last) = row.last_mut() {
-            *last = one;
+            *last = T::from(1.0);
         }
         let first = |&draw: &f64| row.partition_point(|&part| part.into() < draw) as i64;
         out.extend(draws.iter().map(first));

@@ -128,19 +128,28 @@ fn squares<T: Copy, const SIDE: usize>(
     square: impl Fn([[T; SIDE]; SIDE]) -> [[T; SIDE]; SIDE],
 ) {
     let (groups, rest) = lines.as_chunks::<SIDE>();
-    for (i, lines) in groups.iter().enumerate() {
-        let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
-        let (len, rest) = (lines[0].len(), lines[0].len() / SIDE * SIDE);
-        for j in 0..len / SIDE {
-            let mut block = [whole(lines[0], j); SIDE];
-            for (to, line) in zip_mut(&mut block, lines) {
-                *to = whole(line, j);
-            }
-            let rows = &mut out[j * SIDE * stride + i * SIDE..];
-            for (p, column) in square(block).iter().enumerate() {
-                rows[p * stride..][..SIDE].copy_from_slice(column);
+    let len = lines.first().map_or(0, |line| line.len());
+    // Small squares write a part of a line of the cache: the others are to follow while it is in the first cache, of which
+    // rows may all use the same few places.
+    let together = if SIDE < 16 { 16 / SIDE } else { len };
+    let squares = 0..len / SIDE;
+    for start in squares.clone().step_by(together.max(1)) {
+        for (i, lines) in groups.iter().enumerate() {
+            let whole = |line: &[T], j: usize| line.as_chunks::<SIDE>().0[j];
+            for j in start..squares.end.min(start.saturating_add(together)) {
+                let mut block = [whole(lines[0], j); SIDE];
+                for (to, line) in zip_mut(&mut block, lines) {
+                    *to = whole(line, j);
+                }
+                let rows = &mut out[j * SIDE * stride + i * SIDE..];
+                for (p, column) in square(block).iter().enumerate() {
+                    rows[p * stride..][..SIDE].copy_from_slice(column);
+                }
             }
         }
+    }
+    for (i, lines) in groups.iter().enumerate() {
+        let rest = squares.end * SIDE;
         let rows = out.chunks_mut(stride).skip(rest);
         for (p, row) in (rest..len).zip(rows) {
             for (to, line) in zip_mut(&mut row[i * SIDE..][..SIDE], lines) {

@@ -4,7 +4,7 @@ use super::aligned_vec::AlignedVec;
 use super::memory::scratch;
 use super::strided_lines::StridedLines;
 use super::threads::{Items, parallel_for};
-use super::transpose::{TOGETHER, columns_of_lines};
+use super::transpose::columns_of_lines;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, MergedDim, merge_dims};
@@ -127,21 +127,8 @@ fn transpose<T: Element>(
     out: &mut [T],
     row: usize,
 ) {
-    // Squares of 8-byte elements write half a line of the cache at a time: the other half is to follow while the first is
-    // in the first cache, of which rows may all use the same few places.
-    let most = match size_of::<T>() {
-        ..=4 => 256,
-        _ => 16,
-    };
-    for column in (0..columns).step_by(TOGETHER) {
-        let together = column..columns.min(column + TOGETHER);
-        for first in (0..rows).step_by(most) {
-            let height = most.min(rows - first);
-            let lines = together.clone();
-            let lines = lines.map(|column| &data[column * stride + first..][..height]);
-            columns_of_lines(lines, &mut out[first * row + column..], row);
-        }
-    }
+    let lines = (0..columns).map(|column| &data[column * stride..][..rows]);
+    columns_of_lines(lines, out, row);
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::simd::{Level, Transpose};
 
 /// The lines that are transposed together.
-pub(super) const TOGETHER: usize = 16;
+const TOGETHER: usize = 16;
 
 /// Writes lines of one length as columns of `out`, whose lines have `pitch` elements.
 pub(super) fn columns_of_lines<'a, T: Transpose + 'a>(

@@ -5,6 +5,7 @@
 
 use super::super::aligned_vec::AlignedVec;
 use super::super::float::Float;
+use super::super::fold_lines::fold_lanes;
 use super::super::joined_runs::next;
 use super::super::memory::{filled, scratch};
 use super::super::simd::{Loop, run_at_best_level};
@@ -39,12 +40,10 @@ pub(super) fn compute<T: Float>(
 
 /// The operand with its last two dimensions swapped: images by pixels instead of channels, or the other way round.
 fn swap_last(x: &Operand) -> Operand {
-    let rank = x.layout.shape().len();
-    let mut order: Vec<usize> = (0..rank).collect();
-    order.swap(rank - 2, rank - 1);
+    let rank = x.layout.rank();
     Operand {
         storage: x.storage.clone(),
-        layout: x.layout.permute(&order),
+        layout: x.layout.transpose(rank - 2, rank - 1),
     }
 }
 
@@ -244,12 +243,5 @@ fn dot<T: Float>(a: &[[T; LANES]], b: &[[T; LANES]]) -> T {
             sums[i] = sums[i].plus(a[i].times(b[i]));
         }
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for i in 0..width {
-            sums[i] = sums[i].plus(sums[i + width]);
-        }
-        width /= 2;
-    }
-    sums[0]
+    fold_lanes(sums, T::plus)
 }

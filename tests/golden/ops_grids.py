@@ -42,6 +42,14 @@ def grids():
     record("special", special, grid, both=True)
     record("special_nearest", special, grid, "nearest", both=True)
     record("on_places", x[:1], torch.tensor([[[[-1.0, -1.0], [1.0, 1.0], [0.0, -1.0]]]]), corners=True, both=True)
+    # On the border, where the gradient of the grid stops.
+    ends = torch.tensor([[[[-1.0, -1.0], [1.0, 1.0], [0.0, -1.0], [0.25, 1.0], [-1.0, 0.5], [3.0, -3.0]]]])
+    for padding in ("border", "reflection"):
+        record(f"on_border_{padding}_corners", x[:1], ends, padding=padding, corners=True, both=True)
+        record(f"on_border_{padding}", x[:1, :, :, :4], ends * 0.75, padding=padding, both=True)
+    # Numbers of channels that are computed in other ways.
+    for channels in (1, 2, 4, 6, 8, 9, 16, 33):
+        record(f"channels_{channels}", random([2, channels, 3, 4], 357), grid, both=channels < 9)
     record("far_away", x[:1], torch.tensor([[[[1e10, 0.0], [0.0, -1e10], [-3e4, 3e4]]]]), padding="border", both=True)
     record("many_channels", random([1, 17, 2, 3], 356), grid[:1])
 

@@ -2,9 +2,11 @@
 
 mod ctc;
 mod dropout;
+mod grid_sample;
 
 pub use ctc::CtcKernels;
 pub use dropout::DropoutKernels;
+pub use grid_sample::GridSampleKernels;
 
 use super::{
     AttentionGeometry, CrossEntropyGeometry, Formula, NormGeometry, Operand, RecurrentGeometry,

@@ -1,5 +1,6 @@
 mod ctc;
 mod gather_along;
+mod grid_sample;
 mod norm;
 mod pool;
 mod recurrent;
@@ -7,6 +8,7 @@ mod resample;
 
 pub use ctc::CtcGeometry;
 pub use gather_along::{GatherAlongGeometry, GatherDim};
+pub use grid_sample::{GridPaddingMode, GridSampleGeometry, GridSampleMode};
 pub use norm::{NormGeometry, NormOver};
 pub use pool::{PoolDivisor, PoolGeometry, PoolWindow, PoolWindows};
 pub use recurrent::RecurrentGeometry;

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 
 use super::{
     ArgReduceOp, AttentionKernels, BinaryOp, CompareOp, ConvGeometry, ConvOp, CrossEntropyKernels,
-    CtcKernels, DeviceGenerator, DropoutKernels, FillRange, GatherAlongGeometry, HostData,
-    LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels, ReduceOp,
-    ResampleGeometry, SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp, Storage,
-    UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels, composed,
+    CtcKernels, DeviceGenerator, DropoutKernels, FillRange, GatherAlongGeometry, GridSampleKernels,
+    HostData, LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry, RecurrentKernels,
+    ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SharedBytes, SoftmaxKernels, SoftmaxOp,
+    Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels, composed,
 };
 use crate::layout::Layout;
 use crate::{DType, Result, Scalar};
@@ -16,8 +16,8 @@ use crate::{DType, Result, Scalar};
 /// The kernels of a device, one method for each family.
 ///
 /// Callers have checked shapes, dtypes, devices and argument ranges; every result is contiguous. Kernels without an errors
-/// section have the errors of [`unary`](Self::unary).
-/// If a device does not support something, such as a dtype, the error is
+/// section have the errors of [`unary`](Self::unary). The families of kernels that do several steps at once, at the end, may be
+/// missing, and are then composed of the others. If a device does not support something, such as a dtype, the error is
 /// [`DTypeError::Unsupported`](crate::DTypeError::Unsupported) or
 /// [`DeviceError::Unavailable`](crate::DeviceError::Unavailable) ([`Device::unavailable`](super::Device::unavailable)).
 ///
@@ -53,8 +53,7 @@ pub trait Backend: Any + Send + Sync {
     /// # Errors
     ///
     /// Those of [`upload`](Self::upload).
-    fn copy_from(&self, x: &Operand) -> Result<Option<Storage>> {
-        let _ = x;
+    fn copy_from(&self, _x: &Operand) -> Result<Option<Storage>> {
         Ok(None)
     }
 
@@ -62,8 +61,7 @@ pub trait Backend: Any + Send + Sync {
     fn empty_cache(&self) {}
 
     /// This device's own source of random numbers; with `None`, they are drawn on the CPU and uploaded.
-    fn generator(&self, seed: u64) -> Option<Box<dyn DeviceGenerator>> {
-        let _ = seed;
+    fn generator(&self, _seed: u64) -> Option<Box<dyn DeviceGenerator>> {
         None
     }
 
@@ -257,8 +255,7 @@ pub trait Backend: Any + Send + Sync {
     /// Those of [`gather`](Self::gather).
     fn scatter(&self, x: Operand, dim: usize, index: Operand, source: Operand) -> Result<Storage>;
 
-    /// A copy of `x` in which elements are replaced by `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]`, along
-    /// `dim`.
+    /// A copy of `x`, with `op` of `x[.., index[.., i, ..], ..]` and `source[.., i, ..]` in place of the former, along `dim`.
     ///
     /// # Errors
     ///
@@ -356,8 +353,6 @@ pub trait Backend: Any + Send + Sync {
         geometry: &SampleGeometry,
     ) -> Result<Storage>;
 
-    // Families of kernels that do several steps at once. Missing ones are composed of the kernels above.
-
     /// The gradient of softmax, and `ln Σ eˣ`.
     fn softmax_family(&self) -> Option<&dyn SoftmaxKernels> {
         None
@@ -370,6 +365,11 @@ pub trait Backend: Any + Send + Sync {
 
     /// The cross-entropy of classes.
     fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        None
+    }
+
+    /// Sampling of images at the locations of a grid.
+    fn grid_sample(&self) -> Option<&dyn GridSampleKernels> {
         None
     }
 

@@ -11,7 +11,7 @@
 //!
 //! | group | items |
 //! |---|---|
-//! | a device | [`Device`], [`Backend`] and its optional families of fused kernels: [`NormKernels`], [`AttentionKernels`], [`CrossEntropyKernels`], [`CtcKernels`], [`RecurrentKernels`], [`SoftmaxKernels`], [`DropoutKernels`], [`UpdateKernels`] |
+//! | a device | [`Device`], [`Backend`] and its optional families of fused kernels: [`NormKernels`], [`AttentionKernels`], [`CrossEntropyKernels`], [`CtcKernels`], [`RecurrentKernels`], [`SoftmaxKernels`], [`DropoutKernels`], [`GridSampleKernels`], [`UpdateKernels`] |
 //! | memory | [`Storage`], [`StorageData`], [`Operand`], [`Element`], [`HostData`] |
 //! | operations, by family | [`UnaryOp`], [`BinaryOp`], [`CompareOp`], [`ReduceOp`], [`ArgReduceOp`], [`ConvOp`], [`UnfoldOp`], [`SoftmaxOp`], [`SampleOp`], [`LinearOp`] |
 //! | parameters of kernels | [`ConvGeometry`], [`PoolGeometry`], [`NormGeometry`], [`AttentionGeometry`] and the other types whose names end in `Geometry` |
@@ -87,15 +87,15 @@ pub use device::{Device, default_device, with_default_device};
 pub use formula::{Formula, FormulaOp, FormulaStep};
 pub use fused::{
     AttentionInputs, AttentionKernels, CrossEntropyInputs, CrossEntropyKernels, CtcKernels,
-    DropoutKernels, NormGradients, NormInputs, NormKernels, Normalized, RecurrentGradients,
-    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, SoftmaxKernels,
-    UpdateKernels,
+    DropoutKernels, GridSampleKernels, NormGradients, NormInputs, NormKernels, Normalized,
+    RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates,
+    SoftmaxKernels, UpdateKernels,
 };
 pub use geometry::{
     AttentionGeometry, CausalGeometry, ConvGeometry, CrossEntropyGeometry, CtcGeometry,
-    GatherAlongGeometry, GatherDim, NormGeometry, NormOver, Outside, PoolDivisor, PoolGeometry,
-    PoolWindow, PoolWindows, RecurrentGeometry, ResampleGeometry, ResampleMode, SampleGeometry,
-    UnfoldGeometry,
+    GatherAlongGeometry, GatherDim, GridPaddingMode, GridSampleGeometry, GridSampleMode,
+    NormGeometry, NormOver, Outside, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows,
+    RecurrentGeometry, ResampleGeometry, ResampleMode, SampleGeometry, UnfoldGeometry,
 };
 pub use host::{Element, HostData};
 pub use kernels::Backend;

@@ -1,16 +1,20 @@
 //! `grid_sample`, which reads images at the locations of a grid, and `affine_grid`.
 
-mod cubic;
+mod axis;
 mod options;
+mod sampling;
+mod weights;
 
 pub use options::{GridPaddingMode, GridSampleMode, GridSampleOptions};
 
 use super::AutocastPolicy;
-use cubic::cubic_weights;
+use super::fused::or_composed;
+use axis::Axis;
+use sampling::GridSample;
 
-use crate::backend::{Outside, SampleGeometry, SampleOp};
+use crate::backend::GridSampleGeometry;
 use crate::tensor::Tensor;
-use crate::{DType, Error, Result, Shape, ShapeError};
+use crate::{Error, Result, Shape, ShapeError};
 
 impl Tensor {
     /// Samples an image at the locations of a grid: `torch.nn.functional.grid_sample`.
@@ -88,69 +92,23 @@ impl Tensor {
         let locations = out_sizes.iter().product();
         // Each location has up to sixteen neighbors, some of whose steps are counted.
         Shape::from([batch, 64, locations]).checked_numel(NAME, size_of::<f64>())?;
-        let outside = match (mode, padding_mode) {
-            (_, GridPaddingMode::Zeros) => Outside::Zero,
-            (_, GridPaddingMode::Border) => Outside::Border,
-            // The location itself is reflected, and may then be on the last pixel.
-            (GridSampleMode::Bilinear | GridSampleMode::Nearest, _) => Outside::Zero,
-            (_, GridPaddingMode::Reflection) => Outside::Reflection { align_corners },
-        };
-        let (taps, first) = match mode {
-            GridSampleMode::Bilinear => (2, 0),
-            GridSampleMode::Nearest => (1, 0),
-            GridSampleMode::Bicubic => (4, -1),
-        };
-        let geometry = SampleGeometry {
+        let geometry = GridSampleGeometry {
             batch,
             channels,
             sizes: sizes.to_vec(),
             locations,
-            taps,
-            first,
-            outside,
+            mode,
+            padding_mode,
+            align_corners,
         };
-        let flat = grid
-            .widened()?
-            .reshape_to(&[batch, locations, dims].into())?;
-        let bounded = match mode {
-            GridSampleMode::Bicubic => GridPaddingMode::Zeros,
-            _ => padding_mode,
-        };
-        let axes = sizes.iter().enumerate().map(|(d, &size)| {
-            // The grid names the last dimension first.
-            let at = flat.select(2, (dims - 1 - d) as isize)?;
-            let axis = Axis {
-                size,
-                align_corners,
-            };
-            axis.apply_padding(&axis.place_of(&at)?, bounded)
-        });
-        let mut axes: Vec<Self> = axes.collect::<Result<_>>()?;
-        if mode == GridSampleMode::Nearest {
-            axes = axes
-                .iter()
-                .map(|at| at.detach().round())
-                .collect::<Result<_>>()?;
-        }
-        let weights = match mode {
-            GridSampleMode::Nearest => {
-                let sizes = [batch, 1, locations];
-                let ones = Self::ones(sizes, (flat.dtype(), &self.device()))?;
-                ones.with_no_influence_of(NAME, &flat)
-            }
-            GridSampleMode::Bilinear => {
-                products(&axes, &|rest| Ok(vec![rest.neg()?.add(1.0)?, rest.clone()]))?
-            }
-            GridSampleMode::Bicubic => products(&axes, &cubic_weights)?,
-        };
-        let axes: Vec<Self> = axes.iter().map(Self::detach).collect();
-        let at = Self::stack(&axes.iter().collect::<Vec<_>>(), 1)?;
         let inner = sizes.iter().product();
-        let wide = self
-            .widened()?
-            .reshape_to(&[batch, channels, inner].into())?;
-        let read = wide.sample(SampleOp::Forward, &weights, &at, &geometry)?;
-        read.reshape_to(&out)?.to_dtype(self.dtype())
+        let sampling = GridSample {
+            x: self.reshape_to(&[batch, channels, inner].into())?,
+            grid: grid.reshape_to(&[batch, locations, dims].into())?,
+            geometry,
+        };
+        let kernel = sampling.kernel();
+        or_composed(kernel, || sampling.compose())?.reshape_to(&out)
     }
 
     /// The grid of an affine map for [`grid_sample`](Self::grid_sample), as
@@ -248,77 +206,4 @@ impl Tensor {
             .reshape_to(&grid)?
             .to_dtype(self.dtype())
     }
-}
-
-/// A dimension of an image.
-struct Axis {
-    size: usize,
-    align_corners: bool,
-}
-
-impl Axis {
-    /// Converts a coordinate in [-1, 1] to pixels.
-    fn place_of(&self, at: &Tensor) -> Result<Tensor> {
-        let size = self.size as f64;
-        match self.align_corners {
-            true => at.add(1.0)?.mul((size - 1.0) / 2.0),
-            false => at.add(1.0)?.mul(size / 2.0)?.sub(0.5),
-        }
-    }
-
-    /// Moves a location into the image, if the padding mode requires it.
-    fn apply_padding(&self, location: &Tensor, padding: GridPaddingMode) -> Result<Tensor> {
-        let last = (self.size - 1) as f64;
-        match padding {
-            GridPaddingMode::Zeros => Ok(location.clone()),
-            GridPaddingMode::Border => location.clamp(0.0, last),
-            GridPaddingMode::Reflection => {
-                let (low, span) = match self.align_corners {
-                    true => (0.0, last),
-                    false => (-0.5, last + 1.0),
-                };
-                if span == 0.0 {
-                    return location.mul(0.0);
-                }
-                let beyond = location.sub(low)?.abs()?;
-                let rest = beyond.fmod(span)?;
-                let turned = beyond.detach().div(span)?.floor()?.fmod(2.0)?.eq(1.0)?;
-                let inside = turned.where_(&rest.neg()?.add(span)?, &rest)?;
-                inside.add(low)?.clamp(0.0, last)
-            }
-        }
-    }
-
-    /// The coordinates of all pixels, in `F32` or `F64` depending on the tensor's dtype.
-    fn coordinates(&self, like: &Tensor) -> Result<Tensor> {
-        let dtype = match like.dtype() {
-            DType::F64 => DType::F64,
-            _ => DType::F32,
-        };
-        if self.size == 1 {
-            return Tensor::zeros([1], (dtype, &like.device()));
-        }
-        let size = self.size as f64;
-        let end = match self.align_corners {
-            true => 1.0,
-            false => (size - 1.0) / size,
-        };
-        Tensor::linspace(-end, end, self.size, (dtype, &like.device()))
-    }
-}
-
-/// The weights of all neighbors, `[batch, taps…, locations]`, from those along each dimension, which
-/// `weights` gives by the distance of the location from the pixel before it.
-fn products(axes: &[Tensor], weights: &dyn Fn(&Tensor) -> Result<Vec<Tensor>>) -> Result<Tensor> {
-    let mut all: Vec<Tensor> = Vec::new();
-    for at in axes {
-        let along = weights(&at.sub(&at.detach().floor()?)?)?;
-        if all.is_empty() {
-            all = along;
-            continue;
-        }
-        let pairs = all.iter().flat_map(|a| along.iter().map(move |b| a.mul(b)));
-        all = pairs.collect::<Result<_>>()?;
-    }
-    Tensor::stack(&all.iter().collect::<Vec<_>>(), 1)
 }

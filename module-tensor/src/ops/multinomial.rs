@@ -131,9 +131,7 @@ impl Tensor {
 }
 
 /// For each draw of each row of `width` weights the first of their running sums, of which the last is 1, that reaches it.
-fn draw_from<
-    T: Copy + From<f32> + ops::Add<Output = T> + ops::Div<Output = T> + Into<f64>,
->(
+fn draw_from<T: Copy + From<f32> + ops::Add<Output = T> + ops::Div<Output = T> + Into<f64>>(
     mut weights: Vec<T>,
     width: usize,
     draws: &[f64],

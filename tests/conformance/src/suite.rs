@@ -47,7 +47,7 @@ pub fn suites() -> Vec<Suite> {
         suite("ops_data", 492, data::run, &[]),
         suite("ops_functions", 394, functions::run, functions::DIFFERENT),
         suite("ops_quotients", 193, functions::run, &[]),
-        suite("ops_grids", 109, grids::run, &[]),
+        suite("ops_grids", 130, grids::run, &[]),
         suite("ops_functional", 70, grids::run, &[]),
         suite("ops_indexing", 209, indexing::run, &[]),
         suite("linalg", 618, linalg::run, linalg::DIFFERENT),

@@ -5,9 +5,9 @@ use std::sync::PoisonError;
 use module_tensor::backend::{
     ArgReduceOp, AttentionKernels, Backend, BinaryOp, CompareOp, ConvGeometry, ConvOp,
     CrossEntropyKernels, CtcKernels, DeviceGenerator, DropoutKernels, FillRange,
-    GatherAlongGeometry, HostData, LinearOp, NormKernels, Operand, PoolDivisor, PoolGeometry,
-    RecurrentKernels, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp, SoftmaxKernels,
-    SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels,
+    GatherAlongGeometry, GridSampleKernels, HostData, LinearOp, NormKernels, Operand, PoolDivisor,
+    PoolGeometry, RecurrentKernels, ReduceOp, ResampleGeometry, SampleGeometry, SampleOp,
+    SoftmaxKernels, SoftmaxOp, Storage, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateKernels,
 };
 use module_tensor::{DType, Device, DeviceError, Error, Layout, Result, Scalar, Tensor};
 
@@ -308,6 +308,10 @@ impl Backend for Mirror {
 
     fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
         self.has(Family::CrossEntropy).then_some(self)
+    }
+
+    fn grid_sample(&self) -> Option<&dyn GridSampleKernels> {
+        self.has(Family::GridSample).then_some(self)
     }
 
     fn ctc(&self) -> Option<&dyn CtcKernels> {

@@ -7,6 +7,8 @@ pub enum Family {
     Norm,
     /// `cross_entropy` and its gradient.
     CrossEntropy,
+    /// `grid_sample` and its gradients.
+    GridSample,
     /// `ctc` and its gradient.
     Ctc,
     /// `attention` and its gradient.
@@ -19,10 +21,11 @@ pub enum Family {
 
 impl Family {
     /// Every family.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Softmax,
         Self::Norm,
         Self::CrossEntropy,
+        Self::GridSample,
         Self::Ctc,
         Self::Attention,
         Self::Recurrent,

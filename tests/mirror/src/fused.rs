@@ -2,10 +2,10 @@
 
 use module_tensor::backend::{
     AttentionGeometry, AttentionInputs, AttentionKernels, Backend, CrossEntropyGeometry,
-    CrossEntropyInputs, CrossEntropyKernels, CtcGeometry, CtcKernels, NormGeometry, NormGradients,
-    NormInputs, NormKernels, Normalized, Operand, RecurrentGeometry, RecurrentGradients,
-    RecurrentInputs, RecurrentKernels, RecurrentNeeds, RecurrentStates, Saved, SoftmaxKernels,
-    SoftmaxOp, Storage,
+    CrossEntropyInputs, CrossEntropyKernels, CtcGeometry, CtcKernels, GridSampleGeometry,
+    GridSampleKernels, NormGeometry, NormGradients, NormInputs, NormKernels, Normalized, Operand,
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentKernels, RecurrentNeeds,
+    RecurrentStates, Saved, SoftmaxKernels, SoftmaxOp, Storage,
 };
 use module_tensor::{Device, Result};
 
@@ -104,6 +104,28 @@ impl CrossEntropyKernels for Mirror {
         let (grad, saved) = (self.read(grad)?, self.kept(saved)?);
         let cpu = of_cpu(|cpu| cpu.cross_entropy())?;
         Ok(self.hide(cpu.backward(grad, inputs, saved, geometry)?))
+    }
+}
+
+impl GridSampleKernels for Mirror {
+    fn forward(&self, x: Operand, grid: Operand, geometry: &GridSampleGeometry) -> Result<Storage> {
+        let (x, grid) = (self.take(Family::GridSample, x)?, self.read(grid)?);
+        let cpu = of_cpu(|cpu| cpu.grid_sample())?;
+        Ok(self.hide(cpu.forward(x, grid, geometry)?))
+    }
+
+    fn backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        grid: Operand,
+        needs: [bool; 2],
+        geometry: &GridSampleGeometry,
+    ) -> Result<[Option<Storage>; 2]> {
+        let (x, grid) = (self.take(Family::GridSample, x)?, self.read(grid)?);
+        let cpu = of_cpu(|cpu| cpu.grid_sample())?;
+        let grads = cpu.backward(self.read(grad)?, x, grid, needs, geometry)?;
+        Ok(grads.map(|grad| grad.map(|grad| self.hide(grad))))
     }
 }
 

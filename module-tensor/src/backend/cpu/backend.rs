@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::super::{
-    AttentionKernels, Backend, CrossEntropyKernels, CtcKernels, DeviceGenerator, NormKernels,
-    RecurrentKernels, SoftmaxKernels,
+    AttentionKernels, Backend, CrossEntropyKernels, CtcKernels, DeviceGenerator, GridSampleKernels,
+    NormKernels, RecurrentKernels, SoftmaxKernels,
 };
 use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
@@ -379,6 +379,10 @@ impl Backend for CpuBackend {
     }
 
     fn cross_entropy(&self) -> Option<&dyn CrossEntropyKernels> {
+        Some(self)
+    }
+
+    fn grid_sample(&self) -> Option<&dyn GridSampleKernels> {
         Some(self)
     }
 

@@ -1,18 +1,20 @@
 //! The families of kernels that do several steps at once.
 
 use super::super::{
-    AttentionKernels, CrossEntropyKernels, CtcKernels, NormKernels, RecurrentKernels,
-    SoftmaxKernels,
+    AttentionKernels, CrossEntropyKernels, CtcKernels, GridSampleKernels, NormKernels,
+    RecurrentKernels, SoftmaxKernels,
 };
 use super::backend::CpuBackend;
 use super::compute::{Compute, dtype_of, rounded, rounded_if};
 use super::{
     AttentionGeometry, AttentionInputs, CrossEntropyGeometry, CrossEntropyInputs, CtcGeometry,
-    NormGeometry, NormGradients, NormInputs, Normalized, Operand, RecurrentGeometry,
-    RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved, SoftmaxOp,
-    Storage,
+    GridSampleGeometry, NormGeometry, NormGradients, NormInputs, Normalized, Operand,
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentStates, Saved,
+    SoftmaxOp, Storage,
 };
-use super::{attention, cross_entropy, ctc, logsumexp, map, normalize, recurrent, scan, softmax};
+use super::{
+    attention, cross_entropy, ctc, logsumexp, map, normalize, recurrent, sample, scan, softmax,
+};
 use crate::Result;
 use crate::layout::Layout;
 
@@ -111,6 +113,32 @@ impl CrossEntropyKernels for CpuBackend {
         let inputs = inputs.computed_in(geometry.compute)?;
         let slope = cross_entropy::cross_entropy_backward(&grad, &inputs, saved, geometry)?;
         rounded(slope, dtype)
+    }
+}
+
+impl GridSampleKernels for CpuBackend {
+    fn forward(&self, x: Operand, grid: Operand, geometry: &GridSampleGeometry) -> Result<Storage> {
+        let dtype = x.storage.dtype();
+        let compute = map::wide(dtype);
+        let (x, grid) = (x.computed_in(compute)?, grid.computed_in(compute)?);
+        rounded(sample::grid_sample(&x, &grid, geometry)?, dtype)
+    }
+
+    fn backward(
+        &self,
+        grad: Operand,
+        x: Operand,
+        grid: Operand,
+        needs: [bool; 2],
+        geometry: &GridSampleGeometry,
+    ) -> Result<[Option<Storage>; 2]> {
+        let dtype = x.storage.dtype();
+        let compute = map::wide(dtype);
+        let (grad, x) = (grad.computed_in(compute)?, x.computed_in(compute)?);
+        let grid = grid.computed_in(compute)?;
+        let [x, grid] = sample::grid_sample_backward(&grad, &x, &grid, needs, geometry)?;
+        let rounded = |grad: Option<Storage>| grad.map(|grad| rounded(grad, dtype)).transpose();
+        Ok([rounded(x)?, rounded(grid)?])
     }
 }
 

@@ -138,12 +138,12 @@ use super::unary::unary_ops;
 use super::{
     ArgReduceOp, AttentionGeometry, AttentionInputs, BinaryOp, CodeOrder, CodedRows, CompareOp,
     ConvGeometry, ConvOp, CrossEntropyGeometry, CrossEntropyInputs, CtcGeometry, Device, Element,
-    FillRange, GatherAlongGeometry, GatherDim, HostData, Int8Rows, LinearOp, NormGeometry,
-    NormGradients, NormInputs, NormOver, Normalized, Operand, Outside, PackedRuns, PoolDivisor,
-    PoolGeometry, PoolWindow, PoolWindows, Real, RecurrentGeometry, RecurrentGradients,
-    RecurrentInputs, RecurrentNeeds, RecurrentOp, RecurrentStates, ReduceOp, ResampleGeometry,
-    ResampleMode, SampleGeometry, SampleOp, Saved, SharedBytes, SoftmaxOp, Storage, StorageData,
-    UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
+    FillRange, GatherAlongGeometry, GatherDim, GridPaddingMode, GridSampleGeometry, GridSampleMode,
+    HostData, Int8Rows, LinearOp, NormGeometry, NormGradients, NormInputs, NormOver, Normalized,
+    Operand, Outside, PackedRuns, PoolDivisor, PoolGeometry, PoolWindow, PoolWindows, Real,
+    RecurrentGeometry, RecurrentGradients, RecurrentInputs, RecurrentNeeds, RecurrentOp,
+    RecurrentStates, ReduceOp, ResampleGeometry, ResampleMode, SampleGeometry, SampleOp, Saved,
+    SharedBytes, SoftmaxOp, Storage, StorageData, UnaryOp, UnfoldGeometry, UnfoldOp, UpdateFormula,
 };
 use crate::simd;
 use memory::{check_allocatable, scratch};

@@ -1,16 +1,18 @@
 //! Sampling of images between pixels, at locations given by tensors.
-//!
-//! Many channels are read pixel by pixel, in vectors of them; few channels are read one after the other, in vectors of
-//! locations.
 
 mod blocks;
+mod grid;
+mod images;
+mod kernels;
+mod lanes;
 mod neighbors;
-mod pixels;
-mod planes;
+mod plane;
+mod rows;
+mod weights;
 
-use self::blocks::Sample;
-use self::neighbors::Neighbors;
-use self::pixels::LANES;
+pub(super) use self::grid::{grid_sample, grid_sample_backward};
+
+use self::blocks::{Sample, Source};
 use super::float::Float;
 use super::map::{FloatKernel, run_float};
 use super::view::to_row_major;
@@ -50,16 +52,21 @@ impl FloatKernel for Operands<'_> {
     }
 
     fn run<T: Float>(self) -> Result<Storage> {
-        let Self { op, a, b, .. } = self;
         let locations = to_row_major::<T>(self.locations)?;
-        let sample = Sample {
-            neighbors: Neighbors::new(&locations, self.geometry)?,
-            geometry: self.geometry,
+        let (a, b) = (to_row_major::<T>(self.a)?, to_row_major::<T>(self.b)?);
+        let weights: &[T] = match self.op {
+            SampleOp::Forward | SampleOp::Input => &b,
+            SampleOp::Weight => &[],
         };
-        let channels = self.geometry.channels;
-        let out = match channels > 0 && channels.is_multiple_of(LANES) {
-            true => pixels::compute(&sample, op, a, b),
-            false => planes::compute(&sample, op, a, b),
+        let source = Source::Given {
+            locations: &locations,
+            weights,
+        };
+        let sample = Sample::new(source, self.geometry)?;
+        let out = match self.op {
+            SampleOp::Forward => sample.forward(&a),
+            SampleOp::Input => sample.input_gradient(&a),
+            SampleOp::Weight => sample.weight_gradient(&a, &b),
         };
         Ok(CpuStorage::wrap(out?))
     }

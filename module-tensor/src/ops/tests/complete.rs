@@ -154,6 +154,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("rows::IndexAdd", &["index_add"]),
     ("rows::IndexSelect", &["index_select", "embedding"]),
     ("running::LogCumSumExp", &["logcumsumexp"]),
+    ("sampling::GridSample", &["grid_sample"]),
     ("sample::Sample", &["grid_sample"]),
     ("scan::CumProd", &["cumprod"]),
     ("scan::CumSum", &["cumsum"]),

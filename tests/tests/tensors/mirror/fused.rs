@@ -4,7 +4,7 @@ use module_core::fused::{RecurrentOp, RecurrentOptions, recurrent};
 use module_mirror::{Family, Mirror, mirror};
 use module_nn::functional::{Reduction, ctc_loss};
 use module_nn::prelude::*;
-use module_nn::{AttentionOptions, BackwardOptions, CrossEntropyOptions};
+use module_nn::{AttentionOptions, BackwardOptions, CrossEntropyOptions, GridSampleOptions};
 
 /// A forward and a backward pass through each fused family: results, then gradients.
 ///
@@ -34,7 +34,9 @@ fn through_families(device: &Device, dtype: DType, formulas: bool) -> Result<Vec
             ctc_loss(&x, &labels, [2, 1, 2, 2, 0, 1], [1; 6], &unreduced)?,
             x.scaled_dot_product_attention(&x, &x, AttentionOptions::default())?,
         ];
-        let mut inputs = vec![x, channels, last];
+        let (image, grid) = (drawn(&[1, 3, 4, 5])?, drawn(&[1, 2, 3, 2])?);
+        outputs.push(image.grid_sample(&grid, GridSampleOptions::default())?);
+        let mut inputs = vec![x, channels, last, image, grid];
         let steps = [&[5, 16][..], &[3, 2], &[3, 4], &[16, 2], &[2, 4]];
         let steps = steps.map(drawn).into_iter().collect::<Result<Vec<_>>>()?;
         let options = RecurrentOptions::new(RecurrentOp::Lstm, &steps[3], &[3, 2])
@@ -84,6 +86,7 @@ fn fused_kernels_are_given_half_precision_and_their_own_memory() -> Result<()> {
             Family::Softmax,
             Family::Norm,
             Family::CrossEntropy,
+            Family::GridSample,
             Family::Ctc,
             Family::Attention,
             Family::Recurrent,

@@ -3,54 +3,123 @@
 use std::ops::Range;
 
 use super::super::SampleGeometry;
+use super::super::aligned_vec::AlignedVec;
 use super::super::float::Float;
-use super::neighbors::{BLOCK, NOWHERE, Neighbors};
+use super::super::joined_runs::next;
+use super::super::memory::filled;
+use super::super::threads::{Items, SplitRows, parallel_for};
+use super::neighbors::{BLOCK, check_pixels, find_neighbors};
+use super::rows::Row;
+use super::weights::{Axis, Weights};
+use crate::Result;
 
 /// What the operations of sampling share.
 pub(super) struct Sample<'a, T> {
-    pub(super) neighbors: Neighbors<'a, T>,
+    pub(super) source: Source<'a, T>,
     pub(super) geometry: &'a SampleGeometry,
+    /// The number of neighbors of a location.
+    pub(super) taps: usize,
 }
 
-impl<T: Float> Sample<'_, T> {
-    pub(super) fn sizes(&self) -> (usize, usize, usize) {
+/// The locations, and the weights of their neighbors.
+pub(super) enum Source<'a, T> {
+    Given {
+        /// `[batch, dimensions, locations]`, in pixels.
+        locations: &'a [T],
+        /// `[batch, neighbors, locations]`, or none for operations that read none.
+        weights: &'a [T],
+    },
+    Grid {
+        /// `[batch, locations, dimensions]`, in halves of the image.
+        grid: &'a [T],
+        axes: Vec<Axis<T>>,
+    },
+}
+
+/// Locations, with what is known of them.
+pub(super) struct Block<T> {
+    /// The number of the image.
+    pub(super) n: usize,
+    pub(super) range: Range<usize>,
+    /// In pixels, dimension by dimension.
+    locations: Vec<Row<T>>,
+    /// The indices of the neighbors in the flattened image, neighbor by neighbor.
+    pub(super) indices: Vec<[u32; BLOCK]>,
+    pub(super) weights: Weights<T>,
+}
+
+impl<T: Float> Block<T> {
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+}
+
+impl<'a, T: Float> Sample<'a, T> {
+    pub(super) fn new(source: Source<'a, T>, geometry: &'a SampleGeometry) -> Result<Self> {
+        check_pixels(geometry)?;
+        Ok(Self {
+            source,
+            geometry,
+            taps: geometry.all_taps(),
+        })
+    }
+
+    /// Whether each location has one neighbor, so that the sampled images do not change with the grid.
+    pub(super) fn is_nearest(&self) -> bool {
+        self.taps == 1
+    }
+
+    pub(super) fn sizes(&self) -> [usize; 3] {
         let geometry = self.geometry;
-        (geometry.batch, geometry.channels, geometry.locations)
+        [geometry.batch, geometry.channels, geometry.locations]
     }
 
-    /// The neighbors of locations of an image from `start` on, which have these indices.
-    pub(super) fn taps<'t>(
-        &self,
-        n: usize,
-        start: usize,
-        weights: &'t [T],
-        indices: &'t [[u32; BLOCK]],
-    ) -> Taps<'t, T> {
-        let (taps, locations) = (self.neighbors.taps, self.geometry.locations);
-        Taps {
-            weights: &weights[n * taps * locations..][..taps * locations],
-            locations,
-            start,
-            indices,
-        }
-    }
-
-    /// Calls `f` with an image, some of its locations and the indices of their neighbors, for locations that are counted
-    /// through all images.
+    /// Calls `f` with blocks of locations that are counted through all images.
     pub(super) fn for_each_block(
         &self,
         range: Range<usize>,
-        mut f: impl FnMut(usize, Range<usize>, &[[u32; BLOCK]]),
-    ) {
-        let locations = self.geometry.locations;
-        let mut indices = vec![[0; BLOCK]; self.neighbors.taps];
+        mut f: impl FnMut(&Block<T>) -> Result<()>,
+    ) -> Result<()> {
+        let (dims, locations) = (self.geometry.sizes.len(), self.geometry.locations);
+        let mut block = Block {
+            n: 0,
+            range: 0..0,
+            locations: vec![[T::zero(); BLOCK]; dims],
+            indices: vec![[0; BLOCK]; self.taps],
+            weights: Weights::new(self.geometry),
+        };
         let mut start = range.start;
         while start < range.end {
-            let (n, first) = (start / locations, start % locations);
+            let first = start % locations;
             let last = locations.min(first + BLOCK).min(first + range.end - start);
-            self.neighbors.find(n, first..last, &mut indices);
-            f(n, first..last, &indices);
+            (block.n, block.range) = (start / locations, first..last);
+            self.locate(&mut block);
+            find_neighbors(self.geometry, &block.locations, &mut block.indices);
+            f(&block)?;
             start += last - first;
+        }
+        Ok(())
+    }
+
+    /// Computes the locations in pixels, and the weights.
+    fn locate(&self, block: &mut Block<T>) {
+        let (dims, count) = (self.geometry.sizes.len(), self.geometry.locations);
+        let (n, range) = (block.n, &block.range);
+        match &self.source {
+            Source::Given { locations, weights } => {
+                let copy = |from: &[T], rows: &mut [Row<T>]| {
+                    let of_image = from.chunks_exact(count).skip(n * rows.len());
+                    for (row, from) in rows.iter_mut().zip(of_image) {
+                        row[..range.len()].copy_from_slice(&from[range.clone()]);
+                    }
+                };
+                copy(locations, &mut block.locations);
+                copy(weights, &mut block.weights.all);
+            }
+            Source::Grid { grid, axes } => {
+                let grid = &grid[(n * count + range.start) * dims..][..range.len() * dims];
+                block.weights.compute(grid, axes, &mut block.locations);
+            }
         }
     }
 
@@ -59,35 +128,59 @@ impl<T: Float> Sample<'_, T> {
         let locations = self.geometry.locations;
         n * locations..(n + 1) * locations
     }
+
+    /// `[batch, rows, locations]` elements, of which `compute` is given those of a block in each row.
+    pub(super) fn rows_of_locations(
+        &self,
+        rows: usize,
+        compute: &ComputeRows<'_, T>,
+    ) -> Result<AlignedVec<T>> {
+        let [batch, channels, locations] = self.sizes();
+        let mut out = filled(batch * rows * locations, T::zero())?;
+        let steps = self.taps * (channels + STEPS);
+        let image = rows * locations;
+        if image == 0 || channels == 0 {
+            return Ok(out);
+        }
+        if batch == 1 {
+            let rows = SplitRows {
+                rows: out.chunks_exact_mut(locations).collect(),
+                items: 1,
+                between_rows: false,
+            };
+            parallel_for(locations, steps, rows, &|range, rows| {
+                self.compute_rows(range, rows.rows, compute)
+            })?;
+            return Ok(out);
+        }
+        let items = Items(&mut out, image);
+        parallel_for(batch, steps * locations, items, &|range, mut out| {
+            for (item, n) in range.enumerate() {
+                let rows = out.at(item).chunks_exact_mut(locations).collect();
+                self.compute_rows(self.image(n), rows, compute)?;
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// Computes these locations, of one image.
+    fn compute_rows(
+        &self,
+        range: Range<usize>,
+        mut rows: Vec<&mut [T]>,
+        compute: &ComputeRows<'_, T>,
+    ) -> Result<()> {
+        self.for_each_block(range, |block| {
+            let parts = rows.iter_mut().map(|row| next(row, block.len()));
+            let mut parts: Vec<_> = parts.collect();
+            compute(block, &mut parts)
+        })
+    }
 }
+
+/// Computes a block of locations of an image: their part of each row.
+type ComputeRows<'a, T> = dyn Fn(&Block<T>, &mut [&mut [T]]) -> Result<()> + Sync + 'a;
 
 /// What a neighbor costs beside its channels, in their steps.
 pub(super) const STEPS: usize = 4;
-
-/// The neighbors of a block of locations.
-#[derive(Clone, Copy)]
-pub(super) struct Taps<'a, T> {
-    /// Those of all locations, neighbor by neighbor.
-    weights: &'a [T],
-    locations: usize,
-    /// The first location.
-    start: usize,
-    pub(super) indices: &'a [[u32; BLOCK]],
-}
-
-impl<T: Float> Taps<'_, T> {
-    /// The index and the weight of a neighbor, unless it is outside of the image. Nothing is read there, even with
-    /// weight 0: an element read instead could be NaN.
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    pub(super) fn get(&self, i: usize, tap: usize) -> Option<(usize, T)> {
-        let index = self.indices[tap][i];
-        let weight = self.weights[tap * self.locations + self.start + i];
-        (index != NOWHERE).then_some((index as usize, weight))
-    }
-
-    /// The weights of a neighbor of `count` locations.
-    pub(super) fn weights(&self, tap: usize, count: usize) -> &[T] {
-        &self.weights[tap * self.locations + self.start..][..count]
-    }
-}

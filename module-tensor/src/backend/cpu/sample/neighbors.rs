@@ -3,12 +3,9 @@
 // A loop is made of vector instructions only if what it calls is inlined into it.
 #![allow(clippy::inline_always)]
 
-use std::ops::Range;
-
 use super::super::float::Float;
 use super::super::simd::{Loop, run_at_best_level};
 use super::super::{Outside, SampleGeometry};
-use crate::zip::{zip_mut, zip_mut2};
 use crate::{Error, Result};
 
 /// The index of a pixel outside of the image.
@@ -17,77 +14,65 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 /// The number of locations whose neighbors are found at a time, so that these stay in the cache.
 pub(super) const BLOCK: usize = 256;
 
-/// Finds the neighbors of locations.
-pub(super) struct Neighbors<'a, T> {
-    /// `[batch, dimensions, locations]`.
-    locations: &'a [T],
-    geometry: &'a SampleGeometry,
-    /// The number of neighbors of a location.
-    pub(super) taps: usize,
+/// Checks that the pixels of an image have indices.
+pub(super) fn check_pixels(geometry: &SampleGeometry) -> Result<()> {
+    let pixels = geometry.inner();
+    if pixels == 0 || i32::try_from(pixels).is_err() {
+        let problem = format!("must be from 1 to {}", i32::MAX);
+        return Err(Error::argument("sample", "pixels", pixels, problem));
+    }
+    Ok(())
 }
 
-impl<'a, T: Float> Neighbors<'a, T> {
-    pub(super) fn new(locations: &'a [T], geometry: &'a SampleGeometry) -> Result<Self> {
-        let pixels = geometry.inner();
-        if pixels == 0 || i32::try_from(pixels).is_err() {
-            let problem = format!("must be from 1 to {}", i32::MAX);
-            return Err(Error::argument("sample", "pixels", pixels, problem));
-        }
-        let taps = geometry.all_taps();
-        Ok(Self {
-            locations,
-            geometry,
-            taps,
-        })
+/// Writes the indices of the neighbors in the flattened image, for each neighbor those of all locations of a block,
+/// which are given in pixels, dimension by dimension.
+pub(super) fn find_neighbors<T: Float>(
+    geometry: &SampleGeometry,
+    locations: &[[T; BLOCK]],
+    indices: &mut [[u32; BLOCK]],
+) {
+    let &SampleGeometry {
+        ref sizes,
+        taps,
+        first,
+        outside,
+        ..
+    } = geometry;
+    let mut found = 1;
+    if let Some(indices) = indices.first_mut() {
+        indices.fill(0);
     }
-
-    /// Writes the indices of the neighbors in the flattened image, for each neighbor those of up to [`BLOCK`] locations.
-    pub(super) fn find(&self, n: usize, block: Range<usize>, indices: &mut [[u32; BLOCK]]) {
-        let &SampleGeometry {
-            ref sizes,
-            locations,
-            taps,
-            first,
-            outside,
-            ..
-        } = self.geometry;
-        let mut found = 1;
-        if let Some(indices) = indices.first_mut() {
-            indices.fill(0);
-        }
-        for (d, &size) in sizes.iter().enumerate() {
-            let along = &self.locations[(n * sizes.len() + d) * locations..][block.clone()];
-            let mut floors = [0; BLOCK];
-            run_at_best_level(Floors(along, &mut floors));
-            // From the last on, as each gives way to those that take its place.
-            for before in (0..found).rev() {
-                let from = indices[before];
-                for (tap, indices) in indices[before * taps..][..taps].iter_mut().enumerate() {
-                    run_at_best_level(Along {
-                        floors: &floors[..along.len()],
-                        step: first.saturating_add(tap as i64),
-                        size: size as i32,
-                        outside,
-                        before: &from,
-                        indices,
-                    });
-                }
+    for (along, &size) in locations.iter().zip(sizes) {
+        let mut floors = [0; BLOCK];
+        run_at_best_level(Floors(along, &mut floors));
+        // From the last on, as each gives way to those that take its place.
+        for before in (0..found).rev() {
+            let from = indices[before];
+            for (tap, indices) in indices[before * taps..][..taps].iter_mut().enumerate() {
+                run_at_best_level(Along {
+                    floors: &floors,
+                    step: first.saturating_add(tap as i64),
+                    size: size as i32,
+                    outside,
+                    before: &from,
+                    indices,
+                });
             }
-            found *= taps;
         }
+        found *= taps;
     }
 }
 
 /// Computes the pixels at or before locations, in one dimension.
-struct Floors<'a, T>(&'a [T], &'a mut [i32; BLOCK]);
+struct Floors<'a, T>(&'a [T; BLOCK], &'a mut [i32; BLOCK]);
 
 impl<T: Float> Loop for Floors<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        for (floor_at, location) in zip_mut(self.1, self.0) {
-            *floor_at = floor(location.to_f64());
+        for i in 0..BLOCK {
+            self.1[i] = floor(self.0[i].to_f64());
         }
     }
 }
@@ -95,7 +80,7 @@ impl<T: Float> Loop for Floors<'_, T> {
 /// Goes from the indices of neighbors in the dimensions before to those in one more.
 struct Along<'a> {
     /// The pixels at or before locations.
-    floors: &'a [i32],
+    floors: &'a [i32; BLOCK],
     /// From there to the neighbor.
     step: i64,
     size: i32,
@@ -129,9 +114,9 @@ impl Along<'_> {
     fn each(self, inside: impl Fn(i32) -> u32) {
         let step = self.step.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
         let size = self.size as u32;
-        for (index, &before, &floor) in zip_mut2(self.indices, self.before, self.floors) {
-            let at = inside(floor.saturating_add(step));
-            *index = match (before == NOWHERE) | (at == NOWHERE) {
+        for i in 0..BLOCK {
+            let (at, before) = (inside(self.floors[i].saturating_add(step)), self.before[i]);
+            self.indices[i] = match (before == NOWHERE) | (at == NOWHERE) {
                 true => NOWHERE,
                 false => before.wrapping_mul(size).wrapping_add(at),
             };

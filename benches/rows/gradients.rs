@@ -196,15 +196,20 @@ pub(crate) fn add(rows: &mut Rows) {
             ("unfold", |x| x[0].unfold(3, 4, 2)?.contiguous()),
         ],
     );
-    rows.backward_of(
-        "grid_sample [8, 32, 64, 64]",
-        || {
+    for (name, channels) in [
+        ("grid_sample [8, 32, 64, 64]", 32),
+        ("grid_sample [8, 3, 64, 64]", 3),
+        ("grid_sample [8, 1, 64, 64]", 1),
+    ] {
+        let sampled = move || {
             let theta = Tensor::from([[[0.9_f32, 0.1, 0.0], [-0.1, 0.9, 0.0]]]);
-            let grid = F::affine_grid(&theta.expand([8, 2, 3])?, [8, 32, 64, 64])?;
-            Ok(vec![randn(&[8, 32, 64, 64])?, grid])
-        },
-        |x| F::grid_sample(&x[0], &x[1], GridSampleOptions::default()),
-    );
+            let grid = F::affine_grid(&theta.expand([8, 2, 3])?, [8, channels, 64, 64])?;
+            Ok(vec![randn(&[8, channels, 64, 64])?, grid])
+        };
+        rows.backward_of(name, sampled, |x| {
+            F::grid_sample(&x[0], &x[1], GridSampleOptions::default())
+        });
+    }
     for (name, shapes, f) in OF_OTHER_SHAPES {
         let inputs = || shapes.iter().map(|shape| randn(shape)).collect();
         rows.backward_of(name, inputs, f);

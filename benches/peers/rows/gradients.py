@@ -1,5 +1,7 @@
 """The peer of `benches/rows/gradients.rs`."""
 
+from functools import partial
+
 import torch
 from torch.nn import functional as F
 
@@ -106,10 +108,11 @@ def indexed():
     return [numbers(), numbers(), torch.arange(1024) % 3 == 0, columns, torch.arange(512).flip(0)]
 
 
-def sampled():
-    """Images, and the positions of a turned copy."""
+def sampled(channels):
+    """Images of some channels, and the positions of a turned copy."""
     theta = torch.tensor([[[0.9, 0.1, 0.0], [-0.1, 0.9, 0.0]]]).expand(8, 2, 3)
-    return [torch.randn(8, 32, 64, 64), F.affine_grid(theta, (8, 32, 64, 64), align_corners=False)]
+    images = torch.randn(8, channels, 64, 64)
+    return [images, F.affine_grid(theta, images.shape, align_corners=False)]
 
 
 def add(rows):
@@ -126,7 +129,8 @@ def add(rows):
     of = lambda *shapes: lambda: [torch.randn(shape) for shape in shapes]
     images = (8, 32, 64, 64)
     sample = lambda x, grid: F.grid_sample(x, grid, align_corners=False)
-    rows.backward_of("grid_sample [8, 32, 64, 64]", sampled, sample)
+    for channels in (32, 3, 1):
+        rows.backward_of(f"grid_sample [8, {channels}, 64, 64]", partial(sampled, channels), sample)
     rows.backward_of("cdist of [512, 64] and [512, 64]", of((512, 64), (512, 64)), torch.cdist)
     rows.backward_of("add channels [8, 32, 64, 64]", of(images, (32, 1, 1)), torch.add)
     rows.backward_of("mul channels [8, 32, 64, 64]", of(images, (8, 32, 1, 1)), torch.mul)

@@ -271,6 +271,7 @@ fn a_grid_may_name_any_location() {
                 // Values that are certainly outside are zero.
                 let zero = padding == GridPaddingMode::Zeros && !x.is_nan();
                 assert!(!zero || y == 0.0, "{mode} {padding} {x}: {y}");
+                assert!(!x.is_nan() || y.is_nan(), "{mode} {padding} {x}: {y}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Reading elements by index, and positions as indices.
 
 use super::Integers;
-use crate::backend::Operand;
+use crate::backend::{Operand, cpu_scratch, cpu_storage, host_slice};
 use crate::layout::Layout;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{DType, Error, ErrorKind, Result, Shape, ShapeError};
@@ -144,11 +144,22 @@ impl Tensor {
             }
             return Self::zeros(shape, (DType::I64, &self.device()));
         }
-        let class_error = |error: Error| match error.kind() {
-            &ErrorKind::Shape(ShapeError::Index { index, .. }) => {
-                let problem = format!("has no class {index}");
-                Error::argument(NAME, "classes", classes, problem)
+        let no_class = |index: i64| {
+            let problem = format!("has no class {index}");
+            Error::argument(NAME, "classes", classes, problem)
+        };
+        if let Some(chosen) = host_slice::<i64>(position.storage(), &position.layout) {
+            let numel = shape.checked_numel(NAME, size_of::<i64>())?;
+            let mut out = cpu_scratch::<i64>(numel)?;
+            out.fill(0);
+            for (row, &class) in out.chunks_exact_mut(classes).zip(chosen) {
+                let slot = usize::try_from(class).ok().and_then(|i| row.get_mut(i));
+                *slot.ok_or_else(|| no_class(class))? = 1;
             }
+            return Ok(Self::fresh(cpu_storage(out), shape));
+        }
+        let class_error = |error: Error| match error.kind() {
+            &ErrorKind::Shape(ShapeError::Index { index, .. }) => no_class(index),
             _ => error,
         };
         Self::zeros(shape, (DType::I64, &self.device()))?

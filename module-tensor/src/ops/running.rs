@@ -1,7 +1,9 @@
 //! `cummax`, `cummin` and `logcumsumexp`.
 
-use crate::tensor::{Backward, Function, Gradients, Tensor, one};
-use crate::{DType, Device, Result, Shape};
+use super::order_keys::OrderKey;
+use crate::backend::{cpu_scratch, cpu_storage};
+use crate::tensor::{Backward, Function, Gradients, Tensor, is_grad_enabled, one};
+use crate::{DType, Device, Result};
 
 impl Tensor {
     /// The cumulative maximum along `dim`, and its index as `I64`, the last one of equal elements; NaN is greater than any
@@ -47,27 +49,20 @@ impl Tensor {
     }
 
     fn running_extreme(&self, op: &'static str, dim: isize, max: bool) -> Result<(Self, Self)> {
-        let dim = self.shape().dim(op, dim)?;
+        let axis = self.shape().dim(op, dim)?;
         self.shape().checked_numel(op, size_of::<i64>())?;
-        // With inverted signs, the smallest is the greatest, and NaN comes first in both cases.
-        let mut keys = self
-            .detach()
-            .order_keys(op, if max { i64::MAX } else { i64::MIN })?;
-        if !max {
-            keys.iter_mut().for_each(|key| *key = !*key);
-        }
-        let mut indices = vec![0_i64; keys.len()];
-        for_each_lane(self.shape(), dim, |lane| {
-            let (mut best, mut index) = (i64::MIN, 0);
-            for (i, at) in lane.enumerate() {
-                if keys[at] >= best {
-                    (best, index) = (keys[at], i as i64);
-                }
-                indices[at] = index;
-            }
-        });
-        let indices = Self::from_vec(indices, self.shape())?.to_device(&self.device())?;
-        Ok((self.gather(dim as isize, &indices)?, indices))
+        self.check_computed(op)?;
+        let x = self.detach();
+        let (values, indices) = match x.key_dtype() {
+            DType::F64 => running::<f64>(&x, axis, max),
+            DType::F32 => running::<f32>(&x.to_dtype(DType::F32)?, axis, max),
+            _ => running::<i64>(&x.to_dtype(DType::I64)?, axis, max),
+        }?;
+        let values = match self.requires_grad() && is_grad_enabled() {
+            true => self.gather(dim, &indices)?,
+            false => values.to_dtype(self.dtype())?,
+        };
+        Ok((values, indices))
     }
 
     /// `outᵢ = ln Σ exp(xⱼ) for j ≤ i` along `dim`, without overflow.
@@ -124,19 +119,42 @@ impl Tensor {
     }
 }
 
-/// Calls `f` with the indices of the elements along `dim`, for each index of the other dimensions.
-fn for_each_lane(shape: &Shape, dim: usize, mut f: impl FnMut(&mut dyn Iterator<Item = usize>)) {
-    if shape.numel() == 0 {
-        return;
-    }
-    let size = shape.get(dim).copied().unwrap_or(1);
-    let inner: usize = shape.iter().skip(dim + 1).product();
-    let width = size * inner;
-    for start in (0..shape.numel()).step_by(width) {
-        for first in start..start + inner {
-            f(&mut (first..start + width).step_by(inner));
+/// The running maxima or minima along `dim`, and their indices.
+fn running<T: OrderKey>(x: &Tensor, dim: usize, max: bool) -> Result<(Tensor, Tensor)> {
+    let size = x.shape().get(dim).copied().unwrap_or(1);
+    let inner: usize = x.shape().iter().skip(dim + 1).product();
+    let elements = x.host_elements::<T>()?;
+    let (mut values, mut indices) = (
+        cpu_scratch::<T>(elements.len())?,
+        cpu_scratch::<i64>(elements.len())?,
+    );
+    // With inverted signs, the smallest is the greatest, and NaN comes first in both cases.
+    let key = |v: T| match max {
+        true => v.order_key(i64::MAX),
+        false => !v.order_key(i64::MIN),
+    };
+    let block = (size * inner).max(1);
+    let outs = values.chunks_mut(block).zip(indices.chunks_mut(block));
+    for (x, (values, indices)) in elements.chunks(block).zip(outs) {
+        for lane in 0..inner {
+            let Some(mut best) = x.get(lane).map(|&v| (key(v), v, 0)) else {
+                continue;
+            };
+            let positions = (lane..x.len()).step_by(inner);
+            for (i, at) in positions.enumerate() {
+                let key = key(x[at]);
+                if key >= best.0 {
+                    best = (key, x[at], i as i64);
+                }
+                (values[at], indices[at]) = (best.1, best.2);
+            }
         }
     }
+    let on_device = |storage| Tensor::fresh(storage, x.shape().clone()).to_device(&x.device());
+    Ok((
+        on_device(cpu_storage(values))?,
+        on_device(cpu_storage(indices))?,
+    ))
 }
 
 struct LogCumSumExp {

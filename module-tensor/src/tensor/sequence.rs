@@ -1,7 +1,7 @@
 //! Ranges, evenly spaced numbers and the identity matrix.
 
 use super::{Tensor, TensorOptions};
-use crate::backend::check_host_allocatable;
+use crate::backend::{Element, check_host_allocatable, cpu_scratch, cpu_storage};
 use crate::layout::Layout;
 use crate::simd::{Loop, run_at_best_level};
 use crate::{DType, DTypeError, Error, Result, Scalar, Shape};
@@ -103,13 +103,10 @@ impl Tensor {
                 } else {
                     (end - start) / (steps - 1) as f32
                 };
-                Self::from_vec(
-                    from_nearer_end(
-                        steps,
-                        |i| step.mul_add(i as f32, start),
-                        |i| (-step).mul_add(i as f32, end),
-                    ),
+                from_nearer_end(
                     steps,
+                    move |i| step.mul_add(i as f32, start),
+                    move |i| (-step).mul_add(i as f32, end),
                 )
             }
             _ => {
@@ -123,13 +120,10 @@ impl Tensor {
                 } else {
                     (end - start) / (steps - 1) as f64
                 };
-                Self::from_vec(
-                    from_nearer_end(
-                        steps,
-                        |i| step.mul_add(i as f64, start),
-                        |i| (-step).mul_add(i as f64, end),
-                    ),
+                from_nearer_end(
                     steps,
+                    move |i| step.mul_add(i as f64, start),
+                    move |i| (-step).mul_add(i as f64, end),
                 )
             }
         };
@@ -190,11 +184,13 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         let length = (distance + step - step.signum()) / step;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         count(length)?;
-        let values = (0_i64..).take(length);
         // The distance from the start may overflow even if the number itself, which is within the end, does not.
         let step = step as i64;
-        let value = |i: i64| start.wrapping_add(i.wrapping_mul(step));
-        Tensor::from_vec(values.map(value).collect(), length)?
+        let value = move |i: i64| start.wrapping_add(i.wrapping_mul(step));
+        match dtype {
+            DType::F32 => counted(length, move |i| value(i) as f32)?,
+            _ => counted(length, value)?,
+        }
     } else {
         let [start, end, step] = scalars.map(Scalar::to_f64);
         let length = ((end - start) / step).ceil();
@@ -207,19 +203,32 @@ fn range(op: &'static str, scalars: [Scalar; 3], options: TensorOptions) -> Resu
         // A length beyond the integers saturates; there is no memory for it.
         let length = length as usize;
         count(length)?;
-        let values = (0..length).map(|i| start + i as f64 * step);
-        Tensor::from_vec(values.collect(), length)?
+        let value = move |i: i64| start + i as f64 * step;
+        match dtype {
+            DType::F32 => counted(length, move |i| value(i) as f32)?,
+            _ => counted(length, value)?,
+        }
     };
     options.move_and_track(op, values.to_dtype(dtype)?)
 }
 
+/// A vector of what the numbers from 0 on give.
+fn counted<T: Element>(length: usize, value: impl Fn(i64) -> T) -> Result<Tensor> {
+    let mut values = cpu_scratch::<T>(length)?;
+    run_at_best_level(Count {
+        slots: values.iter_mut(),
+        value,
+    });
+    Ok(Tensor::fresh(cpu_storage(values), length.into()))
+}
+
 /// Numbers from how many steps each is away from the nearer end; a single number is the start.
-fn from_nearer_end<T: Copy + Default>(
+fn from_nearer_end<T: Element>(
     steps: usize,
     from_start: impl Fn(i64) -> T,
     from_end: impl Fn(i64) -> T,
-) -> Vec<T> {
-    let mut values = vec![T::default(); steps];
+) -> Result<Tensor> {
+    let mut values = cpu_scratch::<T>(steps)?;
     let (first, last) = values.split_at_mut((steps / 2).max(1).min(steps));
     run_at_best_level(Count {
         slots: first.iter_mut(),
@@ -229,7 +238,7 @@ fn from_nearer_end<T: Copy + Default>(
         slots: last.iter_mut().rev(),
         value: from_end,
     });
-    values
+    Ok(Tensor::fresh(cpu_storage(values), steps.into()))
 }
 
 /// Fills slots with what their numbers give. In code for every processor, a fused multiplication and addition is a call.
@@ -244,8 +253,9 @@ impl<'a, T: 'a, S: Iterator<Item = &'a mut T>, F: Fn(i64) -> T> Loop for Count<S
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) {
-        for (i, slot) in (0..).zip(self.slots) {
-            *slot = (self.value)(i);
+        let Self { slots, value } = self;
+        for (i, slot) in (0..).zip(slots) {
+            *slot = value(i);
         }
     }
 }

@@ -61,6 +61,7 @@ pub(crate) fn unary_code(op: UnaryOp, of: &str) -> Option<UnaryCode> {
         UnaryOp::Ceil => "rounded(x, ceil(x))",
         UnaryOp::Round => "rounded(x, round(x))",
         UnaryOp::Trunc => "rounded(x, trunc(x))",
+        UnaryOp::Frac => "x - rounded(x, trunc(x))",
         UnaryOp::Tanh => "tanh_(x)",
         UnaryOp::Sigmoid => "sigmoid_(x)",
         UnaryOp::Relu => "relu_(x)",
@@ -85,6 +86,7 @@ pub(crate) fn unary_code(op: UnaryOp, of: &str) -> Option<UnaryCode> {
 fn with_numbers(op: UnaryOp) -> Option<UnaryCode> {
     let (value, numbers) = match op {
         UnaryOp::Clamp { low, high } => ("clamp_(x, p, q)", vec![low, high]),
+        UnaryOp::Softshrink { lambd } => ("x - clamp_(x, -p, p)", vec![lambd]),
         UnaryOp::NanToNum {
             nan,
             posinf,

@@ -62,15 +62,19 @@ macro_rules! unary_ops {
         /// `2ˣ`
         Exp2 "exp2" => map1_wide(x, exp2);
         /// The inverse of [`Erf`](Self::Erf)
-        Erfinv "erfinv" => call::<T>(x, erfinv);
+        Erfinv "erfinv" => formula!(x, |v| erfinv_within(v); |v: T| v.abs() > MOST_INVERTED => erfinv);
         /// `ln |Γ(x)|`
-        Lgamma "lgamma" => call::<T>(x, libm::lgamma);
+        Lgamma "lgamma" => match T::DTYPE {
+            DType::F32 => formula!(x, |v| lgamma(v); is_not_positive => libm::lgamma),
+            _ => call::<T>(x, libm::lgamma),
+        };
         /// The derivative of this order of the digamma function
         Polygamma {
             /// How often the digamma function is differentiated
             order: u32,
         } "polygamma" => match order {
-            0 => call::<T>(x, digamma),
+            0 => formula!(x, |v| digamma(v); is_not_positive => special::digamma),
+            1 => formula!(x, |v| trigamma(v); is_not_positive => |v| polygamma(1, v)),
             _ => map1(x, move |v: T| polygamma(order, v.to_f64()) as T),
         };
         /// `x` rounded down to an integer
@@ -81,6 +85,8 @@ macro_rules! unary_ops {
         Round "round" => formula!(x, |v| v.round_ties_even());
         /// `x` rounded toward 0
         Trunc "trunc" => formula!(x, |v| v.trunc());
+        /// `x` minus [`Trunc`](Self::Trunc)
+        Frac "frac" => formula!(x, |v| v - v.trunc());
         /// `tanh x`
         Tanh "tanh" => map1_wide(x, tanh);
         /// `1/(1 + e⁻ˣ)`
@@ -113,6 +119,11 @@ macro_rules! unary_ops {
             /// The upper bound, not NaN
             high: f64,
         } "clamp" => formula!(x, (low = low, high = high) |v| v.clamped([low, high]));
+        /// `x - min(max(x, -λ), λ)`
+        Softshrink {
+            /// `λ`, at least 0
+            lambd: f64,
+        } "softshrink" => formula!(x, (low = -lambd, high = lambd) |v| v - v.clamped([low, high]));
         /// `x`, with other numbers for NaN and the infinities
         NanToNum {
             /// For NaN

@@ -124,7 +124,7 @@ impl Tensor {
             return Err(Error::argument(NAME, "lambd", lambd, "must be at least 0"));
         }
         let x = self.detach();
-        let out = x.sub(&x.clamp(-lambd, lambd)?)?;
+        let out = x.unary(UnaryOp::Softshrink { lambd })?;
         let [low, high] = self.bounds(-lambd, lambd);
         Ok(out.record([self], |_| {
             FillInRange::new(NAME, &x, FillRange::Within(low, high))

@@ -3,8 +3,8 @@
 use std::ops;
 
 use super::Value;
-use crate::backend::BinaryOp;
-use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor};
+use crate::backend::{BinaryOp, UnaryOp};
+use crate::tensor::{Backward, Function, Gradients, NoGradient, Tensor, one};
 use crate::{Error, Result, Shape};
 
 impl Tensor {
@@ -98,7 +98,7 @@ impl Tensor {
     /// ```
     pub fn frac(&self) -> Result<Self> {
         self.check_floating("frac")?;
-        self.sub(&self.detach().trunc()?)
+        Ok(self.unary(UnaryOp::Frac)?.record([self], |_| Frac))
     }
 
     fn remainder_of(&self, name: &'static str, op: BinaryOp, other: Value<'_>) -> Result<Self> {
@@ -138,6 +138,19 @@ impl Tensor {
 }
 
 /// The remainder of a division: the quotient is piecewise constant.
+struct Frac;
+
+impl Function for Frac {
+    fn name(&self) -> &'static str {
+        "frac"
+    }
+
+    /// The part that is subtracted does not change.
+    fn backward(&self, ctx: &Backward) -> Result<Gradients> {
+        one(ctx.grad().clone())
+    }
+}
+
 struct Remainder {
     name: &'static str,
     op: BinaryOp,

@@ -140,13 +140,36 @@ pub(super) fn map1_within<T: Number>(
     most: T,
     beyond: fn(T) -> T,
 ) -> Result<Storage> {
+    let exceeds = move |v: T| v.magnitude() > most;
+    map1_unless(x, Function(f), exceeds, beyond)
+}
+
+/// A function as steps, which is small enough to be inlined.
+#[derive(Clone, Copy)]
+struct Function<F>(F);
+
+impl<T, F: Fn(T) -> T + Copy + Sync> Steps<T> for Function<F> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn of(self, v: T) -> T {
+        (self.0)(v)
+    }
+}
+
+/// [`map1_steps`], except for numbers that `is_beyond` accepts, which are few: these are given to `beyond`.
+pub(super) fn map1_unless<T: Number>(
+    x: Input<'_>,
+    steps: impl Steps<T>,
+    is_beyond: impl Fn(T) -> bool + Copy + Sync,
+    beyond: impl Fn(T) -> T + Copy + Sync,
+) -> Result<Storage> {
     x.each(2, &|[x], out| {
-        // They are looked through for large ones while they are in the cache.
+        // They are looked through while they are in the cache.
         for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {
-            run_at_best_level(Each { x, out, f });
-            if run_at_best_level(Exceed { x, most }) {
+            run_at_best_level(EachOf { x, out, steps });
+            if run_at_best_level(Any { x, is_beyond }) {
                 for (out, &v) in zip_mut(out, x) {
-                    if v.magnitude() > most {
+                    if is_beyond(v) {
                         *out = beyond(v);
                     }
                 }
@@ -155,20 +178,20 @@ pub(super) fn map1_within<T: Number>(
     })
 }
 
-/// Whether any number is of a magnitude above `most`.
-struct Exceed<'a, T> {
+/// Whether `is_beyond` accepts any number.
+struct Any<'a, T, F> {
     x: &'a [T],
-    most: T,
+    is_beyond: F,
 }
 
-impl<T: Number> Loop for Exceed<'_, T> {
+impl<T: Number, F: Fn(T) -> bool> Loop for Any<'_, T, F> {
     type Output = bool;
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn run(self) -> bool {
-        let exceeds = |v: &T| v.magnitude() > self.most;
-        self.x.iter().fold(false, |any, v| any | exceeds(v))
+        let Self { x, is_beyond } = self;
+        x.iter().fold(false, |any, &v| any | is_beyond(v))
     }
 }
 

@@ -253,7 +253,7 @@ impl NumberKernel for Flat<'_> {
         match region {
             FillRange::Within(low, high) => {
                 let [low, high] = bounds(low, high);
-                map2(
+                map2_wide(
                     x,
                     other,
                     move |x: T, v: T| if (x >= low) & (x <= high) { value } else { v },
@@ -261,7 +261,7 @@ impl NumberKernel for Flat<'_> {
             }
             FillRange::Outside(low, high) => {
                 let [low, high] = bounds(low, high);
-                map2(
+                map2_wide(
                     x,
                     other,
                     move |x: T, v: T| if (x <= low) | (x >= high) { value } else { v },
@@ -269,7 +269,7 @@ impl NumberKernel for Flat<'_> {
             }
             FillRange::NotBetween(low, high) => {
                 let [low, high] = bounds(low, high);
-                map2(
+                map2_wide(
                     x,
                     other,
                     move |x: T, v: T| if (x > low) & (x < high) { v } else { value },

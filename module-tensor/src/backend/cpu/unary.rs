@@ -9,20 +9,21 @@
 //!   `formula!(x, (a = α, …) |v| …)` computes numbers once in `f64` and rounds them to the type of the elements.
 //! - `map1_wide(x, f)`, the same loop over a function that is always inlined.
 //! - `map1_within(x, f, most, beyond)`, the same where the magnitude is at most `most`, and `beyond` where it is larger.
+//! - `formula!(x, |v| …; is_beyond => beyond)`, a formula for numbers that `is_beyond` refuses, and a function of `f64` for
+//!   the others, which are few.
 //! - `map1(x, f)`, a loop over a function that is called, or so short that the compiler inlines it.
 //! - `call::<T>(x, f)`, for functions that few networks call: one loop for all of them, in `f64`.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use super::dispatch::types;
-use super::each::{Input, Steps, map1, map1_steps, map1_wide, map1_within, map2};
+use super::each::{Input, Steps, map1, map1_steps, map1_unless, map1_wide, map1_within, map2};
 use super::float::Float;
 use super::map::{single, wide};
 use super::number::{Convert, Number};
-use super::rng::erfinv;
-use super::special::{digamma, polygamma};
+use super::special::{self, polygamma};
 use super::unary_ops;
-use super::vector::{double, single};
+use super::vector::{double, erfinv, single};
 use super::{Element, Operand, Storage, UnaryOp};
 use crate::{DType, Result};
 
@@ -81,6 +82,13 @@ impl Unary for i64 {
     }
 }
 
+/// Whether a number is not positive and finite.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn is_not_positive<T: Float>(v: T) -> bool {
+    !((v > T::zero()) & (v < T::NEG_INFINITY.negate()))
+}
+
 /// A function that is not worth a loop of its own, computed in `f64`.
 fn call<T: Float>(x: Input<'_>, f: fn(f64) -> f64) -> Result<Storage> {
     map1(x, move |v: T| T::from_scalar(f(v.to_f64()).into()))
@@ -97,6 +105,21 @@ macro_rules! formula {
         }
 
         map1_wide($x, formula)
+    }};
+    ($x:ident, |$v:ident| $value:expr; $is_beyond:expr => $beyond:expr) => {{
+        #[derive(Clone, Copy)]
+        struct Formula;
+
+        impl Steps<T> for Formula {
+            #[inline(always)]
+            #[allow(clippy::inline_always)]
+            fn of(self, $v: T) -> T {
+                $value
+            }
+        }
+
+        let beyond: fn(f64) -> f64 = $beyond;
+        map1_unless($x, Formula, $is_beyond, move |v: T| T::narrowed(beyond(v.to_f64())))
     }};
     ($x:ident, ($($number:ident = $of:expr),*) |$v:ident| $value:expr) => {{
         #[derive(Clone, Copy)]
@@ -129,9 +152,9 @@ macro_rules! kernels {
         impl Unary for $type {
             fn unary(op: UnaryOp, $x: Input<'_>) -> Result<Storage> {
                 use $vector::{
-                    MOST_TURNED, acos, acosh, asin, asinh, atan, atanh, cos, cosh, erf, erfc, exp,
-                    exp_m1, exp_of_negative, exp2, gelu, gelu_grad, ln, ln_1p, log2, log10, sin,
-                    sinh, tan, tanh,
+                    MOST_INVERTED, MOST_TURNED, acos, acosh, asin, asinh, atan, atanh, cos, cosh, digamma, erf, erfc, erfinv_within, exp,
+                    exp_m1, exp_of_negative, exp2, gelu, gelu_grad, lgamma, ln, ln_1p, log2, log10, sin,
+                    sinh, tan, tanh, trigamma,
                 };
 
                 type $t = $type;

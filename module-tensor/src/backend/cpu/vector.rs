@@ -21,23 +21,29 @@ macro_rules! polynomial {
 
 mod arc;
 mod base_2;
+mod erfinv;
 mod error_function;
 mod exponential;
+mod gamma;
 mod logarithm;
 mod pow;
 mod trigonometric;
+
+pub(super) use erfinv::erfinv;
 
 pub(super) mod single {
     pub(in super::super) use super::arc::single::{acos, asin, atan, atan2, hypot};
     pub(in super::super) use super::base_2::single::{
         acosh, asinh, atanh, cosh, erfc, log2, log10, sinh,
     };
+    pub(in super::super) use super::erfinv::single::{MOST_INVERTED, erfinv_within};
     pub(in super::super) use super::error_function::single::{erf, gelu, gelu_grad};
     #[cfg(test)]
     pub(super) use super::exponential::single::exp_of_positive;
     pub(in super::super) use super::exponential::single::{
         exp, exp_m1, exp_of_negative, exp2, tanh,
     };
+    pub(in super::super) use super::gamma::single::{digamma, lgamma, trigamma};
     pub(in super::super) use super::logarithm::single::{ln, ln_1p};
     pub(in super::super) use super::pow::single::pow;
     pub(in super::super) use super::trigonometric::single::{MOST_TURNED, cos, sin, tan};
@@ -48,12 +54,14 @@ pub(super) mod double {
     pub(in super::super) use super::base_2::double::{
         acosh, asinh, atanh, cosh, erfc, log2, log10, sinh,
     };
+    pub(in super::super) use super::erfinv::double::{MOST_INVERTED, erfinv_within};
     pub(in super::super) use super::error_function::double::{erf, gelu, gelu_grad};
     #[cfg(test)]
     pub(super) use super::exponential::double::exp_of_positive;
     pub(in super::super) use super::exponential::double::{
         exp, exp_m1, exp_of_negative, exp2, tanh,
     };
+    pub(in super::super) use super::gamma::double::{digamma, lgamma, trigamma};
     pub(in super::super) use super::logarithm::double::{ln, ln_1p};
     pub(in super::super) use super::pow::double::pow;
     pub(in super::super) use super::trigonometric::double::{MOST_TURNED, cos, sin, tan};

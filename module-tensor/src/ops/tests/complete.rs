@@ -139,6 +139,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("product::Prod", &["prod"]),
+    ("quotient::Frac", &["frac"]),
     ("quotient::Remainder", &["fmod", "remainder"]),
     ("nan_to_num::NanToNum", &["nan_to_num"]),
     ("rectifier::LeakyRelu", &["leaky_relu"]),

@@ -8,7 +8,6 @@ mod bernoulli;
 mod box_muller;
 mod cephes;
 mod draw;
-mod erfinv;
 mod exponential;
 mod float;
 mod fused;
@@ -23,7 +22,6 @@ mod tests;
 mod trunc_normal;
 mod uniform;
 
-pub(super) use erfinv::erfinv;
 pub use float::RandomFloat;
 pub use generator::CpuGenerator;
 pub use integers::RandomInteger;

@@ -1,4 +1,4 @@
-use super::erfinv::erfinv;
+use super::super::vector::erfinv;
 use super::float::sealed::{Float, Wide};
 use super::uniform::check_interval;
 use super::{CpuGenerator, RandomFloat, RngError};

@@ -1,11 +1,11 @@
 //! The inverse of the error function.
 
-// The constants are written with the digits they were published with.
-#![allow(clippy::excessive_precision)]
-
 use std::f64::consts::FRAC_1_SQRT_2;
 
+use super::logarithm::double::ln;
+
 /// `c₀ + x (c₁ + x (c₂ + …))`
+#[inline(always)]
 fn polynomial(x: f64, coefficients: [f64; 8]) -> f64 {
     let [rest @ .., last] = coefficients;
     rest.iter().rev().fold(last, |y, c| y * x + c)
@@ -16,7 +16,7 @@ fn polynomial(x: f64, coefficients: [f64; 8]) -> f64 {
 /// It is the percentage point of the normal distribution at `(1 + y) / 2`, over √2.
 ///
 /// Source: Wichura, *Algorithm AS 241: The Percentage Points of the Normal Distribution* (1988).
-pub(crate) fn erfinv(y: f64) -> f64 {
+pub(in super::super) fn erfinv(y: f64) -> f64 {
     if y.abs() > 1.0 || y.is_nan() {
         return f64::NAN;
     }
@@ -37,6 +37,37 @@ pub(crate) fn erfinv(y: f64) -> f64 {
         r
     };
     (FRAC_1_SQRT_2 * x).copysign(y)
+}
+
+/// [`erfinv_within`] of a type.
+macro_rules! within {
+    ($($module:ident $type:ident: $most:expr;)*) => {$(
+        pub(super) mod $module {
+            /// From the next number on, the result may be infinite or need another approximation.
+            pub(in super::super::super) const MOST_INVERTED: $type = $most;
+
+            #[inline(always)]
+            pub(in super::super::super) fn erfinv_within(y: $type) -> $type {
+                super::erfinv_within(y.into()) as $type
+            }
+        }
+    )*};
+}
+
+within! {
+    single f32: 1.0 - f32::EPSILON / 2.0;
+    double f64: 1.0 - 3e-11;
+}
+
+/// [`erfinv`] without branches, of a number whose magnitude is at most `MOST_INVERTED`.
+#[inline(always)]
+fn erfinv_within(y: f64) -> f64 {
+    let q = 0.5 * y;
+    let r = 0.180625 - q * q;
+    let near = q * polynomial(r, NEAR.0) / polynomial(r, NEAR.1);
+    let r = (-ln(0.5 - q.abs())).sqrt() - 1.6;
+    let tail = (polynomial(r, TAIL.0) / polynomial(r, TAIL.1)).copysign(y);
+    FRAC_1_SQRT_2 * if q.abs() <= 0.425 { near } else { tail }
 }
 
 /// A numerator and a denominator.

@@ -31,10 +31,11 @@ pub(super) fn dot_plane<T: Float>(x: &[T], grad: &[T], block: &Block<T>, out: &m
 
 /// Adds the gradient of each location to its neighbors, by their weights.
 pub(super) fn add_plane<T: Float>(grad: &[T], block: &Block<T>, out: &mut [T]) {
-    let (mut factors, mut products) = ([T::zero(); BLOCK], [T::zero(); BLOCK]);
+    let mut factors = [T::zero(); BLOCK];
     factors[..grad.len()].copy_from_slice(grad);
     for (indices, weights) in zip(&block.indices, &block.weights.all) {
-        run_at_best_level(Multiply([&factors, weights], &mut products));
+        let mut products = *weights;
+        run_at_best_level(Multiply(&factors, &mut products));
         for (&product, &index) in zip(&products[..grad.len()], indices) {
             if let Some(sum) = out.get_mut(index as usize) {
                 *sum = sum.plus(product);

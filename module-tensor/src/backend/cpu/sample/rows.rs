@@ -10,17 +10,17 @@ use super::neighbors::BLOCK;
 /// A number for each location of a block.
 pub(super) type Row<T> = [T; BLOCK];
 
-/// Writes products.
-pub(super) struct Multiply<'a, T>(pub(super) [&'a Row<T>; 2], pub(super) &'a mut Row<T>);
+/// Multiplies numbers by factors.
+pub(super) struct Multiply<'a, T>(pub(super) &'a Row<T>, pub(super) &'a mut Row<T>);
 
 impl<T: Float> Loop for Multiply<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self([a, b], out) = self;
+        let Self(factors, numbers) = self;
         for i in 0..BLOCK {
-            out[i] = a[i].times(b[i]);
+            numbers[i] = numbers[i].times(factors[i]);
         }
     }
 }

@@ -97,12 +97,11 @@ impl<T: Float> Weights<T> {
             for before in (0..found).rev() {
                 let from = self.all[before];
                 let products = &mut self.all[before * taps..][..taps];
-                if d == 0 {
-                    products.copy_from_slice(along);
-                    continue;
-                }
-                for (products, along) in products.iter_mut().zip(&*along) {
-                    run_at_best_level(Multiply([&from, along], products));
+                products.copy_from_slice(along);
+                if d > 0 {
+                    for products in products {
+                        run_at_best_level(Multiply(&from, products));
+                    }
                 }
             }
             found *= taps;
@@ -125,13 +124,11 @@ impl<T: Float> Weights<T> {
                     } else {
                         &self.along
                     };
-                    let so_far = product;
-                    run_at_best_level(Multiply([&so_far, &factors[i]], &mut product));
+                    run_at_best_level(Multiply(&factors[i], &mut product));
                 }
                 run_at_best_level(Add(&product, &mut sums));
             }
-            let so_far = sums;
-            run_at_best_level(Multiply([&so_far, &self.slopes[d]], &mut sums));
+            run_at_best_level(Multiply(&self.slopes[d], &mut sums));
             for (to, &sum) in out[dims - 1 - d..].iter_mut().step_by(dims).zip(&sums) {
                 *to = sum;
             }

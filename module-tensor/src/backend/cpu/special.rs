@@ -1,21 +1,11 @@
-//! Functions that the standard library lacks, of numbers in `f64`.
+//! Functions that the standard library lacks, of any numbers in `f64`.
 
 use std::f64::consts::PI;
 
-/// The derivative of `ln Γ(x)`: by the recurrence up to 10, then by the asymptotic series.
-///
-/// Source: Cephes, `psi`.
+use super::vector::double;
+
+/// The derivative of `ln Γ(x)`.
 pub(super) fn digamma(x: f64) -> f64 {
-    /// `B₂ₖ / 2k`, from the highest on.
-    const SERIES: [f64; 7] = [
-        1.0 / 12.0,
-        -691.0 / 32_760.0,
-        1.0 / 132.0,
-        -1.0 / 240.0,
-        1.0 / 252.0,
-        -1.0 / 120.0,
-        1.0 / 12.0,
-    ];
     if x == 0.0 {
         return f64::INFINITY.copysign(-x);
     }
@@ -26,14 +16,7 @@ pub(super) fn digamma(x: f64) -> f64 {
         }
         return digamma(1.0 - x) - PI / (PI * x.fract()).tan();
     }
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 10.0 {
-        shift += x.recip();
-        x += 1.0;
-    }
-    let square = (x * x).recip();
-    let series = SERIES.iter().fold(0.0, |sum, term| sum * square + term);
-    x.ln() - 0.5 / x - square * series - shift
+    double::digamma(x)
 }
 
 /// The derivative of `order` of [`digamma`], for an order above 0:

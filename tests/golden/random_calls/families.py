@@ -17,13 +17,16 @@ FAMILIES = {
     "pool": (1, windows.pool),
     "norm": (2, layers.norm),
     "recurrent": (1, layers.recurrent),
+    # Only where it is named, so that the calls of a seed stay the same.
+    "sample": (0, windows.sample),
 }
 
 
 def call(seed, number, families=None, small=False):
     """One call, with the decisions that led to it; the same for the same arguments."""
     draw = Draw(seed, number, small)
-    names = [name for name in families or FAMILIES for _ in range(FAMILIES[name][0])]
+    least = 1 if families else 0
+    names = [name for name in families or FAMILIES for _ in range(max(least, FAMILIES[name][0]))]
     family = FAMILIES[draw.pick(names)][1]
     # A draw that is no valid call is repeated.
     while (made := family(draw)) is None:

@@ -1,4 +1,4 @@
-"""Convolutions and pooling."""
+"""Convolutions, pooling and sampling."""
 
 import math
 
@@ -54,3 +54,14 @@ def pool(draw):
     x, kind = draw.tensor(shape, draw.float()), draw.pick(["max", "avg"])
     return Call(f"nn.functional.{kind}_pool{dims}d", [x, kernel, stride, padding],
                 out="exact" if kind == "max" else "contraction")
+
+
+def sample(draw):
+    dims = draw.pick([2, 2, 2, 3])
+    mode = draw.pick(["bilinear", "bilinear", "nearest"] if dims == 3 else ["bilinear", "bilinear", "nearest", "bicubic"])
+    dtype = draw.pick(["f32", "f32", "f64"])
+    size = [draw.between(1, 9 if dims == 3 else 20) for _ in range(dims)]
+    out = [draw.between(1, 6 if dims == 3 else 25) for _ in range(dims)]
+    batch, count = draw.pick([1, 2, 3]), draw.pick([1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33])
+    x, grid = draw.tensor([batch, count, *size], dtype), draw.tensor([batch, *out, dims], dtype)
+    return Call("nn.functional.grid_sample", [x, grid, mode, draw.pick(["zeros", "border", "reflection"]), draw.chance(0.5)])

@@ -16,18 +16,22 @@ pub(super) fn weights_along(mode: GridSampleMode, location: &Tensor) -> Result<V
         let sum = t.mul(cube)?.add(square)?.mul(t)?.add(line)?.mul(t)?;
         sum.add(constant)
     };
-    let after = after(location)?;
-    let before = after.neg()?.add(1.0)?;
     Ok(match mode {
-        GridSampleMode::Bilinear => vec![before, after],
+        GridSampleMode::Bilinear => {
+            let [before, after] = sides(location)?;
+            vec![before, after]
+        }
         // NaN of a location is NaN of its weight.
         GridSampleMode::Nearest => vec![location.isnan()?.where_(location, 1.0)?],
-        GridSampleMode::Bicubic => vec![
-            cubic(&after.add(1.0)?, FAR)?,
-            cubic(&after, NEAR)?,
-            cubic(&before, NEAR)?,
-            cubic(&before.add(1.0)?, FAR)?,
-        ],
+        GridSampleMode::Bicubic => {
+            let [before, after] = sides(location)?;
+            vec![
+                cubic(&after.add(1.0)?, FAR)?,
+                cubic(&after, NEAR)?,
+                cubic(&before, NEAR)?,
+                cubic(&before.add(1.0)?, FAR)?,
+            ]
+        }
     })
 }
 
@@ -37,26 +41,28 @@ pub(super) fn changes_along(mode: GridSampleMode, location: &Tensor) -> Result<V
         let sum = t.mul(3.0 * cube)?.add(2.0 * square)?;
         sum.mul(t)?.add(line)
     };
-    let after = after(location)?;
-    let before = after.neg()?.add(1.0)?;
     Ok(match mode {
         GridSampleMode::Bilinear => {
-            let one = after.ones_like()?;
+            let one = location.ones_like()?;
             vec![one.neg()?, one]
         }
-        GridSampleMode::Nearest => vec![after.zeros_like()?],
-        GridSampleMode::Bicubic => vec![
-            slope(&after.add(1.0)?, FAR)?,
-            slope(&after, NEAR)?,
-            slope(&before, NEAR)?.neg()?,
-            slope(&before.add(1.0)?, FAR)?.neg()?,
-        ],
+        GridSampleMode::Nearest => vec![location.zeros_like()?],
+        GridSampleMode::Bicubic => {
+            let [before, after] = sides(location)?;
+            vec![
+                slope(&after.add(1.0)?, FAR)?,
+                slope(&after, NEAR)?,
+                slope(&before, NEAR)?.neg()?,
+                slope(&before.add(1.0)?, FAR)?.neg()?,
+            ]
+        }
     })
 }
 
-/// How far locations lie after a pixel.
-fn after(location: &Tensor) -> Result<Tensor> {
-    location.sub(&location.detach().floor()?)
+/// How far locations lie before the next pixel, and after the one before.
+fn sides(location: &Tensor) -> Result<[Tensor; 2]> {
+    let after = location.sub(&location.detach().floor()?)?;
+    Ok([after.neg()?.add(1.0)?, after])
 }
 
 /// The weights of all neighbors, `[batch, neighbors, locations]`, from those along each dimension.

@@ -3,10 +3,12 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use super::aligned_vec::AlignedVec;
 use super::extremes::extremes_of_lines;
 use super::fold::{fold_rows, products_of_lines};
 use super::lanes::{sum_lines, sum_squares_of_lines};
 use super::map::{NumberKernel, run_number};
+use super::memory::filled;
 use super::number::Number;
 use super::reduced_lines::{Lines, apart};
 use super::sum_columns::sum_columns;
@@ -173,9 +175,9 @@ fn of_lines<T: Number>(
     lines: &Lines<'_, T>,
     of_side_by_side: OfLines<'_, T>,
     of_rows: OfRows<'_, T>,
-) -> Result<Vec<T>> {
+) -> Result<AlignedVec<T>> {
     let Lines { count, inner, .. } = *lines;
-    let mut all = vec![T::zero(); lines.lines()];
+    let mut all = filled(lines.lines(), T::zero())?;
     let work = |range: Range<usize>, Items(out, _): Items<'_, T>| {
         let values = &lines.values[range.start * count * inner..];
         if inner == 1 {

@@ -16,6 +16,9 @@ const BLOCK: usize = 64;
 /// From so many columns on, threads share the columns, and below it the blocks of rows.
 const WIDE: usize = 512;
 
+/// The number of columns that are added up at a time, so that their sums stay in the cache.
+const COLUMNS: usize = 2048;
+
 /// The number of elements that are added up in a nanosecond, about.
 const PER_NS: usize = 8;
 
@@ -40,10 +43,18 @@ pub(super) fn sum_columns<T: Number>(
     let (rows, blocks) = (values.len() / width, values.len().div_ceil(width * BLOCK));
     if width >= WIDE {
         let work = |columns: Range<usize>, Items(total, _): Items<'_, T>| {
-            let mut sums = vec![T::zero(); columns.len()];
-            for values in values.chunks(width * BLOCK) {
-                sum_block(values, columns.clone(), &mut sums);
-                add(total, &sums);
+            let mut sums = [T::zero(); COLUMNS];
+            for (start, total) in columns.step_by(COLUMNS).zip(total.chunks_mut(COLUMNS)) {
+                let columns = start..start + total.len();
+                if blocks == 1 {
+                    sum_block(values, columns, total);
+                    continue;
+                }
+                let sums = &mut sums[..total.len()];
+                for values in values.chunks(width * BLOCK) {
+                    sum_block(values, columns.clone(), sums);
+                    add(total, sums);
+                }
             }
             Ok(())
         };

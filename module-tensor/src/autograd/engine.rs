@@ -376,7 +376,7 @@ impl Pass {
         let sum = self.pending.reached(node).of(output);
         let next = match sum.take() {
             None => grad,
-            Some(before) if before.can_add_in_place(&grad) => before.add_in_place(&grad, 1.0)?,
+            Some(before) if before.can_add_in_place(&grad) => before.add_in_place(&grad)?,
             Some(before) => before.add(&grad)?,
         };
         Ok(sum.insert(next))

@@ -35,6 +35,12 @@ impl Shape {
         }
         Ok(sizes.into())
     }
+
+    /// Whether a tensor of this shape can be broadcast to `shape`.
+    pub(crate) fn broadcasts_to(&self, shape: &Self) -> bool {
+        let pairs = self.iter().rev().zip(shape.iter().rev());
+        self.rank() <= shape.rank() && { pairs }.all(|(&size, &to)| size == to || size == 1)
+    }
 }
 
 impl Layout {

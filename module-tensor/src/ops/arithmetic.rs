@@ -126,10 +126,22 @@ impl Tensor {
             return out;
         }
         let out = self.binary("add", BinaryOp::Add, other)?;
-        Ok(out.record([self, other], |_| Add {
-            a: self.shape().clone(),
-            b: other.shape().clone(),
-        }))
+        Ok(out.record_sum(BinaryOp::Add, self, other))
+    }
+
+    /// This tensor as the sum of two, or for [`BinaryOp::Sub`] as their difference.
+    pub(super) fn record_sum(self, op: BinaryOp, a: &Self, b: &Self) -> Self {
+        let shapes = || (a.shape().clone(), b.shape().clone());
+        match op {
+            BinaryOp::Sub => self.record([a, b], |_| {
+                let (a, b) = shapes();
+                Sub { a, b }
+            }),
+            _ => self.record([a, b], |_| {
+                let (a, b) = shapes();
+                Add { a, b }
+            }),
+        }
     }
 
     /// `self - other`, elementwise with broadcasting.
@@ -164,10 +176,7 @@ impl Tensor {
             return out;
         }
         let out = self.binary("sub", BinaryOp::Sub, other)?;
-        Ok(out.record([self, other], |_| Sub {
-            a: self.shape().clone(),
-            b: other.shape().clone(),
-        }))
+        Ok(out.record_sum(BinaryOp::Sub, self, other))
     }
 
     /// `self · other`, elementwise with broadcasting; for booleans, whether both are true.
@@ -364,10 +373,8 @@ impl Function for Div {
         let first = || ctx.grad().div(b)?.into_sum_to(from);
         let first = ctx.needs(0).then(first).transpose()?;
         let second = |a: &Tensor| {
-            ctx.grad()
-                .neg()?
-                .mul(&a.div(b)?.div(b)?)?
-                .into_sum_to(b.shape())
+            let ratio = (a.div(b)? / b)?;
+            ((-ratio)? * ctx.grad())?.into_sum_to(b.shape())
         };
         Ok([first, by_saved(ctx, 1, a.as_ref(), second)?].into())
     }

@@ -1,5 +1,7 @@
 //! Comparisons and `where`.
 
+use std::borrow::Cow;
+
 use super::{AutocastPolicy, Value};
 use crate::backend::CompareOp;
 use crate::tensor::{Backward, Function, Gradients, Tensor, one, two};
@@ -197,8 +199,8 @@ impl Tensor {
         }
         let (a, b) = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => (a, b),
-            (Value::Tensor(a), Value::Scalar(b)) => return a.fill_where(self, false, b),
-            (Value::Scalar(a), Value::Tensor(b)) => return b.fill_where(self, true, a),
+            (Value::Tensor(a), Value::Scalar(b)) => return Self::fill_where(a, self, false, b),
+            (Value::Scalar(a), Value::Tensor(b)) => return Self::fill_where(b, self, true, a),
             (Value::Scalar(a), Value::Scalar(b)) => return self.either(a, b),
         };
         if let Some(out) =
@@ -207,21 +209,22 @@ impl Tensor {
             return out;
         }
         a.check_same(NAME, &b)?;
-        let (a, b) = (&*a, &*b);
-        self.check_device(NAME, a)?;
+        self.check_device(NAME, &a)?;
         let shape = a
             .shape()
             .broadcast(NAME, b.shape())?
             .broadcast(NAME, self.shape())?;
         shape.checked_numel(NAME, a.dtype().size_in_bytes())?;
-        let stretch = |x: &Self| {
-            x.with_layout(x.layout.broadcast_to(NAME, &shape)?)
-                .plain(NAME)
-        };
-        let storage = self
-            .device()
-            .backend()
-            .select(stretch(self)?, stretch(a)?, stretch(b)?)?;
+        let condition = self.operand_as(NAME, &shape)?;
+        let backend = self.device().backend();
+        if a.edge.is_none() && b.edge.is_none() {
+            let [a, b] = [a, b].map(|x| Self::take_operand_as(x, NAME, &shape));
+            return Ok(Self::fresh(backend.select(condition, a?, b?)?, shape));
+        }
+        let (a, b) = (&*a, &*b);
+        let operands = [a, b].map(|x| x.operand_as(NAME, &shape));
+        let [of_a, of_b] = operands;
+        let storage = backend.select(condition, of_a?, of_b?)?;
         Ok(
             Self::fresh(storage, shape.clone()).record([a, b], |_| Where {
                 condition: self.clone(),
@@ -242,26 +245,31 @@ impl Tensor {
             number.check_fits("where", dtype)?;
         }
         let b = Self::full((), b, (dtype, &self.device()))?;
-        b.fill_where(self, true, a)
+        Self::fill_where(Cow::Owned(b), self, true, a)
     }
 
     /// The elements, with a number where `mask` is `on`, with broadcasting.
-    fn fill_where(&self, mask: &Self, on: bool, number: Scalar) -> Result<Self> {
+    fn fill_where(x: Cow<'_, Self>, mask: &Self, on: bool, number: Scalar) -> Result<Self> {
         const NAME: &str = "where";
-        let number = self.number(NAME, number)?;
-        mask.check_device(NAME, self)?;
-        let shape = self.shape().broadcast(NAME, mask.shape())?;
-        shape.checked_numel(NAME, self.dtype().size_in_bytes())?;
-        let (x, condition) = (
-            self.operand_as(NAME, &shape)?,
-            mask.operand_as(NAME, &shape)?,
-        );
-        let backend = self.device().backend();
-        let storage = backend.masked_fill(x, condition, on, number)?;
-        Ok(Self::fresh(storage, shape).record([self], |_| MaskedFill {
+        let number = x.number(NAME, number)?;
+        mask.check_device(NAME, &x)?;
+        let shape = x.shape().broadcast(NAME, mask.shape())?;
+        shape.checked_numel(NAME, x.dtype().size_in_bytes())?;
+        let condition = mask.operand_as(NAME, &shape)?;
+        let backend = mask.device().backend();
+        if x.edge.is_none() {
+            let x = Self::take_operand_as(x, NAME, &shape)?;
+            return Ok(Self::fresh(
+                backend.masked_fill(x, condition, on, number)?,
+                shape,
+            ));
+        }
+        let operand = x.operand_as(NAME, &shape)?;
+        let storage = backend.masked_fill(operand, condition, on, number)?;
+        Ok(Self::fresh(storage, shape).record([&*x], |_| MaskedFill {
             mask: mask.clone(),
             on,
-            from: self.shape().clone(),
+            from: x.shape().clone(),
         }))
     }
 }
@@ -280,7 +288,7 @@ impl Function for MaskedFill {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let Self { mask, on, from } = self;
-        let grad = ctx.grad().fill_where(mask, *on, 0.into())?;
+        let grad = Tensor::fill_where(Cow::Borrowed(ctx.grad()), mask, *on, 0.into())?;
         one(grad.sum_to(from)?)
     }
 }

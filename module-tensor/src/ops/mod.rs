@@ -1,6 +1,5 @@
 //! Operations, one file for each family: the methods and their gradients side by side.
 
-mod accumulate;
 mod adaptive_pool;
 mod addmm;
 mod angle;
@@ -75,6 +74,7 @@ mod recurrent;
 mod reduce;
 mod reduce_dim;
 mod repeat_interleave;
+mod reuse;
 mod rounding;
 mod rows;
 mod running;

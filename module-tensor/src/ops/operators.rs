@@ -4,6 +4,8 @@
 //! number types on the left, because the type of a literal would then be ambiguous: write `Scalar::from(n) * &x`, or
 //! `&x * n`.
 //!
+//! The result may lie in the memory of an operand that is a value and not a reference, if nothing else holds it.
+//!
 //! A `Result` may be on either side of a tensor, so that sums of calls read as in Python: `(a.call(x)? + b.call(y) + c)?`.
 //! It cannot be combined with another `Result` or a number, because only the standard library may implement such an
 //! operator: use `?` there.
@@ -11,16 +13,17 @@
 use std::ops;
 
 use super::Value;
+use crate::backend::{BinaryOp, UnaryOp};
 use crate::tensor::Tensor;
 use crate::{Result, Scalar};
 
 macro_rules! operators {
-    ($($trait:ident $method:ident $of_value:expr),*) => {$(
+    ($($trait:ident $method:ident),*) => {$(
         impl<'a, V: Into<Value<'a>>> ops::$trait<V> for &Tensor {
             type Output = Result<Tensor>;
 
             fn $method(self, other: V) -> Result<Tensor> {
-                Tensor::$method(self, other)
+                self.binary_into(BinaryOp::$trait, other.into(), Tensor::$method)
             }
         }
 
@@ -28,19 +31,14 @@ macro_rules! operators {
             type Output = Result<Tensor>;
 
             fn $method(self, other: V) -> Result<Tensor> {
-                $of_value(self, other.into())
+                let op = BinaryOp::$trait;
+                self.binary_over(op, other.into(), |a, b| a.binary_into(op, b, Tensor::$method))
             }
         }
     )*};
 }
 
-// A sum or difference may be written in the memory of the left value, if nothing else holds it.
-operators!(
-    Add add |a, b| add_reusing_memory(a, b, 1.0, Tensor::add),
-    Sub sub |a, b| add_reusing_memory(a, b, -1.0, Tensor::sub),
-    Mul mul |a, b| Tensor::mul(&a, b),
-    Div div |a, b| Tensor::div(&a, b)
-);
+operators!(Add add, Sub sub, Mul mul, Div div);
 
 /// The operators with a `Result`, whose error is passed on.
 macro_rules! of_results {
@@ -70,19 +68,6 @@ macro_rules! of_results {
 
 of_results!(Add add, Sub sub, Mul mul, Div div);
 
-/// `a + sign·b`, in the memory of `a` if it is free, otherwise by `method`.
-fn add_reusing_memory<'a>(
-    a: Tensor,
-    b: Value<'a>,
-    sign: f64,
-    method: impl Fn(&Tensor, Value<'a>) -> Result<Tensor>,
-) -> Result<Tensor> {
-    match &b {
-        Value::Tensor(other) if a.can_add_in_place(other) => a.add_in_place(other, sign),
-        _ => method(&a, b),
-    }
-}
-
 macro_rules! numbers_on_the_left {
     ($($number:ty),*) => {$(
         numbers_on_the_left!($number: Add add, Sub sub, Mul mul, Div div);
@@ -100,7 +85,7 @@ macro_rules! numbers_on_the_left {
             type Output = Result<Tensor>;
 
             fn $method(self, tensor: Tensor) -> Result<Tensor> {
-                left::$method(self.into(), &tensor)
+                left::$method(self.into(), tensor)
             }
         }
     )*};
@@ -111,25 +96,31 @@ numbers_on_the_left!(f64, i64, Scalar);
 
 /// The operations with a number on the left, based on those with a number on the right.
 mod left {
+    use std::borrow::Borrow;
+    use std::ops::{Add, Mul, Neg};
+
     use super::{Result, Tensor};
     use crate::Scalar;
 
-    pub(super) fn add(number: Scalar, x: &Tensor) -> Result<Tensor> {
-        x.add(number)
+    pub(super) fn add<X: Add<Scalar, Output = Result<Tensor>>>(number: Scalar, x: X) -> X::Output {
+        x + number
     }
 
-    pub(super) fn sub(number: Scalar, x: &Tensor) -> Result<Tensor> {
-        x.check_number("sub", number)?;
-        x.neg()?.add(number)
+    pub(super) fn sub<X: Borrow<Tensor> + Neg<Output = Result<Tensor>>>(
+        number: Scalar,
+        x: X,
+    ) -> X::Output {
+        x.borrow().check_number("sub", number)?;
+        (-x)? + number
     }
 
-    pub(super) fn mul(number: Scalar, x: &Tensor) -> Result<Tensor> {
-        x.mul(number)
+    pub(super) fn mul<X: Mul<Scalar, Output = Result<Tensor>>>(number: Scalar, x: X) -> X::Output {
+        x * number
     }
 
-    pub(super) fn div(number: Scalar, x: &Tensor) -> Result<Tensor> {
-        x.check_floating("div")?;
-        x.reciprocal()?.mul(number)
+    pub(super) fn div(number: Scalar, x: impl Borrow<Tensor>) -> Result<Tensor> {
+        x.borrow().check_floating("div")?;
+        x.borrow().reciprocal()? * number
     }
 }
 
@@ -145,6 +136,6 @@ impl ops::Neg for Tensor {
     type Output = Result<Tensor>;
 
     fn neg(self) -> Result<Tensor> {
-        Tensor::neg(&self)
+        self.unary_over(UnaryOp::Neg, Tensor::neg)
     }
 }

@@ -48,7 +48,7 @@ impl Edge {
         let before = slot.grad.take();
         let sum = match before {
             Some(before) if before.can_add_in_place(&grad) => {
-                slot.grad = Some(before.add_in_place(&grad, 1.0)?);
+                slot.grad = Some(before.add_in_place(&grad)?);
                 return Ok(true);
             }
             Some(before) => {

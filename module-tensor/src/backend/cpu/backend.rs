@@ -93,30 +93,30 @@ impl Backend for CpuBackend {
         cast::cast(x, dtype)
     }
 
-    fn unary(&self, op: UnaryOp, x: Operand) -> Result<Storage> {
-        unary::unary(op, &x)
+    fn unary(&self, op: UnaryOp, mut x: Operand) -> Result<Storage> {
+        unary::unary(op, &mut x)
     }
 
-    fn unary_times(&self, op: UnaryOp, x: Operand, factor: Operand) -> Result<Storage> {
-        unary::unary_times(op, &x, &factor)
+    fn unary_times(&self, op: UnaryOp, mut x: Operand, mut factor: Operand) -> Result<Storage> {
+        unary::unary_times(op, &mut x, &mut factor)
     }
 
-    fn binary(&self, op: BinaryOp, a: Operand, b: Operand) -> Result<Storage> {
-        elementwise::binary(op, &a, &b)
+    fn binary(&self, op: BinaryOp, mut a: Operand, mut b: Operand) -> Result<Storage> {
+        elementwise::binary(op, &mut a, &mut b)
     }
 
     fn fill_in_range(
         &self,
         region: FillRange,
         value: Scalar,
-        x: Operand,
-        other: Operand,
+        mut x: Operand,
+        mut other: Operand,
     ) -> Result<Storage> {
-        elementwise::fill_in_range(region, value, &x, &other)
+        elementwise::fill_in_range(region, value, &mut x, &mut other)
     }
 
-    fn binary_scalar(&self, op: BinaryOp, x: Operand, number: Scalar) -> Result<Storage> {
-        elementwise::binary_scalar(op, &x, number)
+    fn binary_scalar(&self, op: BinaryOp, mut x: Operand, number: Scalar) -> Result<Storage> {
+        elementwise::binary_scalar(op, &mut x, number)
     }
 
     fn add_scaled(&self, a: Operand, b: Operand, alpha: Scalar) -> Result<Storage> {
@@ -132,14 +132,21 @@ impl Backend for CpuBackend {
     }
 
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
-        by_width([a, b], |[a, b]| {
+        by_width([a, b], |[mut a, mut b]| {
             dispatch_moved!("where", a.storage.dtype(), T => {
-                elementwise::select::<T>(&condition, Branch::Elements(&a), Branch::Elements(&b))
+                let [a, b] = [&mut a, &mut b].map(Branch::Elements);
+                elementwise::select::<T>(&condition, a, b)
             })
         })
     }
 
-    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
+    fn masked_fill(
+        &self,
+        mut x: Operand,
+        mask: Operand,
+        on: bool,
+        number: Scalar,
+    ) -> Result<Storage> {
         let dtype = x.storage.dtype();
         if dtype == DType::Bool && mask.storage.dtype() == DType::Bool {
             return truth::masked_fill(&x, &mask, on, number);
@@ -155,7 +162,7 @@ impl Backend for CpuBackend {
         }
         dispatch_computed!("masked_fill", dtype, T => {
             let number = Branch::Number(number::FromScalar::from_scalar(number));
-            let x = Branch::Elements(&x);
+            let x = Branch::Elements(&mut x);
             let (a, b) = if on { (number, x) } else { (x, number) };
             elementwise::select::<T>(&mask, a, b)
         })

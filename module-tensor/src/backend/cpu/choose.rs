@@ -4,24 +4,32 @@ use super::aligned_vec::AlignedVec;
 use super::joined_runs::{BLOCK, Group, Joined, next};
 use super::memory::scratch;
 use super::runs::in_parts;
+use super::view::take_owned;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Block, Layout};
 use crate::zip::zip_mut3;
 
 /// One alternative of a choice: the elements of an operand, or one number.
-#[derive(Clone, Copy)]
 pub(super) enum Branch<'a, T> {
-    Elements(&'a Operand),
+    Elements(&'a mut Operand),
     Number(T),
 }
 
-impl<'a, T: Element> Branch<'a, T> {
+impl<T: Element> Branch<'_, T> {
+    /// The memory of the elements, if nobody else holds it and they lie in row-major order.
+    fn take(&mut self) -> Option<AlignedVec<T>> {
+        match self {
+            Self::Elements(x) => take_owned(x),
+            Self::Number(_) => None,
+        }
+    }
+
     /// The memory that is read, and its layout. That of a number is not read.
-    fn memory(self, condition: &'a Operand) -> Result<(Memory<'a, T>, &'a Layout)> {
+    fn memory<'a>(&'a self, condition: &'a Operand) -> Result<(Memory<'a, T>, &'a Layout)> {
         Ok(match self {
             Self::Elements(x) => (Memory::Elements(elements(x)?), &x.layout),
-            Self::Number(number) => (Memory::Number(number), &condition.layout),
+            Self::Number(number) => (Memory::Number(*number), &condition.layout),
         })
     }
 }
@@ -30,6 +38,8 @@ impl<'a, T: Element> Branch<'a, T> {
 enum Memory<'a, T> {
     Elements(&'a [T]),
     Number(T),
+    /// That in which the results replace the elements.
+    Own,
 }
 
 impl<'a, T: Element> Memory<'a, T> {
@@ -37,6 +47,7 @@ impl<'a, T: Element> Memory<'a, T> {
         match self {
             Self::Elements(data) => BranchRuns::Elements(group.joined(data, layout)),
             Self::Number(number) => BranchRuns::Number(vec![number; most]),
+            Self::Own => BranchRuns::Own(vec![T::default(); most]),
         }
     }
 }
@@ -45,6 +56,7 @@ impl<'a, T: Element> Memory<'a, T> {
 enum BranchRuns<'a, T: Element> {
     Elements(Joined<'a, T>),
     Number(Vec<T>),
+    Own(Vec<T>),
 }
 
 impl<T: Element> BranchRuns<'_, T> {
@@ -54,24 +66,39 @@ impl<T: Element> BranchRuns<'_, T> {
         }
     }
 
-    fn take(&mut self, length: usize) -> &[T] {
+    /// The elements that are chosen from, or replaced, in `out`.
+    fn take(&mut self, out: &[T]) -> &[T] {
         match self {
-            Self::Elements(runs) => runs.take(length),
-            Self::Number(numbers) => numbers.get(..length).unwrap_or_default(),
+            Self::Elements(runs) => runs.take(out.len()),
+            Self::Number(numbers) => numbers.get(..out.len()).unwrap_or_default(),
+            Self::Own(copy) => {
+                let copy = &mut copy[..out.len()];
+                copy.copy_from_slice(out);
+                copy
+            }
         }
     }
 }
 
-/// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape.
+/// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape. The result is in the memory of one
+/// of both, if nobody else holds it.
 pub(super) fn choose<T: Element>(
     condition: &Operand,
-    a: Branch<'_, T>,
-    b: Branch<'_, T>,
+    mut a: Branch<'_, T>,
+    mut b: Branch<'_, T>,
 ) -> Result<AlignedVec<T>> {
-    let mut values = scratch(condition.layout.shape().numel())?;
     let chosen = elements::<bool>(condition)?;
+    let of_a = a.take();
+    let of_b = if of_a.is_none() { b.take() } else { None };
+    let (is_a, is_b) = (of_a.is_some(), of_b.is_some());
+    let mut values = match of_a.or(of_b) {
+        Some(values) => values,
+        None => scratch(condition.layout.shape().numel())?,
+    };
     let (a, a_layout) = a.memory(condition)?;
     let (b, b_layout) = b.memory(condition)?;
+    let a = if is_a { Memory::Own } else { a };
+    let b = if is_b { Memory::Own } else { b };
     let most = values.len().min(BLOCK);
     let layouts = [&condition.layout, a_layout, b_layout];
     in_parts(layouts, 1, &mut values, &|[c, at, bt], mut out| {
@@ -84,7 +111,8 @@ pub(super) fn choose<T: Element>(
             b.add(block, 2);
         }) {
             let out = next(&mut out, length);
-            for (out, &c, &a, &b) in zip_mut3(out, c.take(length), a.take(length), b.take(length)) {
+            let (a, b) = (a.take(out), b.take(out));
+            for (out, &c, &a, &b) in zip_mut3(out, c.take(length), a, b) {
                 // A branch would be mispredicted half of the time.
                 *out = std::hint::select_unpredictable(c, a, b);
             }

@@ -65,7 +65,7 @@ impl Finish for FloorDivide {
 const PIECE: usize = 1024;
 
 /// The remainder with the sign of the divisor, `fmod` or floor division of pairs.
-pub(super) fn divide(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
+pub(super) fn divide(op: BinaryOp, a: &mut Operand, b: &mut Operand) -> Result<Storage> {
     match op {
         BinaryOp::Fmod => divide_pairs(Fmod, a, b),
         BinaryOp::FloorDivide => divide_pairs(FloorDivide, a, b),
@@ -73,7 +73,7 @@ pub(super) fn divide(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> 
     }
 }
 
-fn divide_pairs(finish: impl Finish, a: &Operand, b: &Operand) -> Result<Storage> {
+fn divide_pairs(finish: impl Finish, a: &mut Operand, b: &mut Operand) -> Result<Storage> {
     f32::each([a, b], 1, &|[a, b], out| {
         let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
         for ((a, b), out) in pieces.zip(out.chunks_mut(PIECE)) {
@@ -87,7 +87,7 @@ fn divide_pairs(finish: impl Finish, a: &Operand, b: &Operand) -> Result<Storage
 }
 
 /// The same of a division by one number.
-pub(super) fn divide_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
+pub(super) fn divide_by(op: BinaryOp, x: &mut Operand, number: Scalar) -> Result<Storage> {
     match op {
         BinaryOp::Fmod => divide_by_number(Fmod, x, number),
         BinaryOp::FloorDivide => divide_by_number(FloorDivide, x, number),
@@ -95,7 +95,7 @@ pub(super) fn divide_by(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Sto
     }
 }
 
-fn divide_by_number(finish: impl Finish, x: &Operand, number: Scalar) -> Result<Storage> {
+fn divide_by_number(finish: impl Finish, x: &mut Operand, number: Scalar) -> Result<Storage> {
     let b = f32::from_scalar(number);
     f32::each([x], 1, &|[x], out| {
         for (x, out) in x.chunks(PIECE).zip(out.chunks_mut(PIECE)) {

@@ -5,26 +5,25 @@
 
 use super::number::Number;
 use super::repeated::{EachLine, Lines, are_lines_and_numbers, each_line};
-use super::runs::{Each, EachPair, OfRuns};
+use super::runs::{Each, EachPair, OfRuns, PIECE};
 use super::simd::{Loop, run_at_best_level};
 use super::{CpuStorage, Operand, Storage};
 use crate::Result;
 use crate::zip::{zip_mut, zip_mut2};
 
 /// The operand of an elementwise function.
-#[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
-    x: &'a Operand,
+    x: &'a mut Operand,
     /// The factor of its results, of the same shape and dtype.
-    factor: Option<&'a Operand>,
+    factor: Option<&'a mut Operand>,
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn of(x: &'a Operand) -> Self {
+    pub(super) fn of(x: &'a mut Operand) -> Self {
         Self { x, factor: None }
     }
 
-    pub(super) fn times(self, factor: &'a Operand) -> Self {
+    pub(super) fn times(self, factor: &'a mut Operand) -> Self {
         Self {
             factor: Some(factor),
             ..self
@@ -45,9 +44,6 @@ impl<'a> Input<'a> {
         })
     }
 }
-
-/// The number of elements that stay in the cache from one loop to the next.
-const PIECE: usize = 1024;
 
 /// The products of elements and factors, in place of the elements.
 struct Multiply<'a, T> {
@@ -88,7 +84,7 @@ pub(super) fn map1_wide<T: Number>(
 
 /// [`map1_wide`] of a function that is also given a number.
 pub(super) fn map1_with<T: Number>(
-    x: &Operand,
+    x: &mut Operand,
     number: T,
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
@@ -197,8 +193,8 @@ impl<T: Number, F: Fn(T) -> bool> Loop for Any<'_, T, F> {
 
 /// `f` of each pair of elements, in row-major order; the layouts have one shape.
 pub(super) fn map2<T: Number>(
-    a: &Operand,
-    b: &Operand,
+    a: &mut Operand,
+    b: &mut Operand,
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
     T::each([a, b], 1, &|[a, b], out| {
@@ -212,8 +208,8 @@ pub(super) fn map2<T: Number>(
 
 /// [`map2`] with all the vector instructions that the processor has.
 pub(super) fn map2_wide<T: Number>(
-    a: &Operand,
-    b: &Operand,
+    a: &mut Operand,
+    b: &mut Operand,
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
     T::each([a, b], 1, &|[a, b], out| {
@@ -223,8 +219,8 @@ pub(super) fn map2_wide<T: Number>(
 
 /// [`map2_wide`] that reads a number of `b` once where it is repeated along the last dimension.
 pub(super) fn map2_or_number<T: Number>(
-    a: &Operand,
-    b: &Operand,
+    a: &mut Operand,
+    b: &mut Operand,
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
     if are_lines_and_numbers(&a.layout, &b.layout) && a.storage.dtype() == T::DTYPE {
@@ -235,7 +231,7 @@ pub(super) fn map2_or_number<T: Number>(
 
 /// `f` of each element of `lines` and the number of its line.
 pub(super) fn lines_and_numbers<T: Number>(
-    lines: &Operand,
+    lines: &mut Operand,
     numbers: &Operand,
     f: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Storage> {
@@ -252,8 +248,8 @@ pub(super) fn lines_and_numbers<T: Number>(
 
 /// [`map2_wide`] of a function that is too large to be inlined as a closure.
 pub(super) fn map2_steps<T: Number>(
-    a: &Operand,
-    b: &Operand,
+    a: &mut Operand,
+    b: &mut Operand,
     steps: impl Steps<(T, T), T>,
 ) -> Result<Storage> {
     T::each([a, b], 1, &|[a, b], out| {

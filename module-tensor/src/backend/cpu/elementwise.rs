@@ -19,7 +19,7 @@ use super::view::{owned, slice};
 use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 
-pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Storage> {
+pub(super) fn binary(op: BinaryOp, a: &mut Operand, b: &mut Operand) -> Result<Storage> {
     let dtype = wide(a.storage.dtype());
     if a.storage.dtype() == DType::F32
         && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)
@@ -71,7 +71,7 @@ fn is_number_and_lines(a: &Operand, b: &Operand) -> bool {
     are_lines_and_numbers(&b.layout, &a.layout)
 }
 
-pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result<Storage> {
+pub(super) fn binary_scalar(op: BinaryOp, x: &mut Operand, number: Scalar) -> Result<Storage> {
     let dtype = wide(x.storage.dtype());
     match (op, dtype) {
         (BinaryOp::Pow, DType::F32) => power::<f32>(x, number),
@@ -85,7 +85,7 @@ pub(super) fn binary_scalar(op: BinaryOp, x: &Operand, number: Scalar) -> Result
 
 /// A power of floating-point numbers. Common exponents cost no logarithm, and those of ½ have the values of roots, as in
 /// PyTorch, which shows at infinities.
-fn power<T: Float>(x: &Operand, exponent: Scalar) -> Result<Storage>
+fn power<T: Float>(x: &mut Operand, exponent: Scalar) -> Result<Storage>
 where
     Exponent<T>: Steps<T>,
 {
@@ -135,34 +135,34 @@ powers! {
 }
 
 /// The operands of a binary operation.
-trait Operands {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
+trait Operands: Sized {
+    fn each<T: Number>(self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
 
     /// The same with all the vector instructions that the processor has.
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
+    fn each_wide<T: Number>(self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage>;
 }
 
-struct Pair<'a>(&'a Operand, &'a Operand);
+struct Pair<'a>(&'a mut Operand, &'a mut Operand);
 
 impl Operands for Pair<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
+    fn each<T: Number>(self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
         map2(self.0, self.1, f)
     }
 
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
+    fn each_wide<T: Number>(self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
         map2_or_number(self.0, self.1, f)
     }
 }
 
-struct WithNumber<'a>(&'a Operand, Scalar);
+struct WithNumber<'a>(&'a mut Operand, Scalar);
 
 impl Operands for WithNumber<'_> {
-    fn each<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
+    fn each<T: Number>(self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
         let number = T::from_scalar(self.1);
         map1(Input::of(self.0), move |v| f(v, number))
     }
 
-    fn each_wide<T: Number>(&self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
+    fn each_wide<T: Number>(self, f: impl Fn(T, T) -> T + Copy + Sync) -> Result<Storage> {
         map1_with(self.0, T::from_scalar(self.1), f)
     }
 }
@@ -213,7 +213,11 @@ impl<O: Operands> NumberKernel for Binary<O> {
 }
 
 /// The difference or the quotient of a number and each element of its line.
-fn number_and_lines<T: Float>(op: BinaryOp, numbers: &Operand, lines: &Operand) -> Result<Storage> {
+fn number_and_lines<T: Float>(
+    op: BinaryOp,
+    numbers: &Operand,
+    lines: &mut Operand,
+) -> Result<Storage> {
     match op {
         BinaryOp::Sub => lines_and_numbers(lines, numbers, |x: T, number| number.minus(x)),
         _ => lines_and_numbers(lines, numbers, |x: T, number| quotient(number, x)),
@@ -230,13 +234,13 @@ fn quotient<T: Number>(a: T, b: T) -> T {
 pub(super) fn fill_in_range(
     region: FillRange,
     value: Scalar,
-    x: &Operand,
-    other: &Operand,
+    x: &mut Operand,
+    other: &mut Operand,
 ) -> Result<Storage> {
     run_number(wide(x.storage.dtype()), Flat(region, value, x, other))
 }
 
-struct Flat<'a>(FillRange, Scalar, &'a Operand, &'a Operand);
+struct Flat<'a>(FillRange, Scalar, &'a mut Operand, &'a mut Operand);
 
 impl NumberKernel for Flat<'_> {
     type Output = Storage;
@@ -293,9 +297,10 @@ impl NumberKernel for AddScaled {
     }
 
     fn run<T: Number>(self) -> Result<Storage> {
-        let Self(mut a, b, alpha) = self;
+        let Self(mut a, mut b, alpha) = self;
         let alpha = T::from_scalar(alpha);
         let sum = |a: T, b: T| a.plus(alpha.times(b));
+        // Gradients that accumulate: a loop of their own, which copies nothing.
         if b.storage.dtype() == T::DTYPE
             && let (Some(b), Some(out)) = (slice::<T>(&b)?, owned::<T>(&mut a))
         {
@@ -305,7 +310,7 @@ impl NumberKernel for AddScaled {
             })?;
             return Ok(a.storage);
         }
-        map2(&a, &b, sum)
+        map2(&mut a, &mut b, sum)
     }
 }
 

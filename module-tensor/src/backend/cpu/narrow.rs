@@ -9,7 +9,7 @@ use super::aligned_vec::AlignedVec;
 use super::dispatch::types;
 use super::half_precision::{narrow_to_bf16, narrow_to_f16, widen};
 use super::memory::scratch;
-use super::runs::{OfRuns, blocks, runs};
+use super::runs::{OfRuns, blocks, runs, runs_over};
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
 use super::view::to_row_major;
@@ -86,9 +86,10 @@ impl<A: Copy, B, F: Fn(A) -> B> Loop for Each<'_, A, B, F> {
 
 /// A type in which elements are computed, their own or a narrower one.
 pub(super) trait Widened: Element {
-    /// What `f` makes of the elements of operands of one dtype, which take so many nanoseconds each, in this dtype.
+    /// What `f` makes of the elements of operands of one dtype, which take so many nanoseconds each, in this dtype: in the
+    /// memory of one of them, if nobody else holds it.
     fn each<const N: usize>(
-        operands: [&Operand; N],
+        operands: [&mut Operand; N],
         ns: usize,
         f: OfRuns<'_, Self, Self, N>,
     ) -> Result<Storage>;
@@ -114,13 +115,14 @@ macro_rules! widened {
         impl Widened for $wide {
             #[inline]
             fn each<const N: usize>(
-                operands: [&Operand; N],
+                operands: [&mut Operand; N],
                 ns: usize,
                 f: OfRuns<'_, Self, Self, N>,
             ) -> Result<Storage> {
-                types!(dtype_of(&operands), T => in_pieces::<T, Self, T, N>(operands, 1, ns, f, T::narrow);
+                let dtype = operands.first().map_or(DType::F32, |x| x.storage.dtype());
+                types!(dtype, T => in_pieces::<T, Self, T, N>(operands.map(|x| &*x), 1, ns, f, T::narrow);
                     $($dtype $narrow),*;
-                    _other => Ok(CpuStorage::wrap(runs(operands, ns, f)?)))
+                    _other => Ok(CpuStorage::wrap(runs_over(operands, ns, f)?)))
             }
 
             fn each_block<const N: usize>(
@@ -270,7 +272,8 @@ mod tests {
                 set_num_threads(threads);
                 for in_columns in [false, true] {
                     let (x, y) = (operand(&a, rows, false), operand(&b, rows, in_columns));
-                    let product = elementwise::binary(BinaryOp::Mul, &x, &y).unwrap();
+                    let product =
+                        elementwise::binary(BinaryOp::Mul, &mut x.clone(), &mut y.clone()).unwrap();
                     assert_eq!(product.dtype(), T::DTYPE);
                     assert!(values(&product) == products, "{} {length}", T::DTYPE);
                     let got = elementwise::compare(CompareOp::Lt, &x, &y).unwrap();
@@ -323,9 +326,9 @@ mod tests {
         let (x, grad) = (numbers(7), numbers(13));
         let operand = |values: &[bf16]| operand(values, 1, false);
         let op = UnaryOp::SiluGrad;
-        let got = unary::unary_times(op, &operand(&x), &operand(&grad)).unwrap();
+        let got = unary::unary_times(op, &mut operand(&x), &mut operand(&grad)).unwrap();
         let wide = |values: &[bf16]| -> Vec<f32> { values.iter().map(|v| v.to_f32()).collect() };
-        let slopes = unary::unary(op, &self::operand(&wide(&x), 1, false)).unwrap();
+        let slopes = unary::unary(op, &mut self::operand(&wide(&x), 1, false)).unwrap();
         let products = elements_of::<f32>(&slopes).unwrap().iter().zip(wide(&grad));
         let expected: Vec<bf16> = products.map(|(a, b)| bf16::from_f32(a * b)).collect();
         assert!(*elements_of::<bf16>(&got).unwrap() == expected);

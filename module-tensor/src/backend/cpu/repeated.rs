@@ -5,6 +5,7 @@ use super::joined_runs::{BLOCK, next, run};
 use super::memory::scratch;
 use super::runs::in_parts;
 use super::simd::Loop;
+use super::view::take_owned;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};
@@ -93,12 +94,17 @@ pub(super) fn are_lines_and_numbers(a: &Layout, b: &Layout) -> bool {
 /// A function of lines, with a number for each.
 type OfLines<'f, T> = &'f (dyn Fn(Lines<'_, T>, &[T], &mut [T]) + Sync);
 
-/// The result of `f` on operands for which [`are_lines_and_numbers`] is true.
+/// The result of `f` on operands for which [`are_lines_and_numbers`] is true, in the memory of the lines if nobody else holds
+/// it.
 pub(super) fn each_line<T: Element>(
-    a: &Operand,
+    a: &mut Operand,
     b: &Operand,
     f: OfLines<'_, T>,
 ) -> Result<AlignedVec<T>> {
+    if let Some(values) = take_owned(a) {
+        return over_lines(a, b, f, values);
+    }
+    let a: &Operand = a;
     let mut values = scratch(a.layout.shape().numel())?;
     let (a_data, b_data) = (elements::<T>(a)?, elements::<T>(b)?);
     let layouts = [&a.layout, &b.layout];
@@ -113,6 +119,33 @@ pub(super) fn each_line<T: Element>(
             };
             let numbers = run(b_data, r.offsets[1], r.steps[1], r.length, &mut buffer);
             f(lines, numbers, next(&mut out, r.length * length));
+        }
+    })?;
+    Ok(values)
+}
+
+/// [`each_line`] of lines that lie in row-major order in `values`, where the results replace them.
+fn over_lines<T: Element>(
+    a: &Operand,
+    b: &Operand,
+    f: OfLines<'_, T>,
+    mut values: AlignedVec<T>,
+) -> Result<AlignedVec<T>> {
+    let b_data = elements::<T>(b)?;
+    let layouts = [&a.layout, &b.layout];
+    in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
+        let (length, starts) = Runs::new([&a, &b]).starts();
+        let (mut buffer, mut copy) = (Vec::new(), [T::default(); BLOCK]);
+        for r in starts.pieces((BLOCK / length.max(1)).max(1)) {
+            let numbers = run(b_data, r.offsets[1], r.steps[1], r.length, &mut buffer);
+            // Whole lines, or parts of one.
+            for out in next(&mut out, r.length * length).chunks_mut(BLOCK) {
+                let data = &mut copy[..out.len()];
+                data.copy_from_slice(out);
+                let length = length.min(data.len());
+                let step = length;
+                f(Lines { data, step, length }, numbers, out);
+            }
         }
     })?;
     Ok(values)
@@ -155,7 +188,7 @@ mod tests {
         let bits = |v: f32| if v.is_nan() { f32::NAN } else { v }.to_bits();
         let pairs = a.1.iter().zip(&b.1);
         let expected: Vec<u32> = pairs.map(|(&a, &b)| bits((op.1)(a, b))).collect();
-        let got = elementwise::binary(op.0, &a.0, &b.0).unwrap();
+        let got = elementwise::binary(op.0, &mut a.0.clone(), &mut b.0.clone()).unwrap();
         let got = elements_of::<f32>(&got).unwrap();
         assert!(got.iter().map(|&v| bits(v)).eq(expected), "{:?}", op.0);
     }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
+use super::blocks::REUSED_SIZES;
 use super::joined_runs::{Group, Joined, next};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{is_read_whole, slice, to_row_major};
+use super::view::{is_read_whole, slice, take_owned, to_row_major};
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::Layout;
@@ -127,6 +128,68 @@ pub(super) fn runs<T: Element, U: Element, const N: usize>(
     Ok(values)
 }
 
+/// [`runs`], in the memory of an operand if nobody else holds it.
+pub(super) fn runs_over<T: Element, const N: usize>(
+    mut operands: [&mut Operand; N],
+    ns: usize,
+    f: OfRuns<'_, T, T, N>,
+) -> Result<AlignedVec<T>> {
+    for i in 0..N {
+        if let Some(mut values) = take_to_reuse::<T, N>(&mut operands, i)? {
+            over_slices(operands.map(|x| &*x), i, ns, f, &mut values)?;
+            return Ok(values);
+        }
+    }
+    runs(operands.map(|x| &*x), ns, f)
+}
+
+/// The memory of an operand, if nobody else holds it and all operands lie in row-major order.
+fn take_to_reuse<T: Element, const N: usize>(
+    operands: &mut [&mut Operand; N],
+    i: usize,
+) -> Result<Option<AlignedVec<T>>> {
+    let is_small = operands[i].layout.shape().numel() * size_of::<T>() < REUSED_SIZES.start;
+    if is_small || !operands[i].storage.is_unshared() {
+        return Ok(None);
+    }
+    for x in &*operands {
+        if slice::<T>(x)?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(take_owned(operands[i]))
+}
+
+/// The elements that are read before they are written over.
+pub(super) const PIECE: usize = 1024;
+
+/// [`runs`] of elements in row-major order, those of operand `own` in `values`, which the results replace.
+fn over_slices<T: Element, const N: usize>(
+    operands: [&Operand; N],
+    own: usize,
+    ns: usize,
+    f: OfRuns<'_, T, T, N>,
+    values: &mut [T],
+) -> Result<()> {
+    let mut whole = [&[][..]; N];
+    for (i, (whole, x)) in whole.iter_mut().zip(operands).enumerate() {
+        if i != own {
+            *whole = slice::<T>(x)?.unwrap_or_default();
+        }
+    }
+    parallel_for(values.len(), ns, Items(values, 1), &|range, out| {
+        let mut piece = [T::default(); PIECE];
+        for (start, out) in range.step_by(PIECE).zip(out.0.chunks_mut(PIECE)) {
+            let piece = &mut piece[..out.len()];
+            piece.copy_from_slice(out);
+            let mut parts = whole.map(|x| x.get(start..start + out.len()).unwrap_or_default());
+            parts[own] = piece;
+            f(parts, out);
+        }
+        Ok(())
+    })
+}
+
 /// [`runs`] of whole blocks of so many elements.
 pub(super) fn blocks<T: Element, U: Element, const N: usize>(
     operands: [&Operand; N],
@@ -241,3 +304,6 @@ fn slices_of<const N: usize>(
 ) -> [Layout; N] {
     layouts.map(|layout| layout.slice(dim, range.start, range.len(), 1))
 }
+
+#[cfg(test)]
+mod tests;

@@ -256,7 +256,8 @@ mod tests {
                     for strides in layouts.into_iter().flat_map(|a| layouts.map(|b| [a, b])) {
                         let [(a, x), (b, y)] = strides.map(|strides| operand(sizes, strides));
                         for (op, f) in OPERATIONS {
-                            let got = elementwise::binary(op, &a, &b).unwrap();
+                            let got =
+                                elementwise::binary(op, &mut a.clone(), &mut b.clone()).unwrap();
                             let pairs = x.iter().zip(&y);
                             let expected: Vec<f32> = pairs.map(|(&x, &y)| f(x, y)).collect();
                             let got = elements_of::<f32>(&got).unwrap();

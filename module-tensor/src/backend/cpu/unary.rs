@@ -27,11 +27,11 @@ use super::vector::{double, erfinv, single};
 use super::{Element, Operand, Storage, UnaryOp};
 use crate::{DType, Result};
 
-pub(super) fn unary(op: UnaryOp, x: &Operand) -> Result<Storage> {
+pub(super) fn unary(op: UnaryOp, x: &mut Operand) -> Result<Storage> {
     compute(op, x.storage.dtype(), Input::of(x))
 }
 
-pub(super) fn unary_times(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<Storage> {
+pub(super) fn unary_times(op: UnaryOp, x: &mut Operand, factor: &mut Operand) -> Result<Storage> {
     match (op, wide(x.storage.dtype())) {
         (UnaryOp::SigmoidGrad, DType::F32) => sigmoid_grad::<f32>(x, factor),
         (UnaryOp::SigmoidGrad, DType::F64) => sigmoid_grad::<f64>(x, factor),
@@ -41,11 +41,11 @@ pub(super) fn unary_times(op: UnaryOp, x: &Operand, factor: &Operand) -> Result<
     }
 }
 
-fn sigmoid_grad<T: Float>(y: &Operand, grad: &Operand) -> Result<Storage> {
+fn sigmoid_grad<T: Float>(y: &mut Operand, grad: &mut Operand) -> Result<Storage> {
     map2(y, grad, |y: T, g: T| g * (y * (T::one() - y)))
 }
 
-fn tanh_grad<T: Float>(y: &Operand, grad: &Operand) -> Result<Storage> {
+fn tanh_grad<T: Float>(y: &mut Operand, grad: &mut Operand) -> Result<Storage> {
     map2(y, grad, |y: T, g: T| g * (T::one() - y * y))
 }
 

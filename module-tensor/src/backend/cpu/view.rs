@@ -149,7 +149,7 @@ pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<AlignedVec<T>> {
 }
 
 /// The operand's own memory, if it has these elements only and nobody else holds it.
-fn take_owned<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
+pub(super) fn take_owned<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
     owning::<T>(x).and_then(CpuStorage::take_values)
 }
 

@@ -69,14 +69,14 @@ impl WeightGradients<'_> {
             return Ok(None);
         };
         let rows = self.geometry.rows();
-        let tanh = unary(UnaryOp::Tanh, &matrix(cell, rows, hidden))?;
+        let tanh = unary(UnaryOp::Tanh, &mut matrix(cell, rows, hidden))?;
         // The last of the four gates that were kept.
         let kept = matrix(self.states.kept, rows, 4 * hidden);
-        let gate = Operand {
+        let mut gate = Operand {
             layout: kept.layout.slice(1, 3 * hidden, hidden, 1),
             ..kept
         };
-        let state = binary(BinaryOp::Mul, &gate, &matrix(&tanh, rows, hidden))?;
+        let state = binary(BinaryOp::Mul, &mut gate, &mut matrix(&tanh, rows, hidden))?;
         let slopes = matrix(slopes, rows, width);
         Ok(Some(product(slopes, matrix(&state, rows, hidden))?))
     }

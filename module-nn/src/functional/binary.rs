@@ -45,7 +45,7 @@ pub fn binary_cross_entropy_with_logits(
             }
             None => log_sigmoid,
         };
-        let losses = y.neg()?.add(1.0)?.mul(x)?.sub(&log_sigmoid)?;
+        let losses = ((1.0 - y)?.mul(x)? - &log_sigmoid)?;
         apply_weight(NAME, losses, weight)
     })
 }

@@ -86,7 +86,7 @@ fn compute_divergence(
         }
         let zero = y.eq(0.0)?;
         let log = y.masked_fill(&zero, 1.0)?.log()?;
-        log.mul(y)?.sub(&x.mul(y)?)
+        (log * y)? - x.mul(y)?
     })?;
     match batch {
         Some(&batch) => loss.div(batch as f64),

@@ -117,12 +117,12 @@ impl Function for Atan2 {
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         // In half precision, the quotient by the square of a small distance would be infinite.
         let [y, x] = [self.y.widened()?, self.x.widened()?];
-        let square = y.square()?.add(&x.square()?)?;
+        let square = (y.square()? + x.square()?)?;
         let zero = square.eq(0.0)?;
         // Inside as well, so that second derivatives do not multiply 0 by an infinity.
-        let square = square.masked_fill(&zero, 1.0)?;
-        let grad = ctx.grad().widened()?.div(&square)?;
-        let grad = grad.masked_fill(&zero, 0.0)?;
+        let square = zero.where_(1.0, square)?;
+        let grad = (ctx.grad().widened()? / square)?;
+        let grad = zero.where_(0.0, grad)?;
         let along = |other: &Tensor, of: &Tensor| {
             let grad = grad.mul(other)?.sum_to(of.shape())?;
             grad.to_dtype(of.dtype())

@@ -1,8 +1,9 @@
 //! `cdist`: distances between all vectors of two batches.
 
-use super::AutocastPolicy;
 use std::ops::Range;
 
+use super::AutocastPolicy;
+use crate::backend::{BinaryOp, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, no_grad, two};
 use crate::{Error, Result, Shape, ShapeError};
 
@@ -117,7 +118,9 @@ impl Tensor {
         let (a_square, b_square) = (square(self)?, square(b)?);
         let a = Self::cat(&[&self.mul(-2.0)?, &a_square, &a_square.ones_like()?], -1)?;
         let b = Self::cat(&[b, &b_square.ones_like()?, &b_square], -1)?;
-        a.matmul(&b.transpose(-1, -2)?)?.clamp_min(0.0)?.sqrt()
+        let square = a.matmul(&b.transpose(-1, -2)?)?;
+        let square = square.binary_over(BinaryOp::Maximum, 0.0.into(), Tensor::clamp_min)?;
+        square.unary_over(UnaryOp::Sqrt, Self::sqrt)
     }
 
     /// The norms of all differences, some rows at a time.
@@ -169,13 +172,13 @@ impl Function for Cdist {
         let y = ctx.output(y);
         let zero = y.eq(0.0)?;
         // Inside as well, so that second derivatives do not multiply 0 with an infinity.
-        let apart = y.masked_fill(&zero, 1.0)?;
-        let grad = ctx.grad().masked_fill(&zero, 0.0)?;
+        let apart = zero.where_(1.0, y)?;
+        let grad = zero.where_(0.0, ctx.grad())?;
         if *p == 0.0 {
             return two(ctx, || a.zeros_like(), || b.zeros_like());
         }
         if *p == 2.0 {
-            let ratio = grad.div(&apart)?;
+            let ratio = (grad / apart)?;
             return two(
                 ctx,
                 || ratio.sum_keepdim(-1)?.mul(a)?.sub(&ratio.matmul(b)?),

@@ -1,7 +1,7 @@
 //! `clamp`, `clamp_min` and `clamp_max`.
 
 use super::Value;
-use crate::backend::{BinaryOp, UnaryOp};
+use crate::backend::{BinaryOp, FillRange, UnaryOp};
 use crate::tensor::{Backward, Function, Gradients, Tensor, one};
 use crate::{Result, Scalar};
 
@@ -158,14 +158,16 @@ impl Function for Clamp {
     }
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        let mut out = ctx.grad().clone();
-        if let Some(low) = self.low {
-            out = self.x.gt(low)?.where_(&out, 0.0)?;
-        }
-        if let Some(high) = self.high {
-            out = self.x.lt(high)?.where_(&out, 0.0)?;
-        }
-        one(out)
+        let (x, grad) = (&self.x, ctx.grad());
+        one(match (self.low, self.high) {
+            (Some(low), Some(high)) => {
+                let flat = FillRange::NotBetween(low, high);
+                grad.fill_in_range(self.name, x, flat, 0)?
+            }
+            (Some(low), None) => x.gt(low)?.where_(grad, 0.0)?,
+            (None, Some(high)) => x.lt(high)?.where_(grad, 0.0)?,
+            (None, None) => grad.clone(),
+        })
     }
 }
 

@@ -244,7 +244,8 @@ impl Function for Rsqrt {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (y, grad) = (ctx.output(&self.y).widened()?, ctx.grad().widened()?);
-        let out = grad.mul(-0.5)?.mul(&y.mul(&y)?.mul(&y)?)?;
+        let cube = (y.mul(&y)? * &y)?;
+        let out = (grad.mul(-0.5)? * cube)?;
         one(out.to_dtype(ctx.grad().dtype())?)
     }
 }

@@ -100,15 +100,17 @@ impl Function for ElementwiseExtremum {
 
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
         let (a, b, grad) = (&self.a, &self.b, ctx.grad());
-        let (mut a_is_not_chosen, mut b_is_not_chosen) = (a.lt(b.clone())?, a.gt(b.clone())?);
-        if self.name == "minimum" {
-            std::mem::swap(&mut a_is_not_chosen, &mut b_is_not_chosen);
-        }
-        let share = a.eq(b.clone())?.where_(&grad.mul(0.5)?, grad)?;
+        // Whether the other one is chosen.
+        let [of_a, of_b] = match self.name {
+            "minimum" => [Tensor::gt, Tensor::lt],
+            _ => [Tensor::lt, Tensor::gt],
+        };
+        let share = a.eq(b.clone())?.where_(grad.mul(0.5)?, grad)?;
+        let unless = |other_is_chosen: Tensor| other_is_chosen.where_(0.0, &share);
         b.gradients(
             ctx,
-            || a_is_not_chosen.where_(0.0, &share)?.sum_to(a.shape()),
-            |b| b_is_not_chosen.where_(0.0, &share)?.sum_to(b.shape()),
+            || unless(of_a(a, b.clone())?)?.into_sum_to(a.shape()),
+            |other| unless(of_b(a, b.clone())?)?.into_sum_to(other.shape()),
         )
     }
 }

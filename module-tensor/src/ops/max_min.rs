@@ -373,10 +373,9 @@ impl Function for ReducedExtremum {
         // If there is a NaN, it is the result, and no element equals the result.
         let dtype = ctx.grad().dtype();
         let equal = self.x.eq(&self.y.reshape_to(&self.kept)?)?;
-        let chosen = equal
-            .to_dtype(dtype)?
-            .add(&self.x.ne(&self.x)?.to_dtype(dtype)?)?;
-        let share = chosen.div(&chosen.sum_keepdim(self.dims.as_slice())?)?;
-        one(ctx.grad().reshape_to(&self.kept)?.mul(&share)?)
+        let chosen = equal.logical_or(&self.x.isnan()?)?.to_dtype(dtype)?;
+        let count = chosen.sum_keepdim(self.dims.as_slice())?;
+        let share = ctx.grad().reshape_to(&self.kept)?.div(&count)?;
+        one((chosen * share)?)
     }
 }

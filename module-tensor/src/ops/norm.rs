@@ -291,13 +291,14 @@ impl Function for Norm {
         // A power of 0 may be infinite. Where the derivative is 0 by definition, it is computed at 1, so that second
         // derivatives do not multiply infinities by 0.
         let safe = |x: &Tensor| x.masked_fill(&x.eq(0.0)?, 1.0);
-        let share = if *p == 2.0 {
-            x.div(&safe(&y)?)?
-        } else {
-            let power = safe(&x.abs()?)?.pow(p - 1.0)?.mul(&x.sign()?)?;
-            power.mul(&safe(&y)?.pow(1.0 - p)?)?
-        };
-        one(grad.mul(&share.masked_fill(&y.eq(0.0)?, 0.0)?)?)
+        if *p == 2.0 {
+            // Zeros, or numbers whose squares are, are divided by 1; an infinite gradient of them is NaN, as in PyTorch.
+            let grad = grad.mul(&y.ne(0.0)?.to_dtype(grad.dtype())?)?;
+            return one((x.div(&safe(&y)?)? * grad)?);
+        }
+        let power = (safe(&x.abs()?)?.pow(p - 1.0)? * x.sign()?)?;
+        let share = (power * safe(&y)?.pow(1.0 - p)?)?;
+        one((grad * y.eq(0.0)?.where_(0.0, share)?)?)
     }
 }
 

@@ -113,7 +113,7 @@ impl Function for Square {
 
     /// `2 x`
     fn backward(&self, ctx: &Backward) -> Result<Gradients> {
-        one(self.0.mul(2.0)?.mul(ctx.grad())?)
+        one((self.0.mul(2.0)? * ctx.grad())?)
     }
 }
 

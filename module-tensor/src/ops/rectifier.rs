@@ -184,8 +184,8 @@ impl Function for Prelu {
         let (Self { x, weight }, grad) = (self, ctx.grad());
         two(
             ctx,
-            || x.detach().gt(0.0)?.where_(grad, &grad.mul(weight)?),
-            || grad.mul(&x.clamp_max(0.0)?)?.sum_to(weight.shape()),
+            || x.detach().gt(0.0)?.where_(grad, grad.mul(weight)?),
+            || (grad * x.clamp_max(0.0)?)?.sum_to(weight.shape()),
         )
     }
 }

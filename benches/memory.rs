@@ -1,4 +1,5 @@
-//! The memory that the rows of `benches/memory` need: the peak of live bytes above those from before the work.
+//! The memory that the rows of `benches/memory` need: the peak of live bytes above those from before the work, or with
+//! `--resident` the peak of the process's own memory in the first runs above that before.
 
 // A counting allocator implements an `unsafe` trait.
 #![allow(unsafe_code)]
@@ -6,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use module_benches::rows::{serve, when_cleared};
+use module_benches::rows::{Work, serve, when_cleared};
 use module_nn::prelude::*;
 
 /// The system's allocator, which counts the bytes that are allocated and not freed.
@@ -61,7 +62,38 @@ fn begin() {
     PEAK.store(live, Relaxed);
 }
 
+/// How often the work is run whose peak of memory the system counts.
+const RUNS: usize = 5;
+
+/// The peak of the process's own memory in the first runs of a row, above that before, if the system counts it.
+fn peak_of_process(work: &mut Work) -> Result<Option<usize>> {
+    Device::cpu().empty_cache();
+    let before = memory_of_process("RssAnon");
+    let is_reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    for _ in 0..RUNS {
+        work()?;
+    }
+    let peak = memory_of_process("VmHWM").zip(memory_of_process("RssFile"));
+    let peak = before.zip(peak).filter(|_| is_reset);
+    Ok(peak.map(|(before, (peak, of_files))| peak.saturating_sub(of_files + before)))
+}
+
+/// Bytes that the system counts for this process.
+fn memory_of_process(key: &str) -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with(key))?;
+    let kibibytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
 fn main() -> Result<()> {
+    if std::env::args().any(|argument| argument == "--resident") {
+        return serve(|rows, name, _| {
+            let work = rows.take_new(name)?;
+            let peak = work.map(|mut work| peak_of_process(&mut work));
+            Ok(peak.transpose()?.flatten().map(|bytes| bytes.to_string()))
+        });
+    }
     when_cleared(begin);
     serve(|rows, name, _| {
         let Some(mut work) = rows.take(name)? else {

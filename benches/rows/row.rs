@@ -95,12 +95,22 @@ impl Rows {
     ///
     /// Those of the work.
     pub fn take(&mut self, name: &str) -> Result<Option<Work>> {
+        let is_new = matches!(self.0.get(name), Some(Some(Row::New(_))));
+        let mut work = self.take_new(name)?;
+        if let Some(work) = work.as_mut().filter(|_| is_new) {
+            work()?;
+        }
+        Ok(work)
+    }
+
+    /// [`take`](Self::take) without the first run.
+    ///
+    /// # Errors
+    ///
+    /// Those of preparing the work.
+    pub fn take_new(&mut self, name: &str) -> Result<Option<Work>> {
         match self.0.get_mut(name).and_then(Option::take) {
-            Some(Row::New(make)) => {
-                let mut work = make()?;
-                work()?;
-                Ok(Some(work))
-            }
+            Some(Row::New(make)) => make().map(Some),
             Some(Row::Made(work)) => Ok(Some(work)),
             None => Ok(None),
         }

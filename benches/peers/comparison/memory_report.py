@@ -10,6 +10,7 @@ import table
 NEGLIGIBLE = 2**16
 
 HEADER = ["row", "ours, KiB", "PyTorch, KiB", "ratio"]
+HEADER_OF_PROCESSES = ["row", "ours, MiB", "PyTorch, MiB", "ratio"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +58,19 @@ def text(peaks):
     return report.align([HEADER, *(peak.cells() for peak in peaks)]) + f"\n{summary(peaks)}"
 
 
-def markdown(peaks, machine, causes):
-    """The table, and why rows need more than PyTorch."""
+def text_of_processes(peaks):
+    """The table of whole processes for a terminal."""
+    return report.align([HEADER_OF_PROCESSES, *(cells_of_process(peak) for peak in peaks)])
+
+
+def cells_of_process(peak):
+    """A row of the table of whole processes, in MiB."""
+    sizes = ["" if size is None else f"{size / 2**20:,.1f}" for size in (peak.ours, peak.torch)]
+    return [peak.row.name, *sizes, f"{peak.ours / peak.torch:.2f}" if peak.compared() else ""]
+
+
+def markdown(peaks, processes, machine, causes):
+    """The tables, and why rows need more than PyTorch."""
     lines = [
         "# Memory of training rows beside PyTorch",
         "",
@@ -67,6 +79,14 @@ def markdown(peaks, machine, causes):
         "[README.md](README.md#memory-of-a-training-step) says what is counted. ✗ marks rows that need more than PyTorch.",
         "",
         f"{summary(peaks)}.",
+        "",
+        "The whole process, as the system counts it: gradients, the optimizer's state, and all that libraries keep.",
+        "",
+        report.table_line(HEADER_OF_PROCESSES),
+        "|---" * len(HEADER_OF_PROCESSES) + "|",
+        *(report.table_line(cells_of_process(peak)) for peak in processes),
+        "",
+        "Live bytes, of PyTorch those of tensors only:",
         "",
         report.table_line(HEADER),
         "|---" * len(HEADER) + "|",

@@ -1,11 +1,19 @@
 """Rows by name, and what is measured of them: the time, or the peak of memory."""
 
+import ctypes
+import gc
 import math
+import os
+import pathlib
 import statistics
 import sys
 import time
 
 import torch
+
+
+# How often the work is run whose peak of memory the system counts.
+RUNS = 5
 
 
 class Rows:
@@ -40,6 +48,15 @@ class Rows:
     def memory(self, name, _):
         """The peak of bytes in the row's work; of several ways to do it, in the one that needs the least."""
         return min(map(peak_of_memory, ways(self.makers[name]())))
+
+    def resident(self, name, _):
+        """The peak of the process's own memory in the first runs of the row's work; of several ways to do it, in the one that
+        needs the least. Each runs in a process of its own, since libraries keep memory."""
+        peaks, way = [], 0
+        while (peak := in_a_child(lambda: peak_of_process(ways(self.makers[name]())[way:]))) is not None:
+            peaks.append(peak)
+            way += 1
+        return min(peaks)
 
     def serve(self, measure):
         """Answers requests until the input ends: `list`, or a name and milliseconds separated by a tab."""
@@ -115,6 +132,40 @@ def peak_of_memory(work):
     before = [live for time, live in changes if time < start]
     live = (before or [0])[-1:] + [live for time, live in changes if time >= start]
     return max(live) - min(live)
+
+
+def in_a_child(measure):
+    """The number that `measure` returns in a copy of this process, or None."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, str(measure()).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return None if answer == "None" else int(answer)
+
+
+def peak_of_process(works):
+    """The peak of this process's own memory in runs of the first of `works`, above that before, or None without any."""
+    if not works:
+        return None
+    # What was freed while the work was prepared goes back to the system, or runs would use it uncounted.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    before = memory_of_process("RssAnon")
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    for _ in range(RUNS):
+        works[0]()
+    return memory_of_process("VmHWM") - memory_of_process("RssFile") - before
+
+
+def memory_of_process(key):
+    """Bytes that the system counts for this process."""
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(key))
 
 
 def median_time(work, seconds):

@@ -6,7 +6,6 @@ use super::super::{
     AttentionKernels, Backend, CrossEntropyKernels, CtcKernels, DeviceGenerator, GridSampleKernels,
     NormKernels, RecurrentKernels, SoftmaxKernels,
 };
-use super::choose::Branch;
 use super::dispatch::{dispatch, dispatch_computed, dispatch_moved};
 use super::map::{self, by_width};
 use super::view;
@@ -17,9 +16,9 @@ use super::{
     UnfoldGeometry, UnfoldOp, check_allocatable,
 };
 use super::{
-    all_dtypes, arg_reduce, as_strided_scatter, band, blocks, cast, conv, count, elementwise, full,
-    gather, gather_along, half_product, index, index_add, nonzero, number, packed_matmul, pool,
-    resample, rng, sample, scan, softmax, sort, truth, unary, unfold,
+    all_dtypes, arg_reduce, as_strided_scatter, band, blocks, cast, choose, conv, count,
+    elementwise, full, gather, gather_along, half_product, index, index_add, nonzero,
+    packed_matmul, pool, resample, rng, sample, scan, softmax, sort, truth, unary, unfold,
 };
 use crate::layout::{Layout, Shape};
 use crate::{DType, Result, Scalar};
@@ -134,19 +133,12 @@ impl Backend for CpuBackend {
     fn select(&self, condition: Operand, a: Operand, b: Operand) -> Result<Storage> {
         by_width([a, b], |[mut a, mut b]| {
             dispatch_moved!("where", a.storage.dtype(), T => {
-                let [a, b] = [&mut a, &mut b].map(Branch::Elements);
-                elementwise::select::<T>(&condition, a, b)
+                choose::select::<T>(&condition, &mut a, &mut b)
             })
         })
     }
 
-    fn masked_fill(
-        &self,
-        mut x: Operand,
-        mask: Operand,
-        on: bool,
-        number: Scalar,
-    ) -> Result<Storage> {
+    fn masked_fill(&self, x: Operand, mask: Operand, on: bool, number: Scalar) -> Result<Storage> {
         let dtype = x.storage.dtype();
         if dtype == DType::Bool && mask.storage.dtype() == DType::Bool {
             return truth::masked_fill(&x, &mask, on, number);
@@ -161,10 +153,7 @@ impl Backend for CpuBackend {
             return self.select(mask, a, b);
         }
         dispatch_computed!("masked_fill", dtype, T => {
-            let number = Branch::Number(number::FromScalar::from_scalar(number));
-            let x = Branch::Elements(&mut x);
-            let (a, b) = if on { (number, x) } else { (x, number) };
-            elementwise::select::<T>(&mask, a, b)
+            choose::fill_where::<T>(x, &mask, on, number)
         })
     }
 

@@ -3,15 +3,16 @@
 use super::aligned_vec::AlignedVec;
 use super::joined_runs::{BLOCK, Group, Joined, next};
 use super::memory::scratch;
+use super::number::FromScalar;
 use super::runs::in_parts;
 use super::view::take_owned;
-use super::{Element, Operand, elements};
-use crate::Result;
+use super::{CpuStorage, Element, Operand, Storage, elements};
 use crate::layout::{Block, Layout};
 use crate::zip::zip_mut3;
+use crate::{DType, Result, Scalar};
 
 /// One alternative of a choice: the elements of an operand, or one number.
-pub(super) enum Branch<'a, T> {
+enum Branch<'a, T> {
     Elements(&'a mut Operand),
     Number(T),
 }
@@ -80,13 +81,41 @@ impl<T: Element> BranchRuns<'_, T> {
     }
 }
 
+/// `a` where `condition` is true, else `b`.
+pub(super) fn select<T: Element>(
+    condition: &Operand,
+    a: &mut Operand,
+    b: &mut Operand,
+) -> Result<Storage> {
+    choose::<T>(condition, Branch::Elements(a), Branch::Elements(b))
+}
+
+/// A number where the mask is `on`, else the elements.
+pub(super) fn fill_where<T: Element + FromScalar>(
+    mut x: Operand,
+    mask: &Operand,
+    on: bool,
+    number: Scalar,
+) -> Result<Storage> {
+    let (x, number) = (
+        Branch::Elements(&mut x),
+        Branch::Number(T::from_scalar(number)),
+    );
+    let (a, b) = if on { (number, x) } else { (x, number) };
+    choose::<T>(mask, a, b)
+}
+
 /// `a` where `condition` is true, else `b`, in row-major order; the layouts have one shape. The result is in the memory of one
 /// of both, if nobody else holds it.
-pub(super) fn choose<T: Element>(
+fn choose<T: Element>(
     condition: &Operand,
     mut a: Branch<'_, T>,
     mut b: Branch<'_, T>,
-) -> Result<AlignedVec<T>> {
+) -> Result<Storage> {
+    let dtype = condition.storage.dtype();
+    if dtype != DType::Bool {
+        return Err(dtype.error("where", "a bool condition"));
+    }
     let chosen = elements::<bool>(condition)?;
     let of_a = a.take();
     let of_b = if of_a.is_none() { b.take() } else { None };
@@ -118,5 +147,5 @@ pub(super) fn choose<T: Element>(
             }
         }
     })?;
-    Ok(values)
+    Ok(CpuStorage::wrap(values))
 }

@@ -1,6 +1,5 @@
 //! Elementwise kernels.
 
-use super::choose::{Branch, choose};
 use super::division;
 use super::each::{
     Input, Steps, lines_and_numbers, map1, map1_steps, map1_wide, map1_with, map2, map2_or_number,
@@ -16,7 +15,7 @@ use super::short_lines::{pairs_in_lines, short_lines};
 use super::threads::{Items, parallel_for};
 use super::vector::{double, single};
 use super::view::{owned, slice};
-use super::{BinaryOp, CompareOp, CpuStorage, Element, FillRange, Operand, Storage};
+use super::{BinaryOp, CompareOp, CpuStorage, FillRange, Operand, Storage};
 use crate::{DType, Result, Scalar};
 
 pub(super) fn binary(op: BinaryOp, a: &mut Operand, b: &mut Operand) -> Result<Storage> {
@@ -369,16 +368,4 @@ impl NumberKernel for CompareScalar<'_> {
             CompareOp::Ge => test1(x, move |v: T| v >= number),
         }
     }
-}
-
-pub(super) fn select<T: Element>(
-    condition: &Operand,
-    a: Branch<'_, T>,
-    b: Branch<'_, T>,
-) -> Result<Storage> {
-    if condition.storage.dtype() != DType::Bool {
-        let dtype = condition.storage.dtype();
-        return Err(dtype.error("where", "a bool condition"));
-    }
-    Ok(CpuStorage::wrap(choose::<T>(condition, a, b)?))
 }

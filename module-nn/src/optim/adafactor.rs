@@ -220,7 +220,7 @@ impl UpdateRule for AdafactorConfig {
                 let row = lerp(row, &mean_square(&grad, -1)?, weight)?;
                 let col = lerp(col, &mean_square(&grad, -2)?, weight)?;
                 let mean = row.mean_keepdim(-2)?.clamp_min(smallest)?;
-                let estimate = row.mul(&col)?.div(&mean)?;
+                let estimate = (row.mul(&col)? / mean)?;
                 (Variance::Factored { row, col }, estimate)
             }
             Variance::Full(variance) => {
@@ -232,7 +232,7 @@ impl UpdateRule for AdafactorConfig {
         let mut update = estimate.clamp_min(smallest * smallest)?;
         drop(estimate);
         update = update.rsqrt()?;
-        update = update.mul(&grad)?;
+        update = (update * &grad)?;
         let scale = (root_mean_square(&update)? / self.d).max(1.0);
         let step_of_value = DecayAndMove {
             lr: self.lr,

@@ -178,10 +178,11 @@ mod tests {
         Ok(())
     }
 
+    type OfValue = fn(Tensor, &Tensor) -> Result<Tensor>;
     type Method = fn(&Tensor, &Tensor) -> Result<Tensor>;
 
     /// Operations that consume `a`, and the same by methods, which do not.
-    const OF_VALUES: &[(fn(Tensor, &Tensor) -> Result<Tensor>, Method)] = &[
+    const OF_VALUES: &[(OfValue, Method)] = &[
         (|a, b| a + b, |a, b| a.add(b)),
         (|a, b| a - b, |a, b| a.sub(b)),
         (|a, b| a * b, |a, b| a.mul(b)),
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn a_result_in_a_graph_is_written_over_only_if_no_gradient_needs_it() -> Result<()> {
         let (x, b) = (numbers(0.3)?.with_grad()?, numbers(0.7)?);
-        let operations: [(fn(Tensor, &Tensor) -> Result<Tensor>, Method, bool); 5] = [
+        let operations: [(OfValue, Method, bool); 5] = [
             (|a, b| a + b, |a, b| a.add(b), true),
             (|a, b| a - b, |a, b| a.sub(b), true),
             (|a, b| b - a, |a, b| b.sub(a), false),

@@ -131,15 +131,14 @@ impl Tensor {
 
     /// This tensor as the sum of two, or for [`BinaryOp::Sub`] as their difference.
     pub(super) fn record_sum(self, op: BinaryOp, a: &Self, b: &Self) -> Self {
-        let shapes = || (a.shape().clone(), b.shape().clone());
         match op {
-            BinaryOp::Sub => self.record([a, b], |_| {
-                let (a, b) = shapes();
-                Sub { a, b }
+            BinaryOp::Sub => self.record([a, b], |_| Sub {
+                a: a.shape().clone(),
+                b: b.shape().clone(),
             }),
-            _ => self.record([a, b], |_| {
-                let (a, b) = shapes();
-                Add { a, b }
+            _ => self.record([a, b], |_| Add {
+                a: a.shape().clone(),
+                b: b.shape().clone(),
             }),
         }
     }

@@ -222,8 +222,7 @@ impl Tensor {
             return Ok(Self::fresh(backend.select(condition, a?, b?)?, shape));
         }
         let (a, b) = (&*a, &*b);
-        let operands = [a, b].map(|x| x.operand_as(NAME, &shape));
-        let [of_a, of_b] = operands;
+        let [of_a, of_b] = [a, b].map(|x| x.operand_as(NAME, &shape));
         let storage = backend.select(condition, of_a?, of_b?)?;
         Ok(
             Self::fresh(storage, shape.clone()).record([a, b], |_| Where {

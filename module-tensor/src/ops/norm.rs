@@ -292,7 +292,7 @@ impl Function for Norm {
         // derivatives do not multiply infinities by 0.
         let safe = |x: &Tensor| x.masked_fill(&x.eq(0.0)?, 1.0);
         if *p == 2.0 {
-            // Zeros, or numbers whose squares are, are divided by 1; an infinite gradient of them is NaN, as in PyTorch.
+            // Where the norm is 0, the divisor is 1 and the gradient 0, or NaN if that of the norm is infinite, as in PyTorch.
             let grad = grad.mul(&y.ne(0.0)?.to_dtype(grad.dtype())?)?;
             return one((x.div(&safe(&y)?)? * grad)?);
         }

@@ -37,7 +37,7 @@ impl Tensor {
     /// another handle refers to its memory, and the addition cannot fail.
     pub(crate) fn can_add_in_place(&self, other: &Self) -> bool {
         let plain = Self::are_plain(self, other) && self.shape() == other.shape();
-        plain && other.can_be_written_over(self)
+        plain && other.layout.is_contiguous() && other.can_be_written_over(self)
     }
 
     /// The sum with `other`, in the memory of `self` if the backend supports it.

@@ -105,6 +105,9 @@ impl Tensor {
             Value::Tensor(Cow::Owned(b))
                 if self.can_be_written_over(&b) && Self::are_plain(self, &b) =>
             {
+                if op == BinaryOp::Add {
+                    return b.replaced(op, self);
+                }
                 let shape = b.shape().clone();
                 let a = self.operand_as(op.name(), &shape)?;
                 let storage = self.device().backend().binary(op, a, b.into_operand())?;
@@ -187,8 +190,13 @@ mod tests {
         (|a, b| a - b, |a, b| a.sub(b)),
         (|a, b| a * b, |a, b| a.mul(b)),
         (|a, b| a / b, |a, b| a.div(b)),
+        (|a, b| b + a, |a, b| b.add(a)),
         (|a, b| b - a, |a, b| b.sub(a)),
         (|a, b| b / a, |a, b| b.div(a)),
+        (
+            |a, b| b.narrow(0, 1..2)? + a,
+            |a, b| b.narrow(0, 1..2)?.add(a),
+        ),
         (
             |a, b| a + b.narrow(0, 1..2)?,
             |a, b| a.add(&b.narrow(0, 1..2)?),

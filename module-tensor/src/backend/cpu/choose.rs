@@ -5,7 +5,7 @@ use super::joined_runs::{BLOCK, Group, Joined, next};
 use super::memory::scratch;
 use super::number::FromScalar;
 use super::runs::in_parts;
-use super::view::take_owned;
+use super::view::take_to_reuse;
 use super::{CpuStorage, Element, Operand, Storage, elements};
 use crate::layout::{Block, Layout};
 use crate::zip::zip_mut3;
@@ -21,7 +21,7 @@ impl<T: Element> Branch<'_, T> {
     /// The memory of the elements, if nobody else holds it and they lie in row-major order.
     fn take(&mut self) -> Option<AlignedVec<T>> {
         match self {
-            Self::Elements(x) => take_owned(x),
+            Self::Elements(x) => take_to_reuse(x),
             Self::Number(_) => None,
         }
     }

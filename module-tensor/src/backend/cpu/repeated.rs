@@ -5,7 +5,7 @@ use super::joined_runs::{BLOCK, next, run};
 use super::memory::scratch;
 use super::runs::in_parts;
 use super::simd::Loop;
-use super::view::take_owned;
+use super::view::take_to_reuse;
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::{Layout, Runs};
@@ -101,54 +101,54 @@ pub(super) fn each_line<T: Element>(
     b: &Operand,
     f: OfLines<'_, T>,
 ) -> Result<AlignedVec<T>> {
-    if let Some(values) = take_owned(a) {
-        return over_lines(a, b, f, values);
-    }
+    let own = take_to_reuse(a);
     let a: &Operand = a;
-    let mut values = scratch(a.layout.shape().numel())?;
-    let (a_data, b_data) = (elements::<T>(a)?, elements::<T>(b)?);
+    let (mut values, data) = match own {
+        Some(values) => (values, None),
+        None => (scratch(a.layout.shape().numel())?, Some(elements::<T>(a)?)),
+    };
+    let b_data = elements::<T>(b)?;
     let layouts = [&a.layout, &b.layout];
     in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
         let (length, starts) = Runs::new([&a, &b]).starts();
-        let mut buffer = Vec::new();
+        let (mut buffer, mut piece) = (Vec::new(), Vec::new());
         for r in starts.pieces((BLOCK / length.max(1)).max(1)) {
+            let numbers = run(b_data, r.offsets[1], r.steps[1], r.length, &mut buffer);
+            let out = next(&mut out, r.length * length);
+            let Some(data) = data else {
+                over_lines(length, numbers, out, &mut piece, f);
+                continue;
+            };
             let lines = Lines {
-                data: a_data.get(r.offsets[0]..).unwrap_or_default(),
+                data: data.get(r.offsets[0]..).unwrap_or_default(),
                 step: r.steps[0],
                 length,
             };
-            let numbers = run(b_data, r.offsets[1], r.steps[1], r.length, &mut buffer);
-            f(lines, numbers, next(&mut out, r.length * length));
+            f(lines, numbers, out);
         }
     })?;
     Ok(values)
 }
 
-/// [`each_line`] of lines that lie in row-major order in `values`, where the results replace them.
+/// `f` of lines that lie in `out`, where the results replace them: whole lines, or one, of which pieces are copied first.
 fn over_lines<T: Element>(
-    a: &Operand,
-    b: &Operand,
+    length: usize,
+    numbers: &[T],
+    out: &mut [T],
+    piece: &mut Vec<T>,
     f: OfLines<'_, T>,
-    mut values: AlignedVec<T>,
-) -> Result<AlignedVec<T>> {
-    let b_data = elements::<T>(b)?;
-    let layouts = [&a.layout, &b.layout];
-    in_parts(layouts, 1, &mut values, &|[a, b], mut out| {
-        let (length, starts) = Runs::new([&a, &b]).starts();
-        let (mut buffer, mut copy) = (Vec::new(), [T::default(); BLOCK]);
-        for r in starts.pieces((BLOCK / length.max(1)).max(1)) {
-            let numbers = run(b_data, r.offsets[1], r.steps[1], r.length, &mut buffer);
-            // Whole lines, or parts of one.
-            for out in next(&mut out, r.length * length).chunks_mut(BLOCK) {
-                let data = &mut copy[..out.len()];
-                data.copy_from_slice(out);
-                let length = length.min(data.len());
-                let step = length;
-                f(Lines { data, step, length }, numbers, out);
-            }
-        }
-    })?;
-    Ok(values)
+) {
+    for out in out.chunks_mut(BLOCK) {
+        piece.clear();
+        piece.extend_from_slice(out);
+        let length = length.min(out.len());
+        let lines = Lines {
+            data: piece,
+            step: length,
+            length,
+        };
+        f(lines, numbers, out);
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use super::aligned_vec::AlignedVec;
-use super::blocks::REUSED_SIZES;
 use super::joined_runs::{Group, Joined, next};
 use super::memory::scratch;
 use super::simd::{Loop, run_at_best_level};
 use super::threads::{Items, parallel_for};
-use super::view::{is_read_whole, slice, take_owned, to_row_major};
+use super::view::{is_read_whole, slice, take_to_reuse, to_row_major};
 use super::{Element, Operand, elements};
 use crate::Result;
 use crate::layout::Layout;
@@ -130,34 +129,19 @@ pub(super) fn runs<T: Element, U: Element, const N: usize>(
 
 /// [`runs`], in the memory of an operand if nobody else holds it.
 pub(super) fn runs_over<T: Element, const N: usize>(
-    mut operands: [&mut Operand; N],
+    operands: [&mut Operand; N],
     ns: usize,
     f: OfRuns<'_, T, T, N>,
 ) -> Result<AlignedVec<T>> {
-    for i in 0..N {
-        if let Some(mut values) = take_to_reuse::<T, N>(&mut operands, i)? {
-            over_slices(operands.map(|x| &*x), i, ns, f, &mut values)?;
-            return Ok(values);
+    if operands.iter().all(|x| x.layout.is_contiguous()) {
+        for i in 0..N {
+            if let Some(mut values) = take_to_reuse(operands[i]) {
+                over_slices(operands.map(|x| &*x), i, ns, f, &mut values)?;
+                return Ok(values);
+            }
         }
     }
     runs(operands.map(|x| &*x), ns, f)
-}
-
-/// The memory of an operand, if nobody else holds it and all operands lie in row-major order.
-fn take_to_reuse<T: Element, const N: usize>(
-    operands: &mut [&mut Operand; N],
-    i: usize,
-) -> Result<Option<AlignedVec<T>>> {
-    let is_small = operands[i].layout.shape().numel() * size_of::<T>() < REUSED_SIZES.start;
-    if is_small || !operands[i].storage.is_unshared() {
-        return Ok(None);
-    }
-    for x in &*operands {
-        if slice::<T>(x)?.is_none() {
-            return Ok(None);
-        }
-    }
-    Ok(take_owned(operands[i]))
 }
 
 /// The elements that are read before they are written over.

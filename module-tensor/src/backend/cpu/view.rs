@@ -5,6 +5,7 @@ use std::ops::Deref;
 use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 
 use super::aligned_vec::AlignedVec;
+use super::blocks::REUSED_SIZES;
 use super::copy::{copy, copy_to, is_transposed};
 use super::dispatch::dispatch;
 use super::memory::scratch;
@@ -151,6 +152,14 @@ pub(super) fn into_vec<T: Element>(mut x: Operand) -> Result<AlignedVec<T>> {
 /// The operand's own memory, if it has these elements only and nobody else holds it.
 pub(super) fn take_owned<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
     owning::<T>(x).and_then(CpuStorage::take_values)
+}
+
+/// [`take_owned`], where writing a result over the elements pays: they are copied first, piece by piece, and memory of fewer bytes
+/// takes less time to allocate.
+pub(super) fn take_to_reuse<T: Element>(x: &mut Operand) -> Option<AlignedVec<T>> {
+    let bytes = x.layout.shape().numel() * size_of::<T>();
+    let is_large = bytes >= REUSED_SIZES.start;
+    is_large.then(|| take_owned(x)).flatten()
 }
 
 /// Memory for a result that begins as the elements of an operand, and those that are still to be copied there: none if it is

@@ -16,7 +16,7 @@
 
 use std::sync::OnceLock;
 
-/// Calls a macro for each type of number in registers of AVX-512: the type, its numbers in a register, the names of two
+/// Calls a macro for each type of number in registers of AVX-512: the type, its numbers in a register, the names of three
 /// functions, the register, and the intrinsics that make one of zeros and one of equal numbers, multiply and add, and add.
 macro_rules! avx512_numbers {
     ($make:ident) => {
@@ -25,6 +25,7 @@ macro_rules! avx512_numbers {
             16,
             tile_f32,
             few_rows_f32,
+            sums_f32,
             __m512,
             _mm512_setzero_ps,
             _mm512_set1_ps,
@@ -36,6 +37,7 @@ macro_rules! avx512_numbers {
             8,
             tile_f64,
             few_rows_f64,
+            sums_f64,
             __m512d,
             _mm512_setzero_pd,
             _mm512_set1_pd,
@@ -56,6 +58,7 @@ mod prefetch;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod tile_loop;
 mod transpose;
 mod window_product;
 mod window_rows;
@@ -76,6 +79,7 @@ pub(crate) use matrix_unit::{
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use prefetch::prefetch;
 pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS, Strip};
+pub(crate) use tile_loop::{STEPS as PACKED_STEPS, TileRows};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_product::{Padding, Tap, WindowProduct, padded_columns};
 pub(crate) use window_tile::WindowTile;

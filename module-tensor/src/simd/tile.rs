@@ -3,6 +3,7 @@
 use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::prefetch;
+use super::tile_loop::TileRows;
 use crate::zip::{zip, zip_mut};
 
 /// The number of rows of a tile.
@@ -33,7 +34,7 @@ impl<'a, T> Strip<'a, T> {
     /// A line, if all of it is there.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn line<const COLUMNS: usize>(self, p: usize) -> Option<&'a [T; COLUMNS]> {
+    pub(super) fn line<const COLUMNS: usize>(self, p: usize) -> Option<&'a [T; COLUMNS]> {
         self.data.get(p * self.step..)?.first_chunk()
     }
 }
@@ -41,10 +42,10 @@ impl<'a, T> Strip<'a, T> {
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {
     /// `sums[i][j] = Σ rows[i][p] · strip[p][j]`, by fused multiply-adds in the order of `p`; added to what they are if `add`.
-    /// Rows have one length, and the strip as many lines.
+    /// The strip has as many lines as there are steps.
     fn high_tile<const COLUMNS: usize>(
         level: Level,
-        rows: &[&[Self]; ROWS],
+        rows: TileRows<'_, Self>,
         strip: Strip<'_, Self>,
         add: bool,
         sums: [Option<&mut [Self; COLUMNS]>; ROWS],
@@ -61,13 +62,13 @@ pub(crate) trait HighTile: Sized {
 
 /// Numbers of one type, and how many are in a register.
 macro_rules! high_tile {
-    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $register:ident, $zero:ident, $all:ident, $fused:ident, $plus:ident) => {
+    ($type:ident, $lanes:literal, $avx512:ident, $few:ident, $sums:ident, $register:ident, $zero:ident, $all:ident, $fused:ident, $plus:ident) => {
         impl HighTile for $type {
             #[inline(always)]
             #[allow(clippy::inline_always)]
             fn high_tile<const COLUMNS: usize>(
                 level: Level,
-                rows: &[&[Self]; ROWS],
+                rows: TileRows<'_, Self>,
                 strip: Strip<'_, Self>,
                 add: bool,
                 sums: [Option<&mut [Self; COLUMNS]>; ROWS],
@@ -80,19 +81,16 @@ macro_rules! high_tile {
                     let sums = sums.map(|sums| sums?.as_mut_slice().try_into().ok());
                     // SAFETY: a level is only made where the processor has what the function was compiled for.
                     unsafe {
-                        match strip.step == COLUMNS {
-                            true => $avx512::<true>(rows, strip, add, sums),
-                            false => $avx512::<false>(rows, strip, add, sums),
-                        }
+                        $avx512(rows, strip, add, sums);
                     }
                     return;
                 }
-                for (row, sums) in rows.iter().zip(sums) {
+                for (i, sums) in sums.into_iter().enumerate() {
                     for (j, sum) in sums.into_iter().flatten().enumerate() {
-                        let lines = strip.data.chunks(strip.step);
-                        let products = row.iter().zip(lines);
+                        let lines = strip.data.chunks(strip.step).enumerate();
+                        let factors = lines.map_while(|(p, line)| Some((rows.factor(i, p)?, line)));
                         let product =
-                            products.fold(0.0, |sum: $type, (a, line)| a.mul_add(line[j], sum));
+                            factors.fold(0.0, |sum: $type, (a, line)| a.mul_add(line[j], sum));
                         *sum = if add { *sum + product } else { product };
                     }
                 }
@@ -162,46 +160,21 @@ macro_rules! high_tile {
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        fn $avx512<const IS_PANEL: bool>(
-            rows: &[&[$type]; ROWS],
+        fn $avx512(
+            rows: TileRows<'_, $type>,
             strip: Strip<'_, $type>,
             add: bool,
             out: [Option<&mut [$type; 2 * $lanes]>; ROWS],
         ) {
-            use std::arch::x86_64::{$all, $fused, $plus, $register, $zero};
-            let mut sums = [[$zero(); 2]; ROWS];
-            // One length for all, so that it is checked once.
-            let (mut rows, depth) = (*rows, rows[0].len());
-            for row in &mut rows {
-                *row = &row[..depth];
-            }
-            let panel = match IS_PANEL {
-                true => &strip.data.as_chunks().0[..depth],
-                false => &[],
-            };
-            let ahead = if IS_PANEL { AHEAD } else { AHEAD_IN_ROWS } * strip.step;
+            use std::arch::x86_64::{$plus, $register};
+            let is_panel = strip.step == 2 * $lanes;
+            let ahead = if is_panel { AHEAD } else { AHEAD_IN_ROWS } * strip.step;
             // Most often sums are written where nothing was written or read for some time.
             for out in out.iter().flatten() {
                 prefetch(out.as_ptr());
                 prefetch(out.as_ptr().wrapping_add($lanes));
             }
-            for p in 0..depth {
-                let line: &[$type; 2 * $lanes] = if IS_PANEL {
-                    &panel[p]
-                } else if let Some(line) = strip.line(p) {
-                    line
-                } else {
-                    break;
-                };
-                let ahead = line.as_ptr().wrapping_add(ahead);
-                prefetch(ahead);
-                prefetch(ahead.wrapping_add($lanes));
-                let line: [$register; 2] = bytemuck::cast(*line);
-                for (sums, row) in zip_mut(&mut sums, &rows) {
-                    let factor = $all(row[p]);
-                    *sums = [0, 1].map(|i| $fused(factor, line[i], sums[i]));
-                }
-            }
+            let sums = super::tile_loop::$sums(rows, strip, ahead);
             for (out, sums) in out.into_iter().zip(sums) {
                 let Some(out) = out else { continue };
                 let mut total = sums;

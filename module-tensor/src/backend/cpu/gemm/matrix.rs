@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-use super::super::Element;
-use super::super::aligned_vec::{LINE, Workspace};
-
 /// Bytes apart, elements belong to one set of the first-level cache, which has room for eight lines.
 const ALIASED: usize = 4096;
 
@@ -120,24 +117,6 @@ impl<'a, T> Lines<'a, T> {
             count: data.len() / len.max(1),
             len,
         }
-    }
-
-    /// Whether the lines would push each other out of the first-level cache.
-    pub(super) fn are_aliased(&self) -> bool {
-        is_aliased::<T>(self.step)
-    }
-
-    /// A copy of the lines, which do not push each other out of the first-level cache.
-    pub(super) fn copied(self, copy: &'a mut Workspace<T>) -> Self
-    where
-        T: Element,
-    {
-        let step = self.len + LINE / size_of::<T>();
-        let data = copy.of(self.count * step);
-        for (i, line) in data.chunks_exact_mut(step).enumerate() {
-            line[..self.len].copy_from_slice(self.line(i));
-        }
-        Self { data, step, ..self }
     }
 
     /// The elements from the first line on.

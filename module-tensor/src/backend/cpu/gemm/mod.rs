@@ -3,7 +3,8 @@
 //! `out = a · b` is computed in tiles of a few rows of `a` by a few columns of `b`, whose sums stay in
 //! registers. Rows of `a` are read where they lie if they are contiguous; columns of `b` are packed into
 //! panels first, a block of them at a time, so that they stay in the caches. For tiles of twelve rows, which
-//! AVX-512 has registers for, rows are copied too if they would push each other out of the nearest cache. Where
+//! AVX-512 has registers for, rows are packed too if there are many columns, or if rows would push each other out of the nearest
+//! cache. Where
 //! the transposed product `bᵀ · aᵀ` has less to copy, that is computed, and its tiles are written transposed. Few
 //! rows are multiplied with columns that lie in rows without any copy (`in_place`), and with AVX-512 so are up to some
 //! hundreds (`strips`).
@@ -13,6 +14,7 @@
 //! rows and columns beside it change its bits.
 
 mod factor;
+mod high_tile;
 mod in_place;
 mod matrix;
 mod pack;
@@ -27,6 +29,7 @@ use super::aligned_vec::Workspace;
 use super::simd::Level;
 use super::threads::{SplitRows, parallel_for};
 pub(super) use factor::Factor;
+use high_tile::has_high_tiles;
 use matrix::is_aliased;
 pub(super) use matrix::{Lines, Matrix, MatrixMut};
 pub(super) use pack::panels as pack_panels;
@@ -37,8 +40,12 @@ use tile::{Block, Right};
 /// The number of columns that are packed at a time: with [`DEPTH`] rows they fit in the second-level cache.
 const WIDTH: usize = 256;
 
-/// The number of rows that are processed at a time if they are copied: the copies stay in the second-level cache.
+/// The number of rows that are processed at a time if they are copied: the copies stay near, and the right factor is packed
+/// rarely.
 const HEIGHT: usize = 1024;
+
+/// The minimum number of columns for which packing the rows of high tiles pays off.
+const MANY_COLUMNS: usize = 256;
 
 /// `out = scale · a · b`, added to what `out` holds if `add`.
 pub(super) fn multiply<T: Tile>(
@@ -141,6 +148,11 @@ fn is_better_transposed<T: Tile>(level: Level, a: &Matrix<'_, T>, b: &Matrix<'_,
     time(&b.t(), &a.t(), true) < time(a, b, false)
 }
 
+/// Whether rows of the left factor, so many elements apart, are to be packed for high tiles of so many columns.
+fn packing_pays_off<T>(row_step: usize, columns: usize) -> bool {
+    columns >= MANY_COLUMNS || is_aliased::<T>(row_step)
+}
+
 /// Where tiles read the right factor.
 #[derive(Clone, Copy)]
 enum Place {
@@ -180,10 +192,15 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
 
     /// Some rows and columns, written to those of `out`, which has no others.
     fn run(&self, all_rows: Range<usize>, all_columns: Range<usize>, out: &mut [&mut [T]]) {
-        let [mut copied_rows, mut apart, mut copied_columns, mut sums] =
-            [const { Workspace::new() }; 4];
+        let [
+            mut copied_rows,
+            mut packed_rows,
+            mut copied_columns,
+            mut sums,
+        ] = [const { Workspace::new() }; 4];
         let width = T::shape(self.level).width(self.right.columns());
-        for rows in blocks(all_rows.clone(), self.rows_at_a_time(&all_rows, width)) {
+        let at_a_time = self.rows_at_a_time([all_rows.len(), all_columns.len()], width);
+        for rows in blocks(all_rows.clone(), at_a_time) {
             let place = self.place_of_right(rows.len(), width);
             let columns_at_a_time = match place {
                 Place::Rows => in_place::WIDTH,
@@ -192,17 +209,20 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
             };
             for inner in blocks(0..self.left.columns(), DEPTH) {
                 let part = [rows.clone(), inner.clone()];
-                let mut left = self.left.lines(self.level, part, &mut copied_rows);
-                let high = tile::has_high_tiles::<T>(self.level, [left.count, left.len], width);
-                if high && left.are_aliased() {
-                    left = left.copied(&mut apart);
-                }
+                let left = self.left.lines(self.level, part, &mut copied_rows);
+                let sizes = [left.count, left.len];
+                let high = has_high_tiles::<T>(self.level, sizes, width);
+                let packed = match high && packing_pays_off::<T>(left.step, all_columns.len()) {
+                    true => pack::tile_rows(&left, &mut packed_rows),
+                    false => &[],
+                };
                 for columns in blocks(all_columns.clone(), columns_at_a_time) {
                     let part = [inner.clone(), columns.clone()];
                     let copy = &mut copied_columns;
                     self.level.run(Block {
                         level: self.level,
                         left,
+                        packed,
                         right: match place {
                             Place::Rows => Right::Rows(self.right.lines(self.level, part, copy)),
                             Place::Strips => {
@@ -230,13 +250,13 @@ impl<T: Tile, L: Factor<T>, R: Factor<T>> Product<'_, T, L, R> {
         }
     }
 
-    /// The number of rows that are processed at a time: all if none is copied.
-    fn rows_at_a_time(&self, all: &Range<usize>, width: usize) -> usize {
-        let sizes = [all.len(), self.left.columns()];
+    /// The number of so many rows that are processed at a time for so many columns: all if none is copied.
+    fn rows_at_a_time(&self, [rows, columns]: [usize; 2], width: usize) -> usize {
+        let sizes = [rows, self.left.columns()];
         let is_copied = self.left.row_step().is_none_or(|step| {
-            is_aliased::<T>(step) && tile::has_high_tiles::<T>(self.level, sizes, width)
+            packing_pays_off::<T>(step, columns) && has_high_tiles::<T>(self.level, sizes, width)
         });
-        if is_copied { HEIGHT } else { all.len() }
+        if is_copied { HEIGHT } else { rows }
     }
 
     /// Where the right factor is read by so many rows.

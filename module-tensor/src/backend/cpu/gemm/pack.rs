@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::super::aligned_vec::Workspace;
-use super::super::simd::Level;
+use super::super::simd::{HIGH_TILE_ROWS, Level, PACKED_STEPS};
 use super::Tile;
+use super::high_tile::high_rows;
 use super::matrix::{Lines, Matrix};
 
 /// Rows of a factor in some of its columns: where they lie, or else copied to `copy`.
@@ -50,6 +51,30 @@ pub(in super::super) fn panels<'a, T: Tile>(
         let lines = x.t().lines(columns, inner);
         for (i, panel) in copy.chunks_exact_mut(depth * width).enumerate() {
             transpose(level, lines.from(i * width, width), panel, width);
+        }
+    }
+    copy
+}
+
+/// The rows of high tiles, packed: those of each tile in [`PACKED_STEPS`] steps, then in the next. Rows that fill no tile are left out.
+pub(super) fn tile_rows<'a, T: Tile>(
+    rows: &Lines<'_, T>,
+    copy: &'a mut Workspace<T>,
+) -> &'a [[[T; PACKED_STEPS]; HIGH_TILE_ROWS]] {
+    let (high, blocks) = (high_rows(rows.count), rows.len.div_ceil(PACKED_STEPS));
+    let copy = copy.of(high * blocks * PACKED_STEPS);
+    let copy = copy.as_chunks_mut().0.as_chunks_mut().0;
+    for (tile, blocks) in copy.chunks_exact_mut(blocks.max(1)).enumerate() {
+        for i in 0..HIGH_TILE_ROWS {
+            let (whole, rest) = rows.line(tile * HIGH_TILE_ROWS + i).as_chunks();
+            let mut blocks = blocks.iter_mut();
+            for (from, to) in whole.iter().zip(&mut blocks) {
+                to[i] = *from;
+            }
+            if let Some(to) = blocks.next() {
+                to[i] = [T::zero(); PACKED_STEPS];
+                to[i][..rest.len()].copy_from_slice(rest);
+            }
         }
     }
     copy

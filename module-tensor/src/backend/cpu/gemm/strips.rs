@@ -5,9 +5,10 @@
 #![allow(clippy::inline_always)]
 
 use super::super::simd::{HIGH_TILE_ROWS, Level, Strip};
+use super::high_tile::{has_high_tiles, high_rows};
 use super::in_place::add_products;
 use super::matrix::{Lines, is_aliased};
-use super::tile::{Block, Tile, has_high_tiles};
+use super::tile::{Block, Tile};
 
 /// The maximum number of rows of a product for which copying the right factor does not pay off: of 120 rows products take 0.89 of
 /// the time, of 250 rows 0.95, and of 500 rows up to 1.03.
@@ -40,9 +41,8 @@ impl<T: Tile> Block<'_, '_, T> {
                     data: &right.data()[column..],
                     step: right.step,
                 };
-                while row + HIGH_TILE_ROWS <= left.count {
-                    let lines = left.part(row, 0..left.len);
-                    self.high_tile::<COLUMNS>(&lines, row, strip, column);
+                while row < high_rows(left.count) {
+                    self.high_tile::<COLUMNS>(row, strip, column);
                     row += HIGH_TILE_ROWS;
                 }
             }

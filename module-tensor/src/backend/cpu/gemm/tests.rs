@@ -2,7 +2,7 @@ use ndarray::{Array2, s};
 
 use super::super::float::Float;
 use super::super::simd::Level;
-use super::{DEPTH, HEIGHT, Matrix, MatrixMut, WIDTH, in_place, multiply_at};
+use super::{DEPTH, HEIGHT, MANY_COLUMNS, Matrix, MatrixMut, WIDTH, in_place, multiply_at};
 use crate::set_num_threads;
 
 /// Numbers that are no products of small ones, the same in every run.
@@ -117,6 +117,7 @@ fn products_are_those_of_the_definition_in_every_layout() {
         [65, 2 * DEPTH + 3, 7],
         [3, 40, 70],
         [70, 64, 65],
+        [37, 70, MANY_COLUMNS + 5],
         [12, 70, in_place::WIDTH + 37],
         [in_place::MAX_ROWS, DEPTH + 40, 33],
         [70, 40, 3],
@@ -131,6 +132,15 @@ fn products_are_those_of_the_definition_in_every_layout() {
             check::<f32>(size, layouts, at % 2 == 0, 1e-6);
             check::<f64>(size, layouts, at % 2 == 1, 1e-15);
         }
+    }
+}
+
+/// Such rows are packed, some at a time.
+#[test]
+fn products_of_many_rows_that_share_sets_are_those_of_the_definition() {
+    for k in [64, 66, DEPTH + 71] {
+        check::<f32>([HEIGHT + 30, k, 35], [5, 0], k == 66, 1e-6);
+        check::<f64>([HEIGHT + 30, k, 35], [5, 1], k == 64, 1e-15);
     }
 }
 

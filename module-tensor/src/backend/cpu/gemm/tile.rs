@@ -9,28 +9,16 @@ use ndarray::LinalgScalar;
 
 use super::super::Element;
 use super::super::simd::{
-    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, LineTile, PerLevel, PlaneTile,
-    Strip, Transpose,
+    BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, LineTile, PACKED_STEPS, PerLevel,
+    PlaneTile, Transpose,
 };
+use super::high_tile::high_rows;
 use super::matrix::Lines;
 use crate::zip::zip_mut;
 
 /// The part of the inner dimension that is multiplied at a time: it fits in the first-level cache for a few
 /// rows.
 pub(in super::super) const DEPTH: usize = 512;
-
-/// The minimum number of rows, and of elements of each, for high tiles.
-const MANY: usize = 64;
-
-/// Whether there are high tiles for so many rows of so many elements, and panels of a width.
-pub(super) fn has_high_tiles<T: Tile>(
-    level: Level,
-    [rows, depth]: [usize; 2],
-    width: usize,
-) -> bool {
-    let shape = T::shape(level);
-    shape.has_high && width == shape.columns && rows.min(depth) >= MANY
-}
 
 /// The sizes of a tile.
 #[derive(Clone, Copy)]
@@ -56,6 +44,11 @@ impl Shape {
         }
     }
 
+    /// Whether there are [high tiles](HighTile) of so many columns.
+    pub(super) fn has_high_tiles_of(self, columns: usize) -> bool {
+        self.has_high && columns == self.columns
+    }
+
     /// The approximate number of rows that are computed for `rows` rows.
     pub(super) fn padded_rows(self, rows: usize) -> usize {
         rows.next_multiple_of(self.few_rows)
@@ -77,6 +70,8 @@ pub(in super::super) enum Right<'a, T> {
 pub(in super::super) struct Block<'a, 'b, T> {
     pub(super) level: Level,
     pub(super) left: Lines<'a, T>,
+    /// The rows of high tiles, if they are [packed](super::pack::tile_rows); else empty.
+    pub(super) packed: &'a [[[T; PACKED_STEPS]; HIGH_TILE_ROWS]],
     pub(super) right: Right<'a, T>,
     /// The number of columns of a panel.
     pub(super) width: usize,
@@ -214,10 +209,8 @@ impl<T: Tile> Block<'_, '_, T> {
         };
         let mut row = 0;
         if HIGH && self.high {
-            while row + HIGH_TILE_ROWS <= self.left.count {
-                self.row_of_high_tiles(row, right);
-                row += HIGH_TILE_ROWS;
-            }
+            self.run_high_tiles(right);
+            row = high_rows(self.left.count);
         }
         while row < self.left.count {
             let left = self.left.count - row;
@@ -249,43 +242,6 @@ impl<T: Tile> Block<'_, '_, T> {
             let sums = sums_of(&lines, panel, fused);
             self.write(sums, rows.clone(), i * COLUMNS);
         }
-    }
-
-    /// The rows of high tiles by all panels.
-    #[inline(always)]
-    fn row_of_high_tiles<const COLUMNS: usize>(&mut self, row: usize, right: &[[T; COLUMNS]]) {
-        let lines = self.left.part(row, 0..self.left.len);
-        for (i, panel) in right.chunks_exact(self.left.len).enumerate() {
-            let panel = Strip {
-                data: panel.as_flattened(),
-                step: COLUMNS,
-            };
-            self.high_tile::<COLUMNS>(&lines, row, panel, i * COLUMNS);
-        }
-    }
-
-    /// A high tile, from a row and a column on, which the strip begins at.
-    #[inline(always)]
-    pub(super) fn high_tile<const COLUMNS: usize>(
-        &mut self,
-        lines: &[&[T]; HIGH_TILE_ROWS],
-        row: usize,
-        strip: Strip<'_, T>,
-        column: usize,
-    ) {
-        let rows = self.rows.start + row..self.rows.start + row + HIGH_TILE_ROWS;
-        let first = self.columns.start + column;
-        let is_plain = !self.transposed && self.scale == T::one();
-        if is_plain && first + COLUMNS <= self.columns.end {
-            let mut out = self.out[rows].iter_mut();
-            let mut next = || out.next()?[first..].first_chunk_mut();
-            let out = std::array::from_fn(|_| next());
-            T::high_tile::<COLUMNS>(self.level, lines, strip, self.add, out);
-            return;
-        }
-        let mut sums = [[T::zero(); COLUMNS]; HIGH_TILE_ROWS];
-        T::high_tile(self.level, lines, strip, false, sums.each_mut().map(Some));
-        self.write(sums, rows, column);
     }
 
     /// Writes a tile to some rows and from a column on.

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 def products(rows):
     sizes = {f"matmul {n}": (n, n, n) for n in (256, 512, 1024, 2048)}
-    for m, k, n in [(128, 768, 3072), (1, 768, 3072), (64, 576, 3136), (512, 64, 784), (64, 64, 64), (16, 16, 16), (8, 1024, 1024)]:
+    for m, k, n in [(128, 768, 3072), (1, 768, 3072), (64, 576, 3136), (32, 768, 3072), (512, 64, 784), (64, 64, 64), (16, 16, 16), (8, 1024, 1024)]:
         sizes[f"matmul {m}x{k}x{n}"] = (m, k, n)
     for name, (m, k, n) in sizes.items():
         rows.add(name, lambda m=m, k=k, n=n: forward(torch.matmul, [torch.randn(m, k), torch.randn(k, n)]))

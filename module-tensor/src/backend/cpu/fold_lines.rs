@@ -5,7 +5,6 @@
 
 use super::number::Number;
 use super::simd::Loop;
-use crate::zip::zip_mut;
 
 /// Two elements, or what has been made of some, as one.
 pub(super) trait Combine<T>: Fn(T, T) -> T + Copy + Sync {}
@@ -193,14 +192,13 @@ impl<T: Number, F: Combine<T>, const NAN: bool> Loop for FoldLongLine<'_, T, F, 
             lanes = next;
             has_nan |= any;
         }
-        let eights = lanes.as_chunks::<8>().0;
-        let mut eight = eights[0];
-        for others in &eights[1..] {
-            for (lane, &v) in zip_mut(&mut eight, others) {
-                *lane = combine(v, *lane);
+        // By halves: products become subnormal numbers, which take long, once and not again and again.
+        for half in [32, 16, 8] {
+            for i in 0..half {
+                lanes[i] = combine(lanes[i + half], lanes[i]);
             }
         }
-        let all = fold_few(&eight, combine);
+        let all = fold_few(&lanes[..8], combine);
         let all = rest.iter().fold(all, |all, &v| combine(v, all));
         (all, has_nan)
     }

@@ -35,8 +35,14 @@ impl<T: Tile> Block<'_, '_, T> {
         let tiles = row_tiles * right.len.div_ceil(COLUMNS);
         let sums = &mut sums[..tiles];
         sums.fill([[T::zero(); COLUMNS]; ROWS]);
-        for first in (0..left.len).step_by(STEPS) {
-            let steps = STEPS.min(left.len - first);
+        // One column of tiles reads along memory anyway.
+        let at_a_time = if right.len <= COLUMNS {
+            left.len
+        } else {
+            STEPS
+        };
+        for first in (0..left.len).step_by(at_a_time) {
+            let steps = at_a_time.min(left.len - first);
             let block = right.from(first, steps);
             for (i, sums) in sums.chunks_exact_mut(row_tiles).enumerate() {
                 let part = (block, i * COLUMNS);

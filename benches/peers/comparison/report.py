@@ -54,12 +54,12 @@ class Saved:
     runs: list
 
     @classmethod
-    def read(cls, directory, machine):
-        """Reads `latest.json`, which must come from this processor with these versions."""
-        saved = json.loads((directory / "latest.json").read_text())
+    def read(cls, directory, name, machine):
+        """Reads the results of a name, which must come from this processor with these versions."""
+        saved = json.loads((directory / f"{name}.json").read_text())
         same = {key: value for key, value in machine.items() if key != "date"}
         if any(saved["machine"].get(key) != value for key, value in same.items()):
-            raise SystemExit("latest.json is of another processor or other versions; save all rows, without --only")
+            raise SystemExit(f"{name}.json is of another processor or other versions; save all rows, without --only")
         return cls(saved["machine"], saved["runs"])
 
     def with_rows(self, results, rows):
@@ -153,16 +153,17 @@ def below_goals(result, limits):
     return [f"- {text} *{'; '.join(names)}*" for text, names in rows.items()]
 
 
-def markdown(results, machine, limits):
+def markdown(results, machine, limits, name):
     """The tables for all numbers of threads."""
+    command = "python benches/run --save" + ("" if name == "latest" else f" {name}")
     lines = [
         "# Rows beside PyTorch and candle",
         "",
-        f"Written by `python benches/run --save` on {machine['date']}: {machine['processor']} (family {machine['family']}, model "
+        f"Written by `{command}` on {machine['date']}: {machine['processor']} (family {machine['family']}, model "
         f"{machine['model']}; {machine['flags']}), rustc {machine['rustc']}, PyTorch {machine['torch']}, candle {machine['candle']}.",
         "Ratios are the peer's time divided by ours, so that more is better; ✗ marks a goal that is not reached.",
         "",
-        "![ratios](latest.svg)",
+        f"![ratios]({name}.svg)",
     ]
     for result in results:
         head, *rest = summary(result)
@@ -209,9 +210,9 @@ def chart(result):
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def save(results, machine, directory):
+def save(results, machine, directory, name):
     """Writes all forms next to the driver."""
-    (directory / "latest.json").write_text(as_json(results, machine))
+    (directory / f"{name}.json").write_text(as_json(results, machine))
     limits = table.read_limits(directory / "limits.tsv")
-    (directory / "latest.md").write_text(markdown(results, machine, limits))
-    (directory / "latest.svg").write_text(chart(results[0]))
+    (directory / f"{name}.md").write_text(markdown(results, machine, limits, name))
+    (directory / f"{name}.svg").write_text(chart(results[0]))

@@ -173,27 +173,46 @@ pub(super) fn tile_f32<
     let Some(starts) = product.lines.first_chunk::<LINES>() else {
         return;
     };
+    // Taps of one product are checked once for each channel, by those that reach furthest: with several lines it takes time.
+    let checked_once = const { !MANY && LINES > 1 };
+    let furthest = product.taps.iter().fold([0, 0], |[offset, row], tap| {
+        [offset.max(tap.offset as usize), row.max(tap.row as usize)]
+    });
+    let last_line = starts.iter().fold(0_usize, |last, &start| last.max(start));
+    let (reach_of_all, rows_of_all) = (furthest[0] + last_line + reach, furthest[1] + 1);
     let mut walk = Walk::new(product);
     'taps: while let Some((offset, row, taps)) = walk.step(product) {
         let (Some(data), Some(panel)) = (product.data.get(offset..), panel.get(row..)) else {
             break;
         };
+        if checked_once && (data.len() < reach_of_all || panel.len() < rows_of_all) {
+            break;
+        }
         for tap in taps {
             // No closures: functions that were compiled for other processors would call them.
             let count = if MANY { tap.count as usize } else { 1 };
             let (padding, row) = (tap.padding, tap.row as usize);
-            let Some(rows) = panel.get(row..row + count) else {
-                break 'taps;
+            let rows = match checked_once {
+                // SAFETY: no tap has a row behind the last, which the panel has.
+                true => unsafe { panel.get_unchecked(row..row + 1) },
+                false => match panel.get(row..row + count) {
+                    Some(rows) => rows,
+                    None => break 'taps,
+                },
             };
             // Planes are as long as windows reach. One length for all, so that it is checked once.
             let seen = (count - 1) * product.step + reach;
             let mut lines: [&[f32]; LINES] = [&[]; LINES];
             for i in 0..LINES {
                 let start = tap.offset as usize + if LINES > 1 { starts[i] } else { 0 };
-                let Some(line) = data.get(start..start + seen) else {
-                    break 'taps;
+                lines[i] = match checked_once {
+                    // SAFETY: no tap and no line starts further than the data reaches.
+                    true => unsafe { data.get_unchecked(start..start + reach) },
+                    false => match data.get(start..start + seen) {
+                        Some(line) => line,
+                        None => break 'taps,
+                    },
                 };
-                lines[i] = line;
             }
             let mut at = 0;
             // Most often there are many products without padding, whose loop has no conditions.

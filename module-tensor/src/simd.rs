@@ -78,8 +78,8 @@ pub(crate) use matrix_unit::{
 };
 pub(crate) use plane_tile::{PlaneProduct, PlaneTile, ROWS as PLANE_TILE_ROWS};
 pub(crate) use prefetch::prefetch;
-pub(crate) use tile::{HighTile, PANEL, ROWS as HIGH_TILE_ROWS, Strip};
-pub(crate) use tile_loop::{STEPS as PACKED_STEPS, TileRows};
+pub(crate) use tile::{HighTile, PANEL};
+pub(crate) use tile_loop::{ROWS as HIGH_TILE_ROWS, STEPS as PACKED_STEPS, Strip, TileRows};
 pub(crate) use transpose::Transpose;
 pub(crate) use window_product::{Padding, Tap, WindowProduct, padded_columns};
 pub(crate) use window_tile::WindowTile;

@@ -3,11 +3,8 @@
 use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::prefetch;
-use super::tile_loop::TileRows;
+use super::tile_loop::{ROWS, Strip, TileRows};
 use crate::zip::{zip, zip_mut};
-
-/// The number of rows of a tile.
-pub(crate) const ROWS: usize = 12;
 
 /// The number of columns of a panel for few rows.
 pub(crate) const PANEL: usize = 16;
@@ -19,25 +16,6 @@ const AHEAD: usize = 16;
 /// The same of rows that are read where they lie, most often each in a page of its own.
 #[cfg(target_arch = "x86_64")]
 const AHEAD_IN_ROWS: usize = 8;
-
-/// Some columns of a right factor, whose lines are parts of its rows, or those of a panel.
-#[derive(Clone, Copy)]
-pub(crate) struct Strip<'a, T> {
-    /// The elements from the first line on.
-    pub(crate) data: &'a [T],
-    /// The elements from one line to the next.
-    pub(crate) step: usize,
-}
-
-#[cfg(target_arch = "x86_64")]
-impl<'a, T> Strip<'a, T> {
-    /// A line, if all of it is there.
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    pub(super) fn line<const COLUMNS: usize>(self, p: usize) -> Option<&'a [T; COLUMNS]> {
-        self.data.get(p * self.step..)?.first_chunk()
-    }
-}
 
 /// Numbers whose products have such tiles, of `COLUMNS` columns.
 pub(crate) trait HighTile: Sized {

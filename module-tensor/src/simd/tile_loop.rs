@@ -8,9 +8,8 @@
 //!
 //! The `unsafe` here are these instructions.
 
-use super::tile::ROWS;
-#[cfg(target_arch = "x86_64")]
-use super::tile::Strip;
+/// The number of rows of a tile.
+pub(crate) const ROWS: usize = 12;
 
 /// The steps whose factors of a row lie side by side.
 pub(crate) const STEPS: usize = 4;
@@ -56,6 +55,25 @@ impl<T: Copy> TileRows<'_, T> {
             }
             Self::Packed { blocks, depth } => depth.min(STEPS * blocks.len()),
         }
+    }
+}
+
+/// Some columns of a right factor, whose lines are parts of its rows, or those of a panel.
+#[derive(Clone, Copy)]
+pub(crate) struct Strip<'a, T> {
+    /// The elements from the first line on.
+    pub(crate) data: &'a [T],
+    /// The elements from one line to the next.
+    pub(crate) step: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<'a, T> Strip<'a, T> {
+    /// A line, if all of it is there.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    pub(super) fn line<const COLUMNS: usize>(self, p: usize) -> Option<&'a [T; COLUMNS]> {
+        self.data.get(p * self.step..)?.first_chunk()
     }
 }
 

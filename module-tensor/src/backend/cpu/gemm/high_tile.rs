@@ -4,7 +4,7 @@
 #![allow(clippy::inline_always)]
 
 use super::super::simd::{HIGH_TILE_ROWS, Level, PACKED_STEPS, Strip, TileRows};
-use super::tile::{Block, Tile};
+use super::tile::{Block, Tile, high_rows};
 
 /// The minimum number of rows, and of elements of each, for high tiles: of 32 rows products take 0.86 of the time.
 const LEAST_ROWS: usize = 20;
@@ -17,11 +17,6 @@ pub(super) fn has_high_tiles<T: Tile>(
     width: usize,
 ) -> bool {
     T::shape(level).has_high_tiles_of(width) && rows >= LEAST_ROWS && depth >= LEAST_DEPTH
-}
-
-/// The number of rows that high tiles compute of so many: the first ones.
-pub(super) fn high_rows(rows: usize) -> usize {
-    rows / HIGH_TILE_ROWS * HIGH_TILE_ROWS
 }
 
 impl<'a, T: Tile> Block<'a, '_, T> {

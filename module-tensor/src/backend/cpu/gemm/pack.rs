@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::super::aligned_vec::Workspace;
 use super::super::simd::{HIGH_TILE_ROWS, Level, PACKED_STEPS};
 use super::Tile;
-use super::high_tile::high_rows;
 use super::matrix::{Lines, Matrix};
+use super::tile::high_rows;
 
 /// Rows of a factor in some of its columns: where they lie, or else copied to `copy`.
 pub(super) fn rows<'a, T: Tile>(

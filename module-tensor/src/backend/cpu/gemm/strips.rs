@@ -5,10 +5,10 @@
 #![allow(clippy::inline_always)]
 
 use super::super::simd::{HIGH_TILE_ROWS, Level, Strip};
-use super::high_tile::{has_high_tiles, high_rows};
+use super::high_tile::has_high_tiles;
 use super::in_place::add_products;
 use super::matrix::{Lines, is_aliased};
-use super::tile::{Block, Tile};
+use super::tile::{Block, Tile, high_rows};
 
 /// The maximum number of rows of a product for which copying the right factor does not pay off: of 120 rows products take 0.89 of
 /// the time, of 250 rows 0.95, and of 500 rows up to 1.03.

@@ -12,13 +12,17 @@ use super::super::simd::{
     BASELINE_HAS_FMA, HIGH_TILE_ROWS, HighTile, Level, Leveled, LineTile, PACKED_STEPS, PerLevel,
     PlaneTile, Transpose,
 };
-use super::high_tile::high_rows;
 use super::matrix::Lines;
 use crate::zip::zip_mut;
 
 /// The part of the inner dimension that is multiplied at a time: it fits in the first-level cache for a few
 /// rows.
 pub(in super::super) const DEPTH: usize = 512;
+
+/// The number of rows that high tiles compute of so many: the first ones.
+pub(super) fn high_rows(rows: usize) -> usize {
+    rows / HIGH_TILE_ROWS * HIGH_TILE_ROWS
+}
 
 /// The sizes of a tile.
 #[derive(Clone, Copy)]
